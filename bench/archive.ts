@@ -1,6 +1,6 @@
 /**
- * The archive against its limits, in the same run: `add` against a two-worker scan of the same file, random retrieval against pread and inflate of the
- * same members, and the duplicate check with eight volumes against one.
+ * The archive against its limits, in the same run: `add` against a two-worker scan of the same file, random retrieval
+ * against pread and inflate of the same members, and the duplicate check with eight volumes against one.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
@@ -70,9 +70,10 @@ function residentMemory(file: string, at: string): string {
 }
 
 /**
- * Random retrieval: of captures at hand (from the capture to its payload, as `open` gives it), one after another or several at a time, and by URL and
- * time (with the catalog's search for the nearest). The limit reads and inflates the same members and looks into nothing. All take turns, some captures at a time, so that
- * whatever else the machine does falls on all of them.
+ * Random retrieval: of captures at hand (from the capture to its payload, as `open` gives it), one after another or
+ * several at a time, and by URL and time (with the catalog's search for the nearest). The limit reads and inflates the
+ * same members and looks into nothing. All take turns, some captures at a time, so that whatever else the machine does
+ * falls on all of them.
  */
 async function benchRetrieve(at: string): Promise<void> {
   const archive = await open(at);
@@ -105,7 +106,8 @@ async function benchRetrieve(at: string): Promise<void> {
     for (let from = 0; from < chosen.length; from += TURN) {
       const some = chosen.slice(from, from + TURN);
       for (const [index, way] of ways.entries()) {
-        // Each pays for its own garbage, and nobody for that of the one before; nobody finds records at hand that another asked for.
+        // Each pays for its own garbage, and nobody for that of the one before; nobody finds records at hand that
+        // another asked for.
         globalThis.gc?.();
         archive.retrieval.forget();
         const before = process.cpuUsage();

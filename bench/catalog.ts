@@ -1,8 +1,9 @@
 /**
  * The catalog against raw `classic-level` writing the very same rows, and what it takes on disk.
  *
- * A million captures over 2,000 hosts come in random order of keys, in batches of 5,000: 55 % with a block of their own, the others with a block chosen
- * among all earlier ones; every block has one alias. URLs are made of words, years and numbers, each of them captured once or twice.
+ * A million captures over 2,000 hosts come in random order of keys, in batches of 5,000: 55 % with a block of their
+ * own, the others with a block chosen among all earlier ones; every block has one alias. URLs are made of words, years
+ * and numbers, each of them captured once or twice.
  */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -47,8 +48,8 @@ export async function benchCatalog(): Promise<void> {
 }
 
 /**
- * Writing batches through the catalog, and the rows it wrote through raw LevelDB into a database with the same settings: a batch here, as many rows
- * there, in turns, so that whatever else the machine does falls on both.
+ * Writing batches through the catalog, and the rows it wrote through raw LevelDB into a database with the same
+ * settings: a batch here, as many rows there, in turns, so that whatever else the machine does falls on both.
  */
 async function benchInsert(directory: string, crawl: Crawl): Promise<void> {
   const batches = Array.from({ length: RUN_BATCHES }, () => crawl.batch(BATCH_CAPTURES));

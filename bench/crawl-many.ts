@@ -1,4 +1,7 @@
-/** Crawls pages of the bench's site that name a million others, and says how many URLs the crawl then knows and how much memory the process had at most. */
+/**
+ * Crawls pages of the bench's site that name a million others, and says how many URLs the crawl then knows and how much
+ * memory the process had at most.
+ */
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { crawl } from '../src/crawl/index.ts';
 import { type ManyKnown, newId, settingsOf } from './crawl-settings.ts';

@@ -1,7 +1,10 @@
 /** What the processes of the crawl bench have to agree on. */
 import { randomUUID } from 'node:crypto';
 
-/** Requests at a time: one, as a host gets unless told otherwise, and as wget asks; and as many as a crawl makes over all hosts. */
+/**
+ * Requests at a time: one, as a host gets unless told otherwise, and as wget asks; and as many as a crawl makes over
+ * all hosts.
+ */
 export const CONCURRENCIES = [1, 16] as const;
 export type Concurrency = (typeof CONCURRENCIES)[number];
 

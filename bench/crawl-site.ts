@@ -1,4 +1,7 @@
-/** A site for the crawl bench, in a process of its own: pages of about 9 KB that link to each other, made when asked for. Says its port. */
+/**
+ * A site for the crawl bench, in a process of its own: pages of about 9 KB that link to each other, made when asked
+ * for. Says its port.
+ */
 import { createServer } from 'node:http';
 
 const pages = Number(process.argv[2] ?? 20_000);

@@ -1,8 +1,10 @@
 /**
- * One way of fetching all pages of the bench's site, in a process of its own, so that no other has shaped what the platform knows of the code, nor left it a large heap:
- * `crawl`, or a bare client that throws everything away (`own`, `fetch`, `agent`), or one that makes gzip members of it first and then throws them away (`packed`): what no
- * crawler that writes WARC files can do without. Goes through the site each time it is sent a number of requests at a time, and answers with what that took. Before that it goes
- * through a part of it, untimed: while others run, the platform throws away what it had compiled, which no crawl of that length would have it do.
+ * One way of fetching all pages of the bench's site, in a process of its own, so that no other has shaped what the
+ * platform knows of the code, nor left it a large heap: `crawl`, or a bare client that throws everything away (`own`,
+ * `fetch`, `agent`), or one that makes gzip members of it first and then throws them away (`packed`): what no crawler
+ * that writes WARC files can do without. Goes through the site each time it is sent a number of requests at a time, and
+ * answers with what that took. Before that it goes through a part of it, untimed: while others run, the platform throws
+ * away what it had compiled, which no crawl of that length would have it do.
  */
 import { rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';

@@ -1,11 +1,14 @@
 /**
- * The crawler against its limits, in the same run: the same pages fetched by the bare client at the same concurrency and thrown away, and `wget
- * --recursive --warc-file` on the same site, where wget is there. And the memory of a crawl that knows a million URLs.
+ * The crawler against its limits, in the same run: the same pages fetched by the bare client at the same concurrency
+ * and thrown away, and `wget --recursive --warc-file` on the same site, where wget is there. And the memory of a crawl
+ * that knows a million URLs.
  *
- * What is not the same on all sides: wget asks for one page at a time, as the others do in half of their runs, and syncs nothing to disk; the crawler syncs whatever it
- * acknowledges. Wget is run twice: as it is typed, which leaves a file for every page beside the WARC file and prints what it does, and with the options that let it do least.
- * Each has a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its pages when asked and takes part of a core. The
- * bare client is the crawler's own, the fastest there is here; the platform's fetch and its older HTTP client stand beside it for scale.
+ * What is not the same on all sides: wget asks for one page at a time, as the others do in half of their runs, and
+ * syncs nothing to disk; the crawler syncs whatever it acknowledges. Wget is run twice: as it is typed, which leaves a
+ * file for every page beside the WARC file and prints what it does, and with the options that let it do least. Each has
+ * a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its
+ * pages when asked and takes part of a core. The bare client is the crawler's own, the fastest there is here; the
+ * platform's fetch and its older HTTP client stand beside it for scale.
  */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** Medians and ratios. Every bench prints ratios against something measured in the same run; bare times depend on the machine's mood. */
+/**
+ * Medians and ratios. Every bench prints ratios against something measured in the same run; bare times depend on the
+ * machine's mood.
+ */
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

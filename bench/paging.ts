@@ -1,5 +1,6 @@
 /**
- * Paging through very many captures: `/cdx` and `/api/urls` from the first page to the last by their keys. What a page costs must not depend on where it stands, and every capture must come once.
+ * Paging through very many captures: `/cdx` and `/api/urls` from the first page to the last by their keys. What a page
+ * costs must not depend on where it stands, and every capture must come once.
  *
  * The catalog is filled directly, without records: lines of an index need none.
  */

@@ -1,5 +1,6 @@
 /**
- * How fast replay is: rewriting HTML against the bare tokenizer that it is built on, and whole answers against the rewriting alone.
+ * How fast replay is: rewriting HTML against the bare tokenizer that it is built on, and whole answers against the
+ * rewriting alone.
  *
  *     npm run bench -- replay
  */

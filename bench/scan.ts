@@ -1,9 +1,10 @@
 /**
  * Scan and hash of a generated `.warc.gz`, against `zcat` piped into `openssl dgst -sha256` on the same bytes.
  *
- * The ratio compares CPU time: user time of zcat and openssl together, over CPU time of our own process scanning on one thread. The second
- * ratio compares elapsed time of one and two worker threads: in this process, where the threads of the scan before are found at rest, and in
- * processes of their own, where each thread has to be started and warmed up for the one scan.
+ * The ratio compares CPU time: user time of zcat and openssl together, over CPU time of our own process scanning on one
+ * thread. The second ratio compares elapsed time of one and two worker threads: in this process, where the threads of
+ * the scan before are found at rest, and in processes of their own, where each thread has to be started and warmed up
+ * for the one scan.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * The search: how fast the index takes a WARC file in, against a scan of the same file on one thread; what part of the time the full-text tables take; how long
- * searches over many pages take, against a plain scan of their texts; how long PageRank takes, against one pass over the same links.
+ * The search: how fast the index takes a WARC file in, against a scan of the same file on one thread; what part of the
+ * time the full-text tables take; how long searches over many pages take, against a plain scan of their texts; how long
+ * PageRank takes, against one pass over the same links.
  */
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** What the server is measured against: node:http and nothing else, sending one reply of ours from memory, fields and bytes. */
+/**
+ * What the server is measured against: node:http and nothing else, sending one reply of ours from memory, fields and
+ * bytes.
+ */
 import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

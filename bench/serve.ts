@@ -1,16 +1,17 @@
 /**
- * How fast the server answers, against a bare node:http server that sends the same bytes from memory, asked by the same client (autocannon, in a process of its own) in the
- * same run:
+ * How fast the server answers, against a bare node:http server that sends the same bytes from memory, asked by the same
+ * client (autocannon, in a process of its own) in the same run:
  *
  *     npm run bench -- serve [--minutes N] [--seconds N]        no minutes: no endurance; no seconds: nothing else
  *
  * - replay of stored bytes (`id_`): at least 0.4 of the bare server
- * - exact CDX lookups: at least 0.3 of it; besides, lookups of URLs of which each is asked for once, which nothing can have at hand
+ * - exact CDX lookups: at least 0.3 of it; besides, lookups of URLs of which each is asked for once, which nothing can
+ *   have at hand
  * - rewritten pages: printed
  * - memory over some minutes of mixed load at 64 connections: printed at the start, the middle and the end
  *
- * The servers run in a process each, so that neither pays for the other's garbage. Before each comparison both are asked for a while, until their code is
- * compiled: a server runs for months.
+ * The servers run in a process each, so that neither pays for the other's garbage. Before each comparison both are
+ * asked for a while, until their code is compiled: a server runs for months.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
- * A server for the bench of streams, in a process of its own: `archive DIRECTORY` serves an archive, `files FILE...` the same files with node:http as they are. Prints its
- * address, and for every line on its standard input how much memory it takes.
+ * A server for the bench of streams, in a process of its own: `archive DIRECTORY` serves an archive, `files FILE...`
+ * the same files with node:http as they are. Prints its address, and for every line on its standard input how much
+ * memory it takes.
  */
 import { createReadStream } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,10 +1,12 @@
 /**
- * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/, and the web pages in dist/ui/.
+ * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/, and the web pages in
+ * dist/ui/.
  *
  *     node scripts/build.ts
  *
- * The compiler turns the `.ts` of import specifiers into `.js` in code, but leaves declarations and `new URL('./worker.ts', import.meta.url)` as
- * they are; those are turned here, so that nothing built names a file that is not there.
+ * The compiler turns the `.ts` of import specifiers into `.js` in code, but leaves declarations and `new
+ * URL('./worker.ts', import.meta.url)` as they are; those are turned here, so that nothing built names a file that is
+ * not there.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,10 +1,11 @@
 /**
- * Makes the package that is published, pinakes-<version>.tgz in the root, from a staged copy; nothing in the checkout is rewritten.
+ * Makes the package that is published, pinakes-<version>.tgz in the root, from a staged copy; nothing in the checkout
+ * is rewritten.
  *
  *     node scripts/pack.ts
  *
- * The staged package.json lacks what only a checkout needs: its scripts, its development packages, and the Node that the checkout brings
- * along. Whoever installs the package brings their own Node, and `engines` says which.
+ * The staged package.json lacks what only a checkout needs: its scripts, its development packages, and the Node that
+ * the checkout brings along. Whoever installs the package brings their own Node, and `engines` says which.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

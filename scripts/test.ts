@@ -1,9 +1,9 @@
 /**
  * Runs the tests: all of them, or those of the files that are named (`npm test -- test/archive/add.test.ts`).
  *
- * The tests start hundreds of processes, and each would compile the same sources; with a shared cache of compiled code they start in a third of the time. Files that
- * take long begin first, so that no core is idle at the end for want of other files; one file more than there are cores runs at a time, since many wait for disks,
- * browsers and clocks.
+ * The tests start hundreds of processes, and each would compile the same sources; with a shared cache of compiled code
+ * they start in a third of the time. Files that take long begin first, so that no core is idle at the end for want of
+ * other files; one file more than there are cores runs at a time, since many wait for disks, browsers and clocks.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,8 @@ const SOURCES = ['src', 'scripts', 'ui', 'test'].map((directory) => `${directory
 const CONCURRENCY = Math.min(availableParallelism() + 1, 8);
 
 /**
- * What takes longest, about in that order, with tests that mostly wait between those that compute. What is not named here comes after, which costs time and nothing else.
+ * What takes longest, about in that order, with tests that mostly wait between those that compute. What is not named
+ * here comes after, which costs time and nothing else.
  */
 const LONGEST = [
   'test/fuzz.test.ts',

@@ -1,5 +1,6 @@
 /**
- * The house rules as a program: prints what breaks them as `file:line rule message` and exits with 1, or says nothing and exits with 0.
+ * The house rules as a program: prints what breaks them as `file:line rule message` and exits with 1, or says nothing
+ * and exits with 0.
  *
  *     node scripts/tidy.ts [ROOT]
  */

@@ -1,10 +1,11 @@
 /**
- * Builds the web pages of ui/ into a directory of static files: index.html, and under assets/ scripts, styles and pictures whose names hold a hash of
- * their bytes, so that they can be cached for ever.
+ * Builds the web pages of ui/ into a directory of static files: index.html, and under assets/ scripts, styles and
+ * pictures whose names hold a hash of their bytes, so that they can be cached for ever.
  *
  *     node scripts/ui.ts [DIRECTORY]
  *
- * Without a directory the files go to build/ui/. The licences of packages that became part of the scripts are kept in assets/licences.txt.
+ * Without a directory the files go to build/ui/. The licences of packages that became part of the scripts are kept in
+ * assets/licences.txt.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +18,10 @@ const UI = join(ROOT, 'ui');
 
 const UI_DIRECTORY: string = join(ROOT, 'build/ui');
 
-/** The library that draws asks the browser for its language as soon as it is loaded, and fails on names that no standard knows, as of the POSIX locale. */
+/**
+ * The library that draws asks the browser for its language as soon as it is loaded, and fails on names that no standard
+ * knows, as of the POSIX locale.
+ */
 const ENGLISH_NUMBERS: Plugin = {
   name: 'english-numbers',
   setup({ onLoad }) {

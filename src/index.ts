@@ -4,15 +4,13 @@
  * ```ts
  * import { openArchive, parseTimestamp } from 'pinakes';
  *
- * const archive = await openArchive('my-archive', { clock: Date.now, newId: () => `<urn:uuid:${crypto.randomUUID()}>` });
- * await archive.add(['crawl.warc.gz'], { collection: 'spring' });
- * const page = await archive.get('https://example.org/', parseTimestamp('20240301'));
- * for await (const piece of page.payload) process.stdout.write(piece);
- * await archive.close();
- * ```
+ * const archive = await openArchive('my-archive', { clock: Date.now, newId: () => `<urn:uuid:${crypto.randomUUID()}>`
+ * }); await archive.add(['crawl.warc.gz'], { collection: 'spring' }); const page = await
+ * archive.get('https://example.org/', parseTimestamp('20240301')); for await (const piece of page.payload)
+ * process.stdout.write(piece); await archive.close(); ```
  *
- * The library never prints, reads no clock and makes no random numbers: `clock` and `newId` are handed in. With `stopwatch: () => performance.now()` besides, retrieval from
- * a fast disk does not wait for other threads.
+ * The library never prints, reads no clock and makes no random numbers: `clock` and `newId` are handed in. With
+ * `stopwatch: () => performance.now()` besides, retrieval from a fast disk does not wait for other threads.
  */
 export {
   type AddOptions,

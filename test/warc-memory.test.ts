@@ -1,4 +1,7 @@
-/** A record of any size passes through memory of a fixed size (I9). The input is made while it is read; nothing is written to disk. */
+/**
+ * A record of any size passes through memory of a fixed size (I9). The input is made while it is read; nothing is
+ * written to disk.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, crc32, deflateRawSync } from 'node:zlib';

@@ -1,7 +1,7 @@
 /**
- * The difference of two texts as rows to show: lines that are the same, lines that changed with the words that changed in them, and runs of same lines that
- * are folded away. Work is bounded: texts that differ too much are compared roughly, by what they have in common at their beginning and end. Knows nothing
- * of the browser.
+ * The difference of two texts as rows to show: lines that are the same, lines that changed with the words that changed
+ * in them, and runs of same lines that are folded away. Work is bounded: texts that differ too much are compared
+ * roughly, by what they have in common at their beginning and end. Knows nothing of the browser.
  */
 import { diffLines, diffWordsWithSpace } from 'diff';
 

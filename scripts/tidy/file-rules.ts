@@ -1,4 +1,6 @@
-/** Rules about files as such: their names and lengths, notes left in them, and traces of the machine they were made on. */
+/**
+ * Rules about files as such: their names and lengths, notes left in them, and traces of the machine they were made on.
+ */
 import { posix } from 'node:path';
 import type { TextFile } from './tree.ts';
 import type { Violation } from './violation.ts';

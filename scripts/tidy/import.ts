@@ -1,6 +1,7 @@
 /**
- * The other modules that a source names: `import` and `export ... from` in every form, type-only ones too, `import('...')` as call and as type,
- * `import.meta.resolve('...')`, and `new URL('./file.ts', import.meta.url)`, which is how worker threads are started.
+ * The other modules that a source names: `import` and `export ... from` in every form, type-only ones too,
+ * `import('...')` as call and as type, `import.meta.resolve('...')`, and `new URL('./file.ts', import.meta.url)`, which
+ * is how worker threads are started.
  */
 import type { Source } from './source.ts';
 

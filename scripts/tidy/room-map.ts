@@ -1,4 +1,7 @@
-/** Which room may import which, and which room may import which package. ARCHITECTURE.md says why; this is where it is enforced. */
+/**
+ * Which room may import which, and which room may import which package. ARCHITECTURE.md says why; this is where it is
+ * enforced.
+ */
 
 /** Room -> the rooms it may import, always through their index.ts. */
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
@@ -24,7 +27,10 @@ export const PRINTING_ROOM = 'cli';
 /** The library's front door, src/index.ts, speaks for every room but the command line. */
 export const LIBRARY_IMPORTS: readonly string[] = Object.keys(ROOM_IMPORTS).filter((room) => room !== PRINTING_ROOM);
 
-/** Package -> the rooms whose code may import it. Unit tests and everything outside src/ may also use development packages. */
+/**
+ * Package -> the rooms whose code may import it. Unit tests and everything outside src/ may also use development
+ * packages.
+ */
 export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   '@duckdb/node-api': ['slim', 'archive'],
   '@webrecorder/wombat': ['replay'],

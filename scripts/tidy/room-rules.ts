@@ -1,9 +1,9 @@
 /**
- * Rules about imports: rooms import only the rooms of the map, through their front doors; test/ and bench/ see front doors only; packages
- * belong to rooms; files of src/ form no cycle.
+ * Rules about imports: rooms import only the rooms of the map, through their front doors; test/ and bench/ see front
+ * doors only; packages belong to rooms; files of src/ form no cycle.
  *
- * Every import counts for cycles, type-only ones and worker threads included: files in a cycle cannot be understood one after the other,
- * whatever the compiler erases. A type that two files need is a noun of its own and gets its own file.
+ * Every import counts for cycles, type-only ones and worker threads included: files in a cycle cannot be understood one
+ * after the other, whatever the compiler erases. A type that two files need is a noun of its own and gets its own file.
  */
 import { posix } from 'node:path';
 import { type Import, importsOf, packageOf } from './import.ts';

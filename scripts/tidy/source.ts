@@ -1,17 +1,20 @@
 /**
- * A source file taken apart just far enough to look for words in its code: comments, the insides of strings, template texts and regular
- * expressions are blanked, newlines and all offsets stay. TypeScript 7 offers no parser to programs, and a search over the raw text would
- * trip over every comment that talks about what it forbids.
+ * A source file taken apart just far enough to look for words in its code: comments, the insides of strings, template
+ * texts and regular expressions are blanked, newlines and all offsets stay. TypeScript 7 offers no parser to programs,
+ * and a search over the raw text would trip over every comment that talks about what it forbids.
  *
- * Whether a slash divides or opens a regular expression is told by what stands before it. A statement that begins with a regular
- * expression after `)` or `}` is misjudged; the formatter and linter leave none of those.
+ * Whether a slash divides or opens a regular expression is told by what stands before it. A statement that begins with
+ * a regular expression after `)` or `}` is misjudged; the formatter and linter leave none of those.
  */
 
 export type Source = {
   readonly text: string;
   /** The text with everything but code blanked; quotes stay. Same length, same lines. */
   readonly code: string;
-  /** Values of string and template literals by the offset of their opening quote; templates with expressions are left out. */
+  /**
+   * Values of string and template literals by the offset of their opening quote; templates with expressions are left
+   * out.
+   */
   readonly strings: ReadonlyMap<number, string>;
   /** Line of an offset, counted from 1. */
   lineAt(offset: number): number;

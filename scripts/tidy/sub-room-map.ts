@@ -1,6 +1,7 @@
 /**
- * The folders inside of rooms, and which of them may import which. A folder imports nothing of another one that imports it, directly or by way of others. Files that lie directly in a
- * room belong to all of it: every folder may import them, and they may import every folder. Unit tests may import everything of their room.
+ * The folders inside of rooms, and which of them may import which. A folder imports nothing of another one that imports
+ * it, directly or by way of others. Files that lie directly in a room belong to all of it: every folder may import
+ * them, and they may import every folder. Unit tests may import everything of their room.
  */
 
 /** How many source files may lie directly in one folder of src/, tests not counted. */

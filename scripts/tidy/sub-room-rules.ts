@@ -1,4 +1,7 @@
-/** Rules about the folders inside of rooms: which may import which, that none imports itself by way of others, and how many files one may have. */
+/**
+ * Rules about the folders inside of rooms: which may import which, that none imports itself by way of others, and how
+ * many files one may have.
+ */
 import { posix } from 'node:path';
 import { importsOf } from './import.ts';
 import { isTest, ROOM_IMPORTS, roomOf } from './room-map.ts';

@@ -1,9 +1,10 @@
 /**
- * The text files of the repository: everything under the root but what .gitignore names, .git itself, links, and binary files. Reading the
- * ignore file, rather than asking git, lets the check run on an unpacked tarball and inside a git hook alike.
+ * The text files of the repository: everything under the root but what .gitignore names, .git itself, links, and binary
+ * files. Reading the ignore file, rather than asking git, lets the check run on an unpacked tarball and inside a git
+ * hook alike.
  *
- * Of the ignore file's language only what ours uses is understood: a name or glob for any depth, a leading slash for the root, a trailing
- * slash for directories.
+ * Of the ignore file's language only what ours uses is understood: a name or glob for any depth, a leading slash for
+ * the root, a trailing slash for directories.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * Rules about words in the code: what only the command line may touch (printing, exiting, the clock, randomness), and default exports. The
- * rest of src/ is handed its clock, its randomness and its output, so that a run can be repeated. Unit tests are callers and free.
+ * Rules about words in the code: what only the command line may touch (printing, exiting, the clock, randomness), and
+ * default exports. The rest of src/ is handed its clock, its randomness and its output, so that a run can be repeated.
+ * Unit tests are callers and free.
  */
 import { importsOf } from './import.ts';
 import { isTest, PRINTING_ROOM, roomOf } from './room-map.ts';

@@ -1,5 +1,6 @@
 /**
- * An archive: opened, owned by this process, ready for everything that is done with one. This file joins the parts; each part has a file of its own. Changes run one at a time, through `exclusive`; reading goes on beside them.
+ * An archive: opened, owned by this process, ready for everything that is done with one. This file joins the parts;
+ * each part has a file of its own. Changes run one at a time, through `exclusive`; reading goes on beside them.
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -90,7 +91,10 @@ const SPOOL_DIRECTORY = 'spool';
 export type ArchiveOptions = {
   readonly clock: Clock;
   readonly newId: IdSource;
-  /** Milliseconds that run evenly, as `performance.now` gives them. With it, retrieval from a fast disk does not wait for other threads. */
+  /**
+   * Milliseconds that run evenly, as `performance.now` gives them. With it, retrieval from a fast disk does not wait
+   * for other threads.
+   */
   readonly stopwatch?: (() => number) | undefined;
   /** What the archive is opened for, for the owner file. */
   readonly purpose?: string;
@@ -137,7 +141,9 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
   return Archive.open(directory, connector, catalog, reserve, options);
 }
 
-/** Opens the catalog, and so takes its lock, before anything else is touched but the reserve, which a full disk costs. */
+/**
+ * Opens the catalog, and so takes its lock, before anything else is touched but the reserve, which a full disk costs.
+ */
 async function openCatalog(directory: string, reserve: Reserve): Promise<Catalog> {
   try {
     return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));
@@ -329,7 +335,10 @@ export class Archive implements StreamParts {
     });
   }
 
-  /** Fails when the disk of the archive is too full for it to grow. What writes beside the segments, as an index does, asks before it begins. */
+  /**
+   * Fails when the disk of the archive is too full for it to grow. What writes beside the segments, as an index does,
+   * asks before it begins.
+   */
   keepRoom(): Promise<void> {
     return this.#growing(async () => {});
   }
@@ -391,7 +400,10 @@ export class Archive implements StreamParts {
     return { ...report, filesOwn, unresolved: Math.max(0, report.unresolved - resolved) };
   }
 
-  /** A query on facts of captures, for the `query` of a selection. One that cannot be read is refused with the place marked. */
+  /**
+   * A query on facts of captures, for the `query` of a selection. One that cannot be read is refused with the place
+   * marked.
+   */
   query(text: string): CaptureQuery {
     return parseCaptureQuery(text, { collection: (name) => this.collections.find(name) });
   }
@@ -420,7 +432,10 @@ export class Archive implements StreamParts {
     return this.#compactions.run(() => this.#makingRoom(() => compactArchive(this, options)));
   }
 
-  /** Packs segments as `.warc.zst`, each with a dictionary of its own. Those that are open are sealed for it. With `dryRun`, says from samples what that would give. */
+  /**
+   * Packs segments as `.warc.zst`, each with a dictionary of its own. Those that are open are sealed for it. With
+   * `dryRun`, says from samples what that would give.
+   */
   recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
     if (options.dryRun) return estimateRecompression(this, options);
     return this.#compactions.run(() => this.#makingRoom(() => recompressArchive(this, options)));
@@ -464,7 +479,9 @@ export class Archive implements StreamParts {
     return listVolumes(this);
   }
 
-  /** With a signal it can be broken off; what was not read of the volume then comes in when the archive is opened next. */
+  /**
+   * With a signal it can be broken off; what was not read of the volume then comes in when the archive is opened next.
+   */
   addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<void> {
     // It heals, which would take away a segment that compaction is just writing.
     return this.#compactions.run(() => addVolume(this, volume, options));
@@ -539,7 +556,10 @@ export class Archive implements StreamParts {
     return this.shelf.all();
   }
 
-  /** Makes the catalog again from the segments and the tombstones beside them. Interrupted, it is finished by the next opening. */
+  /**
+   * Makes the catalog again from the segments and the tombstones beside them. Interrupted, it is finished by the next
+   * opening.
+   */
   async rebuild(options: RebuildOptions = {}): Promise<void> {
     const [missing] = this.volumes.failures();
     // What a missing volume holds would leave the catalog; better no rebuild than that.
@@ -566,7 +586,10 @@ export class Archive implements StreamParts {
     await this.#compactions.run(() => this.#growing(work));
   }
 
-  /** Waits for everything asked for so far, and makes the catalog durable too. What was acknowledged is durable without (I2). */
+  /**
+   * Waits for everything asked for so far, and makes the catalog durable too. What was acknowledged is durable without
+   * (I2).
+   */
   async flush(): Promise<void> {
     await this.#store.drain();
     await this.#exclusive.idle();
@@ -578,7 +601,10 @@ export class Archive implements StreamParts {
     return this.#owner.announce(server);
   }
 
-  /** Finishes the stores that wait and the change that is being made; the next step of anything longer is refused with ARCHIVE_CLOSED. */
+  /**
+   * Finishes the stores that wait and the change that is being made; the next step of anything longer is refused with
+   * ARCHIVE_CLOSED.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

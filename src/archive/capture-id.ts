@@ -1,6 +1,6 @@
 /**
- * Capture ids: a name for one capture that stays the same wherever compaction, recompression or migration move its record. Made to stand in a
- * URL path.
+ * Capture ids: a name for one capture that stays the same wherever compaction, recompression or migration move its
+ * record. Made to stand in a URL path.
  *
  * ```
  *   <URL key>.<time>.<hash>.<collection>
@@ -9,8 +9,8 @@
  *   time         milliseconds since 1970 in base 36
  *   hash         8 hexadecimal digits that tell captures of one URL and time apart
  *   collection   its number
- * ```
- * A catalog that was lost and made anew may number its collections otherwise; an id then still finds its capture, as long as only one collection has it.
+ * ``` A catalog that was lost and made anew may number its collections otherwise; an id then still finds its capture,
+ * as long as only one collection has it.
  */
 import { digestOf, fromUtf8, utf8 } from '../base/index.ts';
 import type { Capture, CatalogView } from '../catalog/index.ts';

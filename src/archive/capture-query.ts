@@ -1,5 +1,6 @@
 /**
- * Queries on what the catalog knows of captures: a few words instead of many options. The language of search is wider; what both know means the same.
+ * Queries on what the catalog knows of captures: a few words instead of many options. The language of search is wider;
+ * what both know means the same.
  *
  * ```
  *   query   = { [-] name ( : | = | > | >= | < | <= ) value }            blanks mean AND, a minus before a field NOT
@@ -12,8 +13,8 @@
  *   collection:NAME   kind:revisit   from:2020   to:2021-06   size>10kB
  *
  *   site, type, status, collection and kind take several values with commas between them: any of them
- * ```
- * What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is not known has none, and fits no size.
+ * ``` What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is
+ * not known has none, and fits no size.
  */
 import { MEDIA_KIND_ADVICE, mediaTypesOf, PinakesError, parseAskedTime } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
@@ -136,8 +137,8 @@ const LONE_FIELDS = [
 ] as const;
 
 /**
- * The query that is asked; undefined when nothing is. A value that stands alone means what it means in a query, and is refused as an argument when no
- * capture could ever have it: what means nothing would look as if nothing were there.
+ * The query that is asked; undefined when nothing is. A value that stands alone means what it means in a query, and is
+ * refused as an argument when no capture could ever have it: what means nothing would look as if nothing were there.
  */
 export function askedQuery(asked: AskedFacts, names: QueryNames): CaptureQuery | undefined {
   const queries = asked.query === undefined ? [] : [parseCaptureQuery(asked.query, names)];

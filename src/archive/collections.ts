@@ -1,6 +1,6 @@
 /**
- * Collections by name and number. The truth is in the names of the segments, whose first part is the collection; the numbers are the catalog's own and
- * live in its notes.
+ * Collections by name and number. The truth is in the names of the segments, whose first part is the collection; the
+ * numbers are the catalog's own and live in its notes.
  */
 import { PinakesError } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The connector: `archive.yaml`, which makes a directory an archive. It names the volumes and the policies, and together with the segments it
- * is all that has to be kept to keep the captures.
+ * The connector: `archive.yaml`, which makes a directory an archive. It names the volumes and the policies, and
+ * together with the segments it is all that has to be kept to keep the captures.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -24,8 +24,8 @@ export type Policies = {
   /** A segment past this size is sealed and the next begun. */
   readonly segmentBytesMax: number;
   /**
-   * `auto`: a payload is shared when it is larger than what a revisit adds to a head (I7, see isWorthRevisit). A number raises that: a smaller payload is
-   * stored again.
+   * `auto`: a payload is shared when it is larger than what a revisit adds to a head (I7, see isWorthRevisit). A number
+   * raises that: a smaller payload is stored again.
    */
   readonly dedupBytesMin: number | 'auto';
 };

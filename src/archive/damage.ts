@@ -1,4 +1,7 @@
-/** Damage that shows when records are read back: in which segment, where, and what is wrong. Told to whoever reads; what can be read is given all the same. */
+/**
+ * Damage that shows when records are read back: in which segment, where, and what is wrong. Told to whoever reads; what
+ * can be read is given all the same.
+ */
 import { type Finding, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 
@@ -14,7 +17,10 @@ export type Damage = {
   readonly url: string | undefined;
 };
 
-/** Of a record on its way out: how much of it comes. `all`: as it is stored, damage and all; `part`: what can be read, said to be cut short. */
+/**
+ * Of a record on its way out: how much of it comes. `all`: as it is stored, damage and all; `part`: what can be read,
+ * said to be cut short.
+ */
 export type OutputDamage = Damage & { readonly comes: 'all' | 'part' | 'nothing' };
 
 /** One line: where, of which page, what. Holds text out of the archive. */
@@ -35,10 +41,16 @@ export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'out
   return `${formatDamage(damage)}; ${comes[damage.comes]}`;
 }
 
-/** Records that cannot be read one by one have no place of their own: nothing of them is lost where they are copied, but in a segment they are left out. */
+/**
+ * Records that cannot be read one by one have no place of their own: nothing of them is lost where they are copied, but
+ * in a segment they are left out.
+ */
 const LEFT_OUT: ReadonlySet<string> = new Set(['coding-changed', 'member-shared']);
 
-/** A finding in a file that is a segment. Into one of its own the archive puts no NULs between records: where they stand, something is gone. */
+/**
+ * A finding in a file that is a segment. Into one of its own the archive puts no NULs between records: where they
+ * stand, something is gone.
+ */
 export function inSegment(finding: Finding, isOwn = false): Finding {
   const isLoss = LEFT_OUT.has(finding.code) || (isOwn && finding.code === 'padding-skipped');
   return isLoss ? { ...finding, level: 'error' } : finding;
@@ -64,7 +76,10 @@ export function isDamage(error: unknown): error is PinakesError {
   return error instanceof PinakesError && error.code === 'RECORD_DAMAGED';
 }
 
-/** Whether the disk does not give bytes any more that it should have. That costs the segment they belong to; a disk that cannot be written to is another matter. */
+/**
+ * Whether the disk does not give bytes any more that it should have. That costs the segment they belong to; a disk that
+ * cannot be written to is another matter.
+ */
 export function isBadSector(error: unknown): error is PinakesError {
   if (!(error instanceof PinakesError) || !['DEVICE_FAILED', 'VOLUME_IO'].includes(error.code)) return false;
   return (error.cause as { syscall?: unknown } | undefined)?.syscall === 'read';

@@ -1,6 +1,7 @@
 /**
- * How many captures were deleted from each collection so far. A file that was added before is not read again when it comes again, and so brings nothing back of
- * what was deleted: by this number whoever adds it is told that something may be left out.
+ * How many captures were deleted from each collection so far. A file that was added before is not read again when it
+ * comes again, and so brings nothing back of what was deleted: by this number whoever adds it is told that something
+ * may be left out.
  *
  * ```
  *   note  deleted:<number of the collection>     a number

@@ -1,9 +1,10 @@
 /**
- * How much collections repeat themselves and one another: table 1 of Gomes, Santos and Silva, "Managing duplicates in a web archive".
+ * How much collections repeat themselves and one another: table 1 of Gomes, Santos and Silva, "Managing duplicates in a
+ * web archive".
  *
- * For each collection, in the order of their first captures: URLs, the share of captures whose content another capture of the collection has already, the
- * share whose content the collection before has, and the share of its URLs that the collection before has. URLs are counted in one walk over the catalog;
- * contents by sorting, outside of memory (I9).
+ * For each collection, in the order of their first captures: URLs, the share of captures whose content another capture
+ * of the collection has already, the share whose content the collection before has, and the share of its URLs that the
+ * collection before has. URLs are counted in one walk over the catalog; contents by sorting, outside of memory (I9).
  */
 import type { EpochMs } from '../base/index.ts';
 import type { CatalogView } from '../catalog/index.ts';
@@ -44,7 +45,8 @@ export async function countDuplication(
   const counts = new Map<number, Count>();
   const lines = sortLines(walk(catalog, counts, onPage), { directory: scratch });
   const groups = grouped(lines);
-  // Sorting reads everything before it hands out the first line; only then is it known which collection comes before which.
+  // Sorting reads everything before it hands out the first line; only then is it known which collection comes before
+  // which.
   const first = await groups.next();
   const previous = previousOf(counts);
   if (!first.done) addContents(counts, previous, first.value);

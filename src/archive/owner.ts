@@ -1,6 +1,7 @@
 /**
- * The owner file: it says which process has the archive open, for whoever finds the catalog locked. The lock decides; it goes with its process, while the number of a
- * process that was killed may be another's by now. Only of a process on another machine, whose lock may not be seen from here, the file alone is believed.
+ * The owner file: it says which process has the archive open, for whoever finds the catalog locked. The lock decides;
+ * it goes with its process, while the number of a process that was killed may be another's by now. Only of a process on
+ * another machine, whose lock may not be seen from here, the file alone is believed.
  */
 import { access, constants, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -46,7 +47,10 @@ export class OwnerFile {
     return file;
   }
 
-  /** Says in the file which server has the archive open, or that none has any more. Whoever reads it meanwhile sees it before or after, never half. */
+  /**
+   * Says in the file which server has the archive open, or that none has any more. Whoever reads it meanwhile sees it
+   * before or after, never half.
+   */
   async announce(server: AnnouncedServer | undefined): Promise<void> {
     const { pid, host, since, purpose } = this.#owner;
     const owner: Owner = { pid, host, since, purpose, ...(server && { server }) };
@@ -64,7 +68,10 @@ export class OwnerFile {
   }
 }
 
-/** Fails when the archive cannot be opened from here whoever has the lock: nothing may be written, or a process on another machine has it open. */
+/**
+ * Fails when the archive cannot be opened from here whoever has the lock: nothing may be written, or a process on
+ * another machine has it open.
+ */
 export async function assertTakable(directory: string): Promise<void> {
   await access(directory, constants.W_OK).catch((cause: unknown) => {
     const { code = '' } = cause as { code?: string };

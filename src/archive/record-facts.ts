@@ -1,5 +1,6 @@
 /**
- * What the archive wants to know of a record, from whatever read it: a scan of a file on worker threads, or a walk through a segment.
+ * What the archive wants to know of a record, from whatever read it: a scan of a file on worker threads, or a walk
+ * through a segment.
  */
 import { hash } from 'node:crypto';
 import { bareMime, type EpochMs, parseW3cDate, standardDate, toHex } from '../base/index.ts';
@@ -29,7 +30,10 @@ export const CAPTURE_ID_FIELD = 'pinakes-capture-id';
 /** Carries the overflow number of a block that shares its digest with another. */
 export const OVERFLOW_FIELD = 'pinakes-overflow';
 
-/** Names the content of a foreign revisit that was written anew, since what it was known by may be gone: <hex digest>~<overflow>. */
+/**
+ * Names the content of a foreign revisit that was written anew, since what it was known by may be gone: <hex
+ * digest>~<overflow>.
+ */
 export const CONTENT_FIELD = 'pinakes-content';
 /** What the writer of a record called its content, on the revisit that took the record's place. */
 export const DECLARED_FIELD = 'pinakes-declared-digest';
@@ -43,7 +47,10 @@ export const ARCHIVE_FIELDS: readonly string[] = [
   SOURCE_DATE_FIELD,
 ];
 
-/** Fields of a response that are true of every record of its capture: of the revisit that takes its place, and of what becomes of that. */
+/**
+ * Fields of a response that are true of every record of its capture: of the revisit that takes its place, and of what
+ * becomes of that.
+ */
 export const CARRIED_FIELDS: readonly string[] = [
   'warc-ip-address',
   'warc-warcinfo-id',
@@ -100,8 +107,8 @@ type CaptureFacts = {
 };
 
 /**
- * Facts of a record of a scan that was asked for ARCHIVE_FIELDS. Most of them are asked for of few records, so they are looked up in the batch when they are; it
- * stays in memory as long as they do.
+ * Facts of a record of a scan that was asked for ARCHIVE_FIELDS. Most of them are asked for of few records, so they are
+ * looked up in the batch when they are; it stays in memory as long as they do.
  */
 export class ScanFacts implements RecordFacts {
   readonly kind: CaptureKind | undefined;
@@ -356,8 +363,8 @@ function captureFacts(named: Named & Pick<RecordFacts, 'type' | 'isArc' | 'isHtt
 }
 
 /**
- * What tells the same capture from another of the same URL and time: the record's id, or, for ARC records, which have none, a name made of what was
- * captured. Records written anew for a capture carry it along.
+ * What tells the same capture from another of the same URL and time: the record's id, or, for ARC records, which have
+ * none, a name made of what was captured. Records written anew for a capture carry it along.
  */
 export function captureIdOf(facts: Named): string {
   if (facts.captureId || facts.recordId) return facts.captureId || facts.recordId;

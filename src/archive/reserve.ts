@@ -1,15 +1,17 @@
 /**
  * The reserve: a file that takes up room beside the catalog, so that there is some to be had when the disk is full.
  *
- * Nothing can be done with an archive before its catalog is open, and LevelDB writes to open one: its logs become tables, and it begins a log and a list of files. What makes
- * room, deleting and compacting, writes before it frees. So:
+ * Nothing can be done with an archive before its catalog is open, and LevelDB writes to open one: its logs become
+ * tables, and it begins a log and a list of files. What makes room, deleting and compacting, writes before it frees.
+ * So:
  *
  * - What lets the archive grow begins with making sure of the reserve, and is refused where there is no room for it.
- * - Where less is free than the reserve has, it is given up: right after the catalog was opened, or for opening it, and before anything that makes room.
+ * - Where less is free than the reserve has, it is given up: right after the catalog was opened, or for opening it, and
+ *   before anything that makes room.
  * - What was given up is taken back when the archive is closed, as much of it as there is.
  *
- * LevelDB has two write buffers of 8 MiB in its logs, and merges tables of 8 MiB, a dozen of them at a time in a large catalog. Nothing reads the file. It holds
- * what cannot be compressed, as a file system might do.
+ * LevelDB has two write buffers of 8 MiB in its logs, and merges tables of 8 MiB, a dozen of them at a time in a large
+ * catalog. Nothing reads the file. It holds what cannot be compressed, as a file system might do.
  */
 import { createHash } from 'node:crypto';
 import { open, stat, statfs, truncate, unlink } from 'node:fs/promises';
@@ -28,7 +30,10 @@ const CHANGES_SURE = 1000;
 export class Reserve {
   readonly #directory: string;
   readonly #path: string;
-  /** For how many changes it is known to be there and large enough. Only whoever has the archive open makes it or gives it up. */
+  /**
+   * For how many changes it is known to be there and large enough. Only whoever has the archive open makes it or gives
+   * it up.
+   */
   #sureFor = 0;
   #givenUpBytes = 0;
 
@@ -66,7 +71,10 @@ export class Reserve {
     if ((await this.#freeBytes()) < (await this.#bytes())) await this.giveUp();
   }
 
-  /** Gives it up, and says whether that made room. One that cannot be removed is no reason to do nothing: it may go without. */
+  /**
+   * Gives it up, and says whether that made room. One that cannot be removed is no reason to do nothing: it may go
+   * without.
+   */
   async giveUp(): Promise<boolean> {
     const bytes = await this.#bytes();
     if (bytes === 0) return false;

@@ -1,4 +1,7 @@
-/** Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status, query. All that is given must hold. */
+/**
+ * Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status, query. All
+ * that is given must hold.
+ */
 import type { EpochMs } from '../base/index.ts';
 import { type BlockKey, type Capture, type CaptureRange, type CatalogView, rangeOfKey } from '../catalog/index.ts';
 import { type KeyRange, keyRange, parseUrlPattern, typedUrl, type UrlKey, urlKey } from '../url/index.ts';
@@ -12,7 +15,10 @@ export type Selection = {
   readonly block?: BlockKey | undefined;
   readonly from?: EpochMs | undefined;
   readonly to?: EpochMs | undefined;
-  /** A media type in small letters, and a status, as they are; `Archive.askedQuery` makes queries of `image/*` and `4xx`. */
+  /**
+   * A media type in small letters, and a status, as they are; `Archive.askedQuery` makes queries of `image/*` and
+   * `4xx`.
+   */
   readonly mime?: string | undefined;
   readonly status?: number | undefined;
   /** Types of records: `response`, `revisit`... */
@@ -36,7 +42,10 @@ export async function* selectCaptures(catalog: CatalogView, selection: Selection
   }
 }
 
-/** The ranges of URL keys that a selection is bounded by; one without bounds when it names no URL, none when what it names has nothing in common. */
+/**
+ * The ranges of URL keys that a selection is bounded by; one without bounds when it names no URL, none when what it
+ * names has nothing in common.
+ */
 export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 'keyTo'>[] {
   const named = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
   const ranges = named?.map(({ from, to }) => ({ keyFrom: from, keyTo: to })) ?? [{}];
@@ -58,7 +67,10 @@ export function isMeant(capture: Capture, size: number, selection: Selection): b
   return isInKeyRanges(capture.urlKey, keyRanges(selection));
 }
 
-/** Whether a URL key lies in one of the ranges that a selection is bounded by; in the order of the catalog, that of bytes. */
+/**
+ * Whether a URL key lies in one of the ranges that a selection is bounded by; in the order of the catalog, that of
+ * bytes.
+ */
 export function isInKeyRanges(key: UrlKey, ranges: ReturnType<typeof keyRanges>): boolean {
   return ranges.some(
     ({ keyFrom, keyTo }) =>

@@ -13,7 +13,9 @@ export type ArchiveStats = {
   readonly revisits: number;
   /** Revisits whose content is not in the archive. */
   readonly unresolvedRevisits: number;
-  /** Records that other readers stop at; and those of them that no date tells the time of, so that they are in no index. */
+  /**
+   * Records that other readers stop at; and those of them that no date tells the time of, so that they are in no index.
+   */
   readonly oddRecords: number;
   readonly undatedRecords: number;
   /** Payloads as captured: every capture counts. */
@@ -28,7 +30,9 @@ export type ArchiveStats = {
   readonly deadBytes: number;
   /** Payload bytes that need not be stored, because another record holds them. */
   readonly savedByDeduplicationBytes: number;
-  /** How much smaller the segments are than the payloads in them; negative when heads weigh more than compression saves. */
+  /**
+   * How much smaller the segments are than the payloads in them; negative when heads weigh more than compression saves.
+   */
   readonly savedByCompressionBytes: number;
   readonly segments: number;
   readonly catalogBytes: number;

@@ -1,4 +1,7 @@
-/** What a verification can find, sorted by code. A problem is data, handed to the caller with its place and with who leans on it. */
+/**
+ * What a verification can find, sorted by code. A problem is data, handed to the caller with its place and with who
+ * leans on it.
+ */
 import type { FindingLevel } from '../base/index.ts';
 
 export type ProblemLevel = FindingLevel;
@@ -7,7 +10,9 @@ type ProblemEntry = { readonly level: ProblemLevel; readonly says: string };
 
 const entry = (level: ProblemLevel, says: string): ProblemEntry => ({ level, says });
 
-/** `error`: something cannot be given back, or a wrong answer is given. `warning`: nothing is lost, something is odd. */
+/**
+ * `error`: something cannot be given back, or a wrong answer is given. `warning`: nothing is lost, something is odd.
+ */
 export const PROBLEM_CATALOGUE = {
   'capture-without-record': entry('error', 'the catalog has a capture whose record does not stand where it says'),
   'catalog-damaged': entry('error', 'the catalog is damaged'),

@@ -1,8 +1,8 @@
 /**
  * Bytes: joining, comparing, searching, and the two text forms that digests take.
  *
- * `Uint8Array` is the type at every border. Inside this file `Buffer` views are used where the platform is faster with them;
- * a view shares memory, nothing is copied unless the name says so.
+ * `Uint8Array` is the type at every border. Inside this file `Buffer` views are used where the platform is faster with
+ * them; a view shares memory, nothing is copied unless the name says so.
  */
 
 export const CR = 0x0d;
@@ -108,8 +108,9 @@ export function toBase32(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes of a base32 text in any letter case, padded or not, or undefined when it is not one. Lengths that no whole number of bytes gives, and
- * last letters with bits beyond the last byte, are refused, so that each value has one spelling but for case and padding.
+ * Bytes of a base32 text in any letter case, padded or not, or undefined when it is not one. Lengths that no whole
+ * number of bytes gives, and last letters with bits beyond the last byte, are refused, so that each value has one
+ * spelling but for case and padding.
  */
 export function fromBase32(text: string): Uint8Array | undefined {
   let length = text.length;

@@ -1,9 +1,9 @@
 /**
  * Digests as web archives write them: `algorithm:value`, in any letter case, hexadecimal or base32, padded or not.
  *
- * Two digests are equal when algorithm and decoded bytes are equal; their texts are never compared (the same SHA-1 is written
- * in at least four ways in real files). The encoding is told by the length of the value, which is unambiguous for all algorithms
- * here but MD5, where 32 characters are hexadecimal unless padding says otherwise.
+ * Two digests are equal when algorithm and decoded bytes are equal; their texts are never compared (the same SHA-1 is
+ * written in at least four ways in real files). The encoding is told by the length of the value, which is unambiguous
+ * for all algorithms here but MD5, where 32 characters are hexadecimal unless padding says otherwise.
  */
 import { createHash, type Hash, hash } from 'node:crypto';
 import { equal, fromBase32, fromHex, toBase32, toHex } from './bytes.ts';
@@ -56,7 +56,8 @@ export function sameDigest(a: Digest, b: Digest): boolean {
 }
 
 export function digestOf(algorithm: DigestAlgorithm, bytes: Uint8Array): Digest {
-  // Asked for as bytes, the platform makes a memory of its own for each digest, which takes longer than hashing a small page.
+  // Asked for as bytes, the platform makes a memory of its own for each digest, which takes longer than hashing a small
+  // page.
   return { algorithm, bytes: Buffer.from(hash(algorithm, bytes, 'binary'), 'latin1') };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every error code with its sentence, its advice and whether trying again can help; sorted by code. docs/errors.md says the same at more
- * length, and a test keeps the two in agreement.
+ * Every error code with its sentence, its advice and whether trying again can help; sorted by code. docs/errors.md says
+ * the same at more length, and a test keeps the two in agreement.
  */
 
 export type ErrorEntry = { readonly says: string; readonly advice: string; readonly retryable: boolean };

@@ -1,6 +1,6 @@
 /**
- * The one class for operating failures: things that go wrong outside the program and that the user can act on. What is wrong in an input file
- * is a finding, and what is wrong in Pinakes is an assert; neither is one of these.
+ * The one class for operating failures: things that go wrong outside the program and that the user can act on. What is
+ * wrong in an input file is a finding, and what is wrong in Pinakes is an assert; neither is one of these.
  *
  * Every code stands in `error-catalogue.ts` and in docs/errors.md.
  */
@@ -75,7 +75,10 @@ const SQLITE_ERRORS: Readonly<Record<number, ErrorCode>> = {
 
 type SystemFailure = { readonly code?: unknown; readonly errcode?: unknown; readonly message?: unknown };
 
-/** Turns a failure of the file system, or of SQLite because of it, into an error with a code; lets everything else through unchanged. */
+/**
+ * Turns a failure of the file system, or of SQLite because of it, into an error with a code; lets everything else
+ * through unchanged.
+ */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
   const { code: name, errcode, message } = (cause ?? {}) as SystemFailure;
   if (typeof name !== 'string') return cause;

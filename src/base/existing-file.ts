@@ -1,4 +1,7 @@
-/** No file that is there is replaced unasked, and nothing but a file ever is; neither stands a file for a directory nor a directory for a file. */
+/**
+ * No file that is there is replaced unasked, and nothing but a file ever is; neither stands a file for a directory nor
+ * a directory for a file.
+ */
 import type { Stats } from 'node:fs';
 import { readlink, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -13,7 +16,10 @@ export async function refuseExisting(path: string, force = false): Promise<void>
   if (isOpenFile || found?.isFile() === false) throw new PinakesError('FILE_NOT_SEEKABLE', { where: path });
 }
 
-/** A new file needs a directory to stand in. That one is missing is told of it, and not of the file, which nobody expects to be there. */
+/**
+ * A new file needs a directory to stand in. That one is missing is told of it, and not of the file, which nobody
+ * expects to be there.
+ */
 export async function refuseMissingParent(path: string): Promise<void> {
   const parent = dirname(path);
   if (!(await foundAt(parent)))

@@ -1,6 +1,7 @@
 /**
- * Runs regular expressions that people hand in. Some take the engine forever, as with repetitions inside of repetitions, and nothing else of the process would run meanwhile, not even its
- * interruption; so they run inside a fence that stops them.
+ * Runs regular expressions that people hand in. Some take the engine forever, as with repetitions inside of
+ * repetitions, and nothing else of the process would run meanwhile, not even its interruption; so they run inside a
+ * fence that stops them.
  */
 import { createContext, Script } from 'node:vm';
 

@@ -1,5 +1,6 @@
 /**
- * Frames: how a command of the command line talks with the server that runs it, over one request and its reply, both open at the same time.
+ * Frames: how a command of the command line talks with the server that runs it, over one request and its reply, both
+ * open at the same time.
  *
  * ```
  *   1 byte kind | 4 bytes length, big-endian | so many bytes

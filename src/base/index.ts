@@ -1,4 +1,7 @@
-/** base: digests, times, bytes, limits, the growth of the heap, errors, threads, media types, files that exist, sectors, durable names, tests by foreign expressions. Imports no other room. */
+/**
+ * base: digests, times, bytes, limits, the growth of the heap, errors, threads, media types, files that exist, sectors,
+ * durable names, tests by foreign expressions. Imports no other room.
+ */
 export * from './assert.ts';
 export * from './bytes.ts';
 export * from './digest.ts';

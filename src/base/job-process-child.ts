@@ -1,6 +1,7 @@
 /**
- * The side of a process that does jobs; see `job-process.ts`. A thread does the work, so that this one always sees what the process takes in memory and whether the other side is still
- * there. Beyond the bound, and without another side, the process ends at once.
+ * The side of a process that does jobs; see `job-process.ts`. A thread does the work, so that this one always sees what
+ * the process takes in memory and whether the other side is still there. Beyond the bound, and without another side,
+ * the process ends at once.
  */
 import { once } from 'node:events';
 import { Socket } from 'node:net';
@@ -13,7 +14,10 @@ import { startThread } from './thread.ts';
 const OUTPUT = 1;
 /** A job can fill half a gigabyte in a fifth of a second. */
 const WATCH_MS = 10;
-/** The JavaScript heap of the thread gets this share of the bound: near to it the engine collects more often, which keeps ordinary jobs small. */
+/**
+ * The JavaScript heap of the thread gets this share of the bound: near to it the engine collects more often, which
+ * keeps ordinary jobs small.
+ */
 const HEAP_SHARE = 0.5;
 const YOUNG_MEBIBYTES = 16;
 /** Interruptions from a terminal reach every process of its group; only the other side ends this one. */
@@ -68,7 +72,10 @@ function end(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Cuts standard input into pieces of known length. It keeps flowing, so that its end is seen during a job too; no more than one job is on its way. */
+/**
+ * Cuts standard input into pieces of known length. It keeps flowing, so that its end is seen during a job too; no more
+ * than one job is on its way.
+ */
 class InputReader {
   readonly #pieces: Buffer[] = [];
   #arrived = Promise.withResolvers<void>();

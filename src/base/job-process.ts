@@ -1,13 +1,14 @@
 /**
- * A process of its own that does jobs one at a time, each within a bound on memory and on time. For work on hostile input, which may take any amount of memory outside of
- * the JavaScript heap, where no limit of a thread applies.
+ * A process of its own that does jobs one at a time, each within a bound on memory and on time. For work on hostile
+ * input, which may take any amount of memory outside of the JavaScript heap, where no limit of a thread applies.
  *
  * ```
  *   to the process, its standard input      4 bytes length of the job | 4 bytes length of the body | job, JSON | body
  *   from the process, its standard output   4 bytes length | value, as v8.serialize writes it
- * ```
- * All numbers are little-endian. The process starts with the first job and stays for the next ones. It ends when it was idle for IDLE_MS, when a job left it large, and when this
- * program ends, in whatever way: its standard input closes. The process gets bytes and returns values, has no files and no sockets of this program, and may not write any.
+ * ``` All numbers are little-endian. The process starts with the first job and stays for the next ones. It ends when it
+ * was idle for IDLE_MS, when a job left it large, and when this program ends, in whatever way: its standard input
+ * closes. The process gets bytes and returns values, has no files and no sockets of this program, and may not write
+ * any.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';

@@ -3,7 +3,10 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** A WARC or ARC head longer than this is not a head. Real ones stay under 10 KiB; JSON metadata fields reach some hundred. */
+/**
+ * A WARC or ARC head longer than this is not a head. Real ones stay under 10 KiB; JSON metadata fields reach some
+ * hundred.
+ */
 export const RECORD_HEAD_BYTES_MAX = 1 * MIB;
 
 /** An HTTP head longer than this is treated as body. */

@@ -1,12 +1,15 @@
 /**
- * Directories with all that are above them. Node's own way never ends where a file system answers "not found" to every new name, as /proc does: here such a name is
- * tried once more, and then told of.
+ * Directories with all that are above them. Node's own way never ends where a file system answers "not found" to every
+ * new name, as /proc does: here such a name is tried once more, and then told of.
  */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PinakesError } from './error.ts';
 
-/** Makes a directory and those above it that are not there, and gives the outermost that it made; undefined when all were there. */
+/**
+ * Makes a directory and those above it that are not there, and gives the outermost that it made; undefined when all
+ * were there.
+ */
 export async function makeDirectories(path: string): Promise<string | undefined> {
   try {
     return await makeOne(path);

@@ -1,4 +1,7 @@
-/** What `type:` means in every query: a media type, all of a kind with a star behind it, or one word for the media types that people take for one thing. */
+/**
+ * What `type:` means in every query: a media type, all of a kind with a star behind it, or one word for the media types
+ * that people take for one thing.
+ */
 
 const OPEN_XML = 'application/vnd.openxmlformats-officedocument.';
 const OPEN_DOCUMENT = 'application/vnd.oasis.opendocument.';
@@ -37,7 +40,10 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 /** The words that stand for media types. */
 export const MEDIA_KINDS: readonly string[] = Object.keys(KINDS);
 
-/** Media types, or their beginnings up to a star, that a value of `type:` means; undefined when no media type could ever be meant. */
+/**
+ * Media types, or their beginnings up to a star, that a value of `type:` means; undefined when no media type could ever
+ * be meant.
+ */
 export function mediaTypesOf(value: string): readonly string[] | undefined {
   const type = value.toLowerCase();
   if (Object.hasOwn(KINDS, type)) return KINDS[type];

@@ -1,4 +1,7 @@
-/** The media type that a Content-Type names, without its parameters, in small letters. Some servers say it twice, in one field. */
+/**
+ * The media type that a Content-Type names, without its parameters, in small letters. Some servers say it twice, in one
+ * field.
+ */
 export function bareMime(contentType: string): string {
   const text = contentType.trimStart();
   const end = text.search(/[;,\s]/);

@@ -1,4 +1,7 @@
-/** Things that were used lately, by key, as many as fit: when there are too many, those go first that were used longest ago. */
+/**
+ * Things that were used lately, by key, as many as fit: when there are too many, those go first that were used longest
+ * ago.
+ */
 export class Recent<Key, Value> {
   readonly #weightMax: number;
   readonly #weightOf: (value: Value) => number;

@@ -20,7 +20,10 @@ export function isStandardDate(text: string): boolean {
   return STANDARD.test(text) && parseW3cDate(text) !== undefined;
 }
 
-/** A date as a record may say it: as written, or what that means where the standard forbids it; undefined when it means no time. */
+/**
+ * A date as a record may say it: as written, or what that means where the standard forbids it; undefined when it means
+ * no time.
+ */
 export function standardDate(text: string): string | undefined {
   if (isStandardDate(text)) return text;
   const time = parseRecordDate(text);
@@ -50,7 +53,9 @@ function parseDigits(text: string): EpochMs | undefined {
   return parseTimestamp(digits.slice(0, 4) + month + day + digits.slice(8));
 }
 
-/** A month and a day of the year have to agree. Without a time of day the third part is a day of the month, and wrong. */
+/**
+ * A month and a day of the year have to agree. Without a time of day the third part is a day of the month, and wrong.
+ */
 function parseDayOfYear(text: string): EpochMs | undefined {
   const match = DAY_OF_YEAR.exec(text);
   if (!match) return undefined;

@@ -1,8 +1,9 @@
 /**
  * Threads that have nothing to do for now, kept a while for whoever needs the same script next.
  *
- * A new thread loads its program and runs it slowly until the engine knows what is worth compiling: most of a second of processor time, for some scripts more than
- * the job itself. A thread at rest has that behind it. Threads at rest do not keep a program from ending, and end by themselves when nobody came for them.
+ * A new thread loads its program and runs it slowly until the engine knows what is worth compiling: most of a second of
+ * processor time, for some scripts more than the job itself. A thread at rest has that behind it. Threads at rest do
+ * not keep a program from ending, and end by themselves when nobody came for them.
  */
 import type { Worker } from 'node:worker_threads';
 

@@ -1,9 +1,11 @@
 /**
  * Jobs that are done on threads of their own, each by the same script, which calls `answerJobs`.
  *
- * A thread is started when there is a job for it, takes its jobs one after the other, and has the next one at hand before it is done with the last, so that it never
- * waits for an answer to its message. A job may tell parts of what it found before it is done. A job that fails is answered with the reason, and the thread goes on. A
- * thread that dies fails the jobs it had at hand; the next job starts another one. Idle threads do not keep a program from ending. A pool that is closed leaves its idle threads to the next one of the same script for a while.
+ * A thread is started when there is a job for it, takes its jobs one after the other, and has the next one at hand
+ * before it is done with the last, so that it never waits for an answer to its message. A job may tell parts of what it
+ * found before it is done. A job that fails is answered with the reason, and the thread goes on. A thread that dies
+ * fails the jobs it had at hand; the next job starts another one. Idle threads do not keep a program from ending. A
+ * pool that is closed leaves its idle threads to the next one of the same script for a while.
  */
 import { parentPort, type ResourceLimits, type Transferable, type Worker } from 'node:worker_threads';
 import { RestingThreads } from './resting-threads.ts';
@@ -19,7 +21,10 @@ const resting = new RestingThreads(REST_MS);
 export type ThreadPoolOptions = {
   readonly threads: number;
   readonly limits?: ResourceLimits;
-  /** Jobs that a thread may have been given at a time; one where jobs are so long that none should wait behind another while a thread is free. */
+  /**
+   * Jobs that a thread may have been given at a time; one where jobs are so long that none should wait behind another
+   * while a thread is free.
+   */
   readonly jobsAtHand?: number;
 };
 
@@ -71,7 +76,9 @@ export class ThreadPool<Job, Result, Part = never> {
     await Promise.all(busy.map((worker) => worker.terminate()));
   }
 
-  /** Ends the threads at once: the jobs they had at hand fail as when a thread dies, and what waits goes to new ones. */
+  /**
+   * Ends the threads at once: the jobs they had at hand fail as when a thread dies, and what waits goes to new ones.
+   */
   async end(): Promise<void> {
     await Promise.all([...this.#atHand.keys()].map((worker) => worker.terminate()));
   }
@@ -145,7 +152,10 @@ const CLOSED = 'the thread has ended';
 /** Tells a part of what was found, before the job is done. What is transferred with it is gone from here. */
 export type TellPart = (part: unknown, transfer?: readonly Transferable[]) => void;
 
-/** The thread's side: does the jobs that come, one after the other. `transferOf` says what of a result is handed over instead of copied. */
+/**
+ * The thread's side: does the jobs that come, one after the other. `transferOf` says what of a result is handed over
+ * instead of copied.
+ */
 export function answerJobs<Job, Result>(
   work: (job: Job, tell: TellPart) => Result | Promise<Result>,
   transferOf: (result: Result) => readonly Transferable[] = () => [],

@@ -4,8 +4,8 @@
  * - W3CDTF (`2024-03-01T10:00:00.25Z`): WARC-Date, any precision from the year to nanoseconds, always UTC.
  * - Timestamps (`20240301100000`): CDX, ARC and replay URLs; 14 digits, or 17 with milliseconds, or a shorter prefix.
  *
- * Inside Pinakes a time is milliseconds since 1970 (`EpochMs`). The text of a record's own date is kept as written beside it, because
- * revisits point at it letter for letter.
+ * Inside Pinakes a time is milliseconds since 1970 (`EpochMs`). The text of a record's own date is kept as written
+ * beside it, because revisits point at it letter for letter.
  */
 import { assert } from './assert.ts';
 import { COLON } from './bytes.ts';
@@ -51,7 +51,10 @@ const FULL_STOP = 0x2e;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
-/** The common forms `2024-03-01T10:00:00Z` and `...00.250Z`, without the pattern; undefined for whatever needs a closer look. */
+/**
+ * The common forms `2024-03-01T10:00:00Z` and `...00.250Z`, without the pattern; undefined for whatever needs a closer
+ * look.
+ */
 function parseCommonForm(text: string): EpochMs | undefined {
   const hasSeparators =
     text.charCodeAt(4) === HYPHEN &&
@@ -72,7 +75,10 @@ function parseCommonForm(text: string): EpochMs | undefined {
   return time !== undefined && millisecond < 1000 ? time + millisecond : undefined;
 }
 
-/** A time of which everything is ordinary; undefined for whatever needs a closer look, as the last days of a month need a calendar. */
+/**
+ * A time of which everything is ordinary; undefined for whatever needs a closer look, as the last days of a month need
+ * a calendar.
+ */
 function plainTime(
   year: number,
   month: number,
@@ -144,8 +150,9 @@ export function parseTimestampEnd(text: string): EpochMs | undefined {
 }
 
 /**
- * A time as questions have it: a timestamp, a date as WARC files write it, or one with slashes. It means all of the year, day, minute, second or fraction that it names, and gives the first
- * moment of that or, where a range ends with it, the last.
+ * A time as questions have it: a timestamp, a date as WARC files write it, or one with slashes. It means all of the
+ * year, day, minute, second or fraction that it names, and gives the first moment of that or, where a range ends with
+ * it, the last.
  */
 export function parseAskedTime(text: string, side: 'start' | 'end' = 'start'): EpochMs | undefined {
   const asked = text.trim();

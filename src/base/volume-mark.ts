@@ -1,4 +1,7 @@
-/** The file that marks a directory as a volume of an archive. What lies below belongs to the archive, and only it may change that. */
+/**
+ * The file that marks a directory as a volume of an archive. What lies below belongs to the archive, and only it may
+ * change that.
+ */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

@@ -1,5 +1,6 @@
 /**
- * Rows of the blocks table. One row has all blocks whose digests begin with the same 6 bytes; that is nearly always one.
+ * Rows of the blocks table. One row has all blocks whose digests begin with the same 6 bytes; that is nearly always
+ * one.
  *
  *     key    'b'  first 6 bytes of the digest
  *     value  entries, one after the other:
@@ -15,14 +16,15 @@
  *     holder      varint varint varint     segment, offset, length
  *     references  varint
  *
- * An entry is the block, when it is held, and what the catalog counts of its own: how many captures and how many aliases name it. Captures and
- * aliases name it by prefix and slot. Two rules make that safe:
+ * An entry is the block, when it is held, and what the catalog counts of its own: how many captures and how many
+ * aliases name it. Captures and aliases name it by prefix and slot. Two rules make that safe:
  *
- * - An entry stays while anything names it, also when its block is removed or was never put; it keeps its slot and its digest.
+ * - An entry stays while anything names it, also when its block is removed or was never put; it keeps its slot and its
+ *   digest.
  * - A new entry of a row takes the lowest slot that no entry has.
  *
- * So a prefix and a slot that stand in some row always mean the entry they were written for. The counts also make the totals a sum over rows:
- * a block's payload bytes are its size times its captures, in whatever order they came.
+ * So a prefix and a slot that stand in some row always mean the entry they were written for. The counts also make the
+ * totals a sum over rows: a block's payload bytes are its size times its captures, in whatever order they came.
  */
 import { assert, EMPTY } from '../base/index.ts';
 import type { Block, BlockKey, Place } from './catalog.ts';

@@ -12,10 +12,11 @@
  *     url key   n        when it is long: its length in bytes as a varint and its UTF-8
  *     url       rest     what the url form says
  *
- * What captures have most in common stands first, next to what all rows have in common, for the compressor to take together.
+ * What captures have most in common stands first, next to what all rows have in common, for the compressor to take
+ * together.
  *
- * The digest is not written whole: prefix and slot name an entry of the blocks table, which holds it and stays as long as a capture
- * names it (see block-codec.ts). So a capture never gets another block than its own.
+ * The digest is not written whole: prefix and slot name an entry of the blocks table, which holds it and stays as long
+ * as a capture names it (see block-codec.ts). So a capture never gets another block than its own.
  */
 import { assert } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';

@@ -1,10 +1,13 @@
 /**
- * The catalog: captures, blocks and segments by key. All of it can be made again from the segments; none of it is the only copy of anything.
+ * The catalog: captures, blocks and segments by key. All of it can be made again from the segments; none of it is the
+ * only copy of anything.
  *
- * It decides who stored a content first, and it is the only part that does: "which of these digests are held" is one call, "take this batch" is
- * another, and a batch is taken whole or not at all. It knows nothing of files, volumes or WARC.
+ * It decides who stored a content first, and it is the only part that does: "which of these digests are held" is one
+ * call, "take this batch" is another, and a batch is taken whole or not at all. It knows nothing of files, volumes or
+ * WARC.
  *
- * Keys route: captures by (URL key, time, place), which is also by host, since a URL key begins with it; blocks by digest; segments by number.
+ * Keys route: captures by (URL key, time, place), which is also by host, since a URL key begins with it; blocks by
+ * digest; segments by number.
  */
 import type { EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
@@ -12,7 +15,10 @@ import type { UrlKey } from '../url/index.ts';
 /** Where a record stands. Its length is that of the compressed member. */
 export type Place = { readonly segment: number; readonly offset: number; readonly length: number };
 
-/** SHA-256 of the payload (32 bytes), and the number of the overflow among different contents of one digest; 0 but for collisions. */
+/**
+ * SHA-256 of the payload (32 bytes), and the number of the overflow among different contents of one digest; 0 but for
+ * collisions.
+ */
 export type BlockKey = { readonly digest: Uint8Array; readonly overflow: number };
 
 export type CaptureKind = 'response' | 'revisit' | 'resource' | 'conversion' | 'metadata';
@@ -62,8 +68,8 @@ export type Segment = {
 };
 
 /**
- * Another digest that some record declared for a block, by which foreign revisits may name it. Only its first 8 bytes are kept: two that begin alike
- * and name one block are one alias.
+ * Another digest that some record declared for a block, by which foreign revisits may name it. Only its first 8 bytes
+ * are kept: two that begin alike and name one block are one alias.
  */
 export type Alias = { readonly declared: Uint8Array; readonly block: BlockKey };
 
@@ -78,9 +84,10 @@ export type Totals = {
 };
 
 /**
- * Changes that are made together or not at all: first the removals, then what is put; of two puts of one thing the last counts. A capture is told from
- * others by URL key, time, segment and offset. Removing what is not there is no failure. Blocks, captures and aliases may come and go in any order: a
- * capture or alias whose block is not held keeps naming it.
+ * Changes that are made together or not at all: first the removals, then what is put; of two puts of one thing the last
+ * counts. A capture is told from others by URL key, time, segment and offset. Removing what is not there is no failure.
+ * Blocks, captures and aliases may come and go in any order: a capture or alias whose block is not held keeps naming
+ * it.
  */
 export type CatalogBatch = {
   readonly putCaptures?: readonly Capture[];
@@ -96,8 +103,8 @@ export type CatalogBatch = {
   readonly putNotes?: Readonly<Record<string, string>>;
   readonly removeNotes?: readonly string[];
   /**
-   * Whether this batch, and with it every batch before it, must survive power loss when the call returns. The segments are the truth: most
-   * batches need not. All survive the death of the process.
+   * Whether this batch, and with it every batch before it, must survive power loss when the call returns. The segments
+   * are the truth: most batches need not. All survive the death of the process.
    */
   readonly durable?: boolean;
 };
@@ -107,7 +114,10 @@ export type CaptureQuestion = Pick<Capture, 'urlKey' | 'time'> & {
   readonly timeTo?: EpochMs;
   /** No more than so many. */
   readonly limit?: number;
-  /** Only those of this hash, of which there are few though a moment may have any number of captures. Not together with a limit. */
+  /**
+   * Only those of this hash, of which there are few though a moment may have any number of captures. Not together with
+   * a limit.
+   */
   readonly ofHash?: number;
   /** Only the one whose record stands here. */
   readonly at?: CapturePosition['place'];
@@ -124,7 +134,10 @@ export type CaptureRange = {
   readonly timeFrom?: EpochMs;
   readonly timeTo?: EpochMs;
   readonly reverse?: boolean;
-  /** Begin after this capture: where an earlier scan stopped. One whose key lies before the range leaves all of it, one behind it nothing. */
+  /**
+   * Begin after this capture: where an earlier scan stopped. One whose key lies before the range leaves all of it, one
+   * behind it nothing.
+   */
   readonly after?: CapturePosition;
 };
 
@@ -158,20 +171,30 @@ export interface CatalogView {
   findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]>;
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]>;
   /**
-   * Blocks for which some record declared a digest that begins like this one: candidates, in order of their keys, at most 256 for each. A declared
-   * digest proves nothing; who relies on it reads the content.
+   * Blocks for which some record declared a digest that begins like this one: candidates, in order of their keys, at
+   * most 256 for each. A declared digest proves nothing; who relies on it reads the content.
    */
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]>;
   /**
-   * Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant the first page is asked for. Keys that have their first
-   * 512 bytes in common may stand in another order, always the same one; the captures of each still stand together.
+   * Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant the first page is
+   * asked for. Keys that have their first 512 bytes in common may stand in another order, always the same one; the
+   * captures of each still stand together.
    */
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
-  /** For each question, the captures it asks for, in their order. Questions that are the same may get one answer together, since that may be long. */
+  /**
+   * For each question, the captures it asks for, in their order. Questions that are the same may get one answer
+   * together, since that may be long.
+   */
   findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]>;
-  /** All captures of the key in their order, when there are at most FEW_CAPTURES; undefined when there are more. The question replay asks. */
+  /**
+   * All captures of the key in their order, when there are at most FEW_CAPTURES; undefined when there are more. The
+   * question replay asks.
+   */
   capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined>;
-  /** The capture of the key nearest to the time, the earlier of two equally near, of one time the last; `notAfter` looks only back. */
+  /**
+   * The capture of the key nearest to the time, the earlier of two equally near, of one time the last; `notAfter` looks
+   * only back.
+   */
   nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined>;
   blocks(pageSize?: number): AsyncIterable<Block[]>;
   segments(): Promise<Segment[]>;
@@ -187,16 +210,24 @@ export type FileDamage = { readonly file: string; readonly detail: string };
 export interface Catalog extends CatalogView {
   /** Batches applied so far. While the number stays the same, so does everything else. */
   readonly batches: number;
-  /** Why it takes no more changes, when it does not: whether the last one was made shows only when it is opened again. */
+  /**
+   * Why it takes no more changes, when it does not: whether the last one was made shows only when it is opened again.
+   */
   readonly refusal: PinakesError | undefined;
-  /** Applies the batch atomically, after those asked for before it. Totals follow from the captures and blocks that are there. */
+  /**
+   * Applies the batch atomically, after those asked for before it. Totals follow from the captures and blocks that are
+   * there.
+   */
   write(batch: CatalogBatch): Promise<void>;
   view(): Promise<CatalogView & AsyncDisposable>;
   /** Bytes on disk, as far as known. */
   bytes(): Promise<number>;
   /** Reads every byte of what it is kept in, and reports what is damaged. */
   check(): AsyncIterable<FileDamage>;
-  /** Empties it, for a rebuild, whatever state it is in. Views of one that is damaged fail from then on; others do not move. */
+  /**
+   * Empties it, for a rebuild, whatever state it is in. Views of one that is damaged fail from then on; others do not
+   * move.
+   */
   clear(): Promise<void>;
   close(): Promise<void>;
 }

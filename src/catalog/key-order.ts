@@ -4,15 +4,17 @@
  *     'c'  URL key, escaped   00   time            segment   offset
  *     1    n                  1    5 or 7 bytes    ordered   ordered
  *
- * The URL key is its UTF-8. Bytes 00 and 01 in it are written 01 01 and 01 02, so that 00 ends it, and a key that is the beginning of another
- * stands before it, whatever follows.
+ * The URL key is its UTF-8. Bytes 00 and 01 in it are written 01 01 and 01 02, so that 00 ends it, and a key that is
+ * the beginning of another stands before it, whatever follows.
  *
- * Of a key longer than KEY_BYTES_MAX only so many bytes are written, then 01 03 and 32 letters of its digest; the whole key stands in the row's value.
- * LevelDB keeps a key of every block of rows in memory, so that a few long URLs with one beginning would fill it. Long keys that begin alike thus stand
- * in the order of their digests, behind the key that ends where they are cut.
+ * Of a key longer than KEY_BYTES_MAX only so many bytes are written, then 01 03 and 32 letters of its digest; the whole
+ * key stands in the row's value. LevelDB keeps a key of every block of rows in memory, so that a few long URLs with one
+ * beginning would fill it. Long keys that begin alike thus stand in the order of their digests, behind the key that
+ * ends where they are cut.
  *
- * The time is twice the seconds since the year 0, in five bytes, highest first; when milliseconds follow, plus one, and then those in two.
- * Whole seconds, which most dates are, thus stand before the same second's milliseconds. Every year of four digits fits.
+ * The time is twice the seconds since the year 0, in five bytes, highest first; when milliseconds follow, plus one, and
+ * then those in two. Whole seconds, which most dates are, thus stand before the same second's milliseconds. Every year
+ * of four digits fits.
  *
  * Segment and offset are `ordered` numbers (see row-bytes.ts).
  */

@@ -1,6 +1,7 @@
 /**
- * A catalog in memory: maps, and answers by looking at everything. It is the model that other catalogs are compared with, so it is made to be
- * plainly right, not fast: nothing is kept incrementally, the totals are counted anew for each question.
+ * A catalog in memory: maps, and answers by looking at everything. It is the model that other catalogs are compared
+ * with, so it is made to be plainly right, not fast: nothing is kept incrementally, the totals are counted anew for
+ * each question.
  */
 import { compare, copyOf, type EpochMs, toHex, utf8 } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';

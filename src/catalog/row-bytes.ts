@@ -25,7 +25,10 @@ const ORDERED_LIMITS: readonly number[] = [7, 14, 21, 28, 35, 42, 49, 56].map((b
 const FIRST_CHUNK_BYTES = 128;
 const CHUNK_BYTES_MAX = 256 * 1024;
 
-/** Writes rows one after the other into chunks, each larger than the last; a finished row is a part of one of them and is never written to again. */
+/**
+ * Writes rows one after the other into chunks, each larger than the last; a finished row is a part of one of them and
+ * is never written to again.
+ */
 export class RowWriter {
   #chunk: Buffer = Buffer.alloc(0);
   #start = 0;

@@ -1,5 +1,6 @@
 /**
- * The tables of the database. Each has a byte that all its keys begin with; what follows stands above the codec of the table.
+ * The tables of the database. Each has a byte that all its keys begin with; what follows stands above the codec of the
+ * table.
  *
  *     00  meta       name                                   version, totals, and the marks of the last batches
  *     'a' aliases    first 8 bytes of the declared digest, block reference        nothing

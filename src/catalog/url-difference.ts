@@ -7,7 +7,8 @@
  *            bit 3  runs of capitals follow: their count, then for each the letters since the last run and its own length, as varints
  *            bit 4  the URL itself follows, as UTF-8; the other bits mean nothing
  *
- * A form is chosen only when it gives back the very URL, so what is read is what was written, whatever the rules of keys do.
+ * A form is chosen only when it gives back the very URL, so what is read is what was written, whatever the rules of
+ * keys do.
  */
 import { DamagedRow, type RowReader, type RowWriter } from './row-bytes.ts';
 
@@ -76,7 +77,10 @@ function rebuiltUrl(key: string, form: number): string | undefined {
   return query < 0 ? `${before}${key.slice(end + 1)}/` : `${before}${key.slice(end + 1, query)}/${key.slice(query)}`;
 }
 
-/** Runs by which `url` is `rebuilt` with some letters raised, or undefined when it differs in anything else. Both have one length. */
+/**
+ * Runs by which `url` is `rebuilt` with some letters raised, or undefined when it differs in anything else. Both have
+ * one length.
+ */
 function capitalRuns(rebuilt: string, url: string): number[] | undefined {
   const runs: number[] = [];
   let last = 0;

@@ -1,4 +1,7 @@
-/** What the commands on an archive share: which archive is meant, opening it, telling what was found while it was opened, closing it. */
+/**
+ * What the commands on an archive share: which archive is meant, opening it, telling what was found while it was
+ * opened, closing it.
+ */
 import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import { type EpochMs, type Finding, PinakesError, parseAskedTime } from '../base/index.ts';
@@ -19,7 +22,10 @@ export function bytesCommand(parent: Command, name: string, description: string)
   return parent.command(name).description(description).addOption(where);
 }
 
-/** Opens the archive, does the work, and closes it, whatever happens. When a server has it open, the whole command runs there. */
+/**
+ * Opens the archive, does the work, and closes it, whatever happens. When a server has it open, the whole command runs
+ * there.
+ */
 export async function withArchive(
   context: CommandContext,
   options: ArchiveCommandOptions,
@@ -61,7 +67,10 @@ export function segmentCount(terminal: Terminal, label: string): (segment: { rea
   };
 }
 
-/** A time on the command line: 4 to 17 digits, or a date as WARC files write it. A range ends with the last moment that is meant. */
+/**
+ * A time on the command line: 4 to 17 digits, or a date as WARC files write it. A range ends with the last moment that
+ * is meant.
+ */
 export function timeOf(text: string, side: 'start' | 'end' = 'start'): EpochMs {
   const time = parseAskedTime(text, side);
   if (time === undefined)

@@ -25,7 +25,10 @@ export type CommandContext = {
   readonly begins?: () => Promise<void>;
 };
 
-/** An option that takes one of a few values. Help and completion tell which; the command refuses others in its own words. */
+/**
+ * An option that takes one of a few values. Help and completion tell which; the command refuses others in its own
+ * words.
+ */
 export function choiceOption(flags: string, description: string, values: readonly string[], preset?: string): Option {
   const option = new Option(flags, description).default(preset);
   option.argChoices = [...values];

@@ -1,6 +1,7 @@
 /**
- * `pinakes completion`: scripts that let shells complete what is typed. They ask the program itself, by `complete-words`, which goes by the same table of
- * commands and options that `--help` shows. Nothing to offer means a file name, or something that only the person knows: shells then offer files.
+ * `pinakes completion`: scripts that let shells complete what is typed. They ask the program itself, by
+ * `complete-words`, which goes by the same table of commands and options that `--help` shows. Nothing to offer means a
+ * file name, or something that only the person knows: shells then offer files.
  */
 import { Argument, type Command, type Option } from 'commander';
 import type { CommandContext } from './command.ts';

@@ -1,6 +1,7 @@
 /**
- * Bodies with their content codings taken off, on standard output. A few bytes can decode to gigabytes: each piece is written before the next is decoded, and between two of them the program
- * hears that the reader has left, or that it is to stop.
+ * Bodies with their content codings taken off, on standard output. A few bytes can decode to gigabytes: each piece is
+ * written before the next is decoded, and between two of them the program hears that the reader has left, or that it is
+ * to stop.
  */
 import { setImmediate } from 'node:timers/promises';
 import { ContentDecoders } from '../warc/index.ts';

@@ -1,4 +1,7 @@
-/** Findings of a long run for a person: the first few of each kind, and how many more there were. Notes are left out; nothing is wrong where they stand. */
+/**
+ * Findings of a long run for a person: the first few of each kind, and how many more there were. Notes are left out;
+ * nothing is wrong where they stand.
+ */
 import type { Finding } from '../base/index.ts';
 import { formatFinding, type Terminal } from './terminal.ts';
 

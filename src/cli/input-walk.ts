@@ -1,6 +1,7 @@
 /**
- * Visits every WARC and ARC file that the paths of a command stand for, one after another, with progress, and keeps one bad file from stopping
- * the others. A file in which no record can be found at all is refused; its findings would be noise.
+ * Visits every WARC and ARC file that the paths of a command stand for, one after another, with progress, and keeps one
+ * bad file from stopping the others. A file in which no record can be found at all is refused; its findings would be
+ * noise.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
 import { type InputFile, inputFiles, notArchiveFile, type WarcInput, warcInputs } from '../warc/index.ts';
@@ -51,7 +52,10 @@ export async function walkInputs(
   return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : found();
 }
 
-/** An input that counts its records, and holds findings back until the first of them shows that this is a WARC file at all. */
+/**
+ * An input that counts its records, and holds findings back until the first of them shows that this is a WARC file at
+ * all.
+ */
 class WatchedInput implements WarcInput {
   readonly name: string;
   readonly filename: string;

@@ -1,5 +1,6 @@
 /**
- * How this program is typed: `pinakes` where it is installed; in a checkout as the launcher was typed, and `./pinakes` for `npm start`.
+ * How this program is typed: `pinakes` where it is installed; in a checkout as the launcher was typed, and `./pinakes`
+ * for `npm start`.
  *
  * Commands that are printed for a person, in a terminal or on the web page, have to work when they are copied.
  */

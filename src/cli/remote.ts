@@ -1,6 +1,7 @@
 /**
- * Commands on an archive that a server has open: they run in the server, and this end lends them its terminal. They reach it over the socket that the owner file names, which only
- * the user of the server can open. What they print comes back in frames (see base/frame.ts), what they ask is asked here, Ctrl-C is passed on, and the exit code is theirs.
+ * Commands on an archive that a server has open: they run in the server, and this end lends them its terminal. They
+ * reach it over the socket that the owner file names, which only the user of the server can open. What they print comes
+ * back in frames (see base/frame.ts), what they ask is asked here, Ctrl-C is passed on, and the exit code is theirs.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -24,7 +25,10 @@ const REFUSAL_BYTES_MAX = 64 * 1024;
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT']);
 const FORBIDDEN = 'only the user who started it may run commands in it';
 
-/** Has the server that has the archive open run what was typed here, and answers with the exit code; undefined when there is no such server. */
+/**
+ * Has the server that has the archive open run what was typed here, and answers with the exit code; undefined when
+ * there is no such server.
+ */
 export async function runInServer(context: CommandContext, archiveDirectory: string): Promise<number | undefined> {
   const owner = await ownerOf(archiveDirectory);
   const { tokenFile, commandPath } = owner?.server ?? {};

@@ -1,4 +1,7 @@
-/** Progress of long work whose end is not known beforehand: how much is done, on a terminal, once it has taken two seconds. */
+/**
+ * Progress of long work whose end is not known beforehand: how much is done, on a terminal, once it has taken two
+ * seconds.
+ */
 import type { Terminal } from './terminal.ts';
 
 const QUIET_MS = 2000;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Where the published program begins: says so on a Node that cannot run it, which would else stop at the first thing it does not know. So it imports nothing
- * before it has looked.
+ * Where the published program begins: says so on a Node that cannot run it, which would else stop at the first thing it
+ * does not know. So it imports nothing before it has looked.
  */
 const NODE_MAJOR_MIN = 24;
 

@@ -1,6 +1,7 @@
 /**
- * Standard output and standard error, and the only place that knows about them. Results go to standard output, everything said to the person to
- * standard error. Writing waits when the reader is slow, so that a long listing never piles up in memory.
+ * Standard output and standard error, and the only place that knows about them. Results go to standard output,
+ * everything said to the person to standard error. Writing waits when the reader is slow, so that a long listing never
+ * piles up in memory.
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
@@ -70,8 +71,8 @@ export class Terminal {
   }
 
   /**
-   * Commands that a text advises, such as `pinakes index`, as they can be typed: by the name of the program here, and with the archive when the
-   * person had to name it.
+   * Commands that a text advises, such as `pinakes index`, as they can be typed: by the name of the program here, and
+   * with the archive when the person had to name it.
    */
   typable(text: string): string {
     const where = this.namedArchive === undefined ? '' : printable(` --archive ${shellWord(this.namedArchive)}`);
@@ -136,8 +137,9 @@ export function formatFinding(finding: Finding): string {
 }
 
 /**
- * Text out of archives can hold anything; control characters in it must not reach the terminal, which would obey them. Nor those that turn the direction of writing until they are ended: an address
- * would read as another, and what stands behind it too.
+ * Text out of archives can hold anything; control characters in it must not reach the terminal, which would obey them.
+ * Nor those that turn the direction of writing until they are ended: an address would read as another, and what stands
+ * behind it too.
  */
 export function printable(text: string): string {
   return text.replace(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, (character) => {

@@ -1,6 +1,7 @@
 /**
- * A stream of a served archive. Parts come whole: each ends with a record, and with its cursor the stream goes on behind it, now or much later, here or elsewhere. To pause
- * is to stop asking; a connection that breaks meanwhile, and a server that starts anew, are taken in stride.
+ * A stream of a served archive. Parts come whole: each ends with a record, and with its cursor the stream goes on
+ * behind it, now or much later, here or elsewhere. To pause is to stop asking; a connection that breaks meanwhile, and
+ * a server that starts anew, are taken in stride.
  *
  * ```ts
  *   const stream = new ArchiveStream('http://localhost:8080', { format: 'jsonl', query: 'type:text/html' });
@@ -68,7 +69,10 @@ export class StreamRefusedError extends Error {
   }
 }
 
-/** The connection broke for good. What was handed out up to `cursor` is whole; `bytesBehind` more came of the record behind it and have to be thrown away. */
+/**
+ * The connection broke for good. What was handed out up to `cursor` is whole; `bytesBehind` more came of the record
+ * behind it and have to be thrown away.
+ */
 export class StreamBrokenError extends Error {
   override readonly name = 'StreamBrokenError';
   readonly cursor: string | undefined;
@@ -96,7 +100,9 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     this.#cursor = options.cursor;
   }
 
-  /** Where a later stream goes on: behind the last part that was handed out. Undefined before the server has answered. */
+  /**
+   * Where a later stream goes on: behind the last part that was handed out. Undefined before the server has answered.
+   */
   get cursor(): string | undefined {
     return this.#cursor;
   }

@@ -1,4 +1,7 @@
-/** client: streams of a served archive, for programs that are elsewhere. Plain fetch; runs in Node and in browsers, and imports nothing. */
+/**
+ * client: streams of a served archive, for programs that are elsewhere. Plain fetch; runs in Node and in browsers, and
+ * imports nothing.
+ */
 export {
   ArchiveStream,
   type ArchiveStreamOptions,

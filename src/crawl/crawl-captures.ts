@@ -60,7 +60,10 @@ export class CrawlCaptures {
     );
   }
 
-  /** A capture of this very crawl, after the one that was noted last, that was acknowledged and not noted, or that a page had asked for. What scripts asked for is none. */
+  /**
+   * A capture of this very crawl, after the one that was noted last, that was acknowledged and not noted, or that a
+   * page had asked for. What scripts asked for is none.
+   */
   async findDone(url: string, notedAt: EpochMs = 0): Promise<Capture | undefined> {
     this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
     const range = { ...rangeOfKey(urlKey(url)), timeFrom: Math.max(this.#startedAt, notedAt + 1) };

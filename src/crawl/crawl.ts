@@ -30,7 +30,8 @@ import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './setting
 const under = new Set<string>();
 
 /**
- * Crawls from seeds. An interrupted crawl of the same seeds goes on; one of other seeds has to be finished or dropped (`fresh`) first.
+ * Crawls from seeds. An interrupted crawl of the same seeds goes on; one of other seeds has to be finished or dropped
+ * (`fresh`) first.
  */
 export function crawl(
   archive: Archive,
@@ -225,7 +226,10 @@ function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
   );
 }
 
-/** Takes the captures of pages that are gone out of the archive, and the pictures of them; theirs alone, though other URLs may share the key. */
+/**
+ * Takes the captures of pages that are gone out of the archive, and the pictures of them; theirs alone, though other
+ * URLs may share the key.
+ */
 async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<number> {
   const collection = await archive.collections.number(run.collection);
   let removed = 0;

@@ -1,7 +1,8 @@
 /**
- * Plays a stored archive as if it were being crawled: its pages come in order of time, at a set rate, by the way that crawled pages come (WebBase, crawl
- * emulator). For trials of what stands behind a crawler: storing, indexing, streams. Times and addresses stay those of the source, so nothing pretends
- * to have been captured now. What is damaged in the source, or a revisit of what it does not hold, is left out and told of: stored anew, it would pass for sound.
+ * Plays a stored archive as if it were being crawled: its pages come in order of time, at a set rate, by the way that
+ * crawled pages come (WebBase, crawl emulator). For trials of what stands behind a crawler: storing, indexing, streams.
+ * Times and addresses stay those of the source, so nothing pretends to have been captured now. What is damaged in the
+ * source, or a revisit of what it does not hold, is left out and told of: stored anew, it would pass for sound.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Archive, type Capture, type Retrieved, soundPayload } from '../archive/index.ts';

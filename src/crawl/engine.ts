@@ -1,8 +1,8 @@
 /**
  * Runs a crawl: picks hosts that may be asked, visits their URLs, and hands what came of it to the notes.
  *
- * Small pages are read in batches and large ones one at a time, so what is in memory is bounded by one page's links, small bodies on their way, and what the
- * store has not acknowledged.
+ * Small pages are read in batches and large ones one at a time, so what is in memory is bounded by one page's links,
+ * small bodies on their way, and what the store has not acknowledged.
  */
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs } from '../base/index.ts';
@@ -35,10 +35,16 @@ import { type CrawlProgress, heedsDepth } from './settings.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type VisitOptions, Visitor } from './visit.ts';
 
-/** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
+/**
+ * Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how
+ * many, and how many bytes, may be in memory.
+ */
 const UNACKNOWLEDGED_MAX = 768;
 const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
-/** URLs of a host that are settled without a request before others have their turn, and whoever wants to stop the crawl: a host can have millions. */
+/**
+ * URLs of a host that are settled without a request before others have their turn, and whoever wants to stop the crawl:
+ * a host can have millions.
+ */
 const SETTLED_AT_ONCE_MAX = 256;
 const PROGRESS_MS = 500;
 /** Shorter pauses than this are usual between two requests, and not told. */
@@ -90,7 +96,10 @@ export class Engine {
   #limit: CrawlReport['limit'];
   #progressAt: EpochMs = 0;
   #lastUrl = '';
-  /** Whether a host that had answered could not be connected to, and none has answered since: it may be the network that is gone, and not the hosts. */
+  /**
+   * Whether a host that had answered could not be connected to, and none has answered since: it may be the network that
+   * is gone, and not the hosts.
+   */
   #isCutOff = false;
   /** When something can be asked for that could not be a moment ago. */
   #nextAt: EpochMs = 0;
@@ -238,7 +247,10 @@ export class Engine {
     this.#hosts.clear();
   }
 
-  /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or soon, since its time is over. */
+  /**
+   * Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or
+   * soon, since its time is over.
+   */
   async #settleDown(): Promise<void> {
     if (this.#failure !== undefined) this.#stop.abort();
     const graceEnd = this.#limit === 'time' ? this.#clock() + GRACE_MS : Number.POSITIVE_INFINITY;
@@ -480,7 +492,10 @@ export class Engine {
     host.delay(item, now + (isBusy || isUnresolved ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
   }
 
-  /** Runs a visit. The host and the connection are free as soon as everything is received, though the store may take its time. */
+  /**
+   * Runs a visit. The host and the connection are free as soon as everything is received, though the store may take its
+   * time.
+   */
   #launch(host: ActiveHost, work: (options: Pick<VisitOptions, 'signal' | 'onReceived'>) => Promise<void>): void {
     this.#running++;
     this.#receiving++;

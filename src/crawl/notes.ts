@@ -1,6 +1,7 @@
 /**
- * What came of visits, noted in groups: their links go into the queue and their URLs out of it in one transaction, so at any moment a URL is either
- * queued, or done with its links taken in. To be told of a visit only after its captures were acknowledged.
+ * What came of visits, noted in groups: their links go into the queue and their URLs out of it in one transaction, so
+ * at any moment a URL is either queued, or done with its links taken in. To be told of a visit only after its captures
+ * were acknowledged.
  */
 import type { Clock, EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
@@ -79,7 +80,10 @@ export class Notes {
     });
   }
 
-  /** Offers the sitemaps that rules name when they are first used, which an earlier crawl may have fetched. Says whether there were any. */
+  /**
+   * Offers the sitemaps that rules name when they are first used, which an earlier crawl may have fetched. Says whether
+   * there were any.
+   */
   offerSitemaps(origin: string, rules: RobotsRules): boolean {
     if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
     this.#sitemapsOffered.add(rules);

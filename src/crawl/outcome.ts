@@ -24,7 +24,10 @@ export type Visited = {
   readonly bytes: number;
   readonly truncated: Truncation | undefined;
   readonly redirect: string | undefined;
-  /** Reads what the page names; with `onlyUntold`, links may be left out that a page named which was read so before. To be called once; its result can be large. */
+  /**
+   * Reads what the page names; with `onlyUntold`, links may be left out that a page named which was read so before. To
+   * be called once; its result can be large.
+   */
   readonly learn: (onlyUntold?: boolean) => Promise<Learned>;
   /** Whether what is to be read is small and in memory. */
   readonly isAtHand: boolean;

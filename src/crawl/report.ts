@@ -39,7 +39,10 @@ export type CrawlCounts = {
   /** Pages that were rendered in a browser. */
   rendered: number;
   screenshots: number;
-  /** What rendered pages wanted and did not get: sockets, event streams, forms, requests that change something, too many requests. */
+  /**
+   * What rendered pages wanted and did not get: sockets, event streams, forms, requests that change something, too many
+   * requests.
+   */
   refused: number;
   statuses: Record<string, number>;
   failures: Record<string, number>;

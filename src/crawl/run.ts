@@ -8,7 +8,9 @@ import { CRAWL_DEFAULTS, type CrawlSettings } from './settings.ts';
 /** `first`: from seeds along links. `again`: what is known, and new links on changed pages. */
 export type RunKind = 'first' | 'again';
 
-/** `running` in a file that nobody has open means that the process died. `limited`: a limit was reached with URLs left. */
+/**
+ * `running` in a file that nobody has open means that the process died. `limited`: a limit was reached with URLs left.
+ */
 export type RunState = 'running' | 'interrupted' | 'limited' | 'done' | 'dropped';
 
 export type Run = {

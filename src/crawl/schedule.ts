@@ -1,6 +1,6 @@
 /**
- * Crawls that are repeated. The state of an archive says when each is due; whoever keeps the archive open (the server, or `crawl --due` from time to time) asks
- * for what is due and runs it.
+ * Crawls that are repeated. The state of an archive says when each is due; whoever keeps the archive open (the server,
+ * or `crawl --due` from time to time) asks for what is due and runs it.
  */
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
@@ -48,7 +48,10 @@ function withState<T>(archive: Archive, work: (state: CrawlState) => T): T {
   }
 }
 
-/** Sets the schedule of a collection, in place of the one it had. Seeds are needed unless the collection was crawled before. It is due for the first time after now. */
+/**
+ * Sets the schedule of a collection, in place of the one it had. Seeds are needed unless the collection was crawled
+ * before. It is due for the first time after now.
+ */
 export function putSchedule(
   archive: Archive,
   { collection, every, seeds, settings }: Pick<Schedule, 'collection' | 'every' | 'seeds' | 'settings'>,
@@ -88,8 +91,9 @@ export function dueCrawls(archive: Archive): Schedule[] {
 }
 
 /**
- * Runs a scheduled crawl: from its seeds the first time, again over what is known afterwards. It is due again only when it has ended, so what a killed process
- * began is taken up by the next. One that reached nothing is due again soon, and has not run.
+ * Runs a scheduled crawl: from its seeds the first time, again over what is known afterwards. It is due again only when
+ * it has ended, so what a killed process began is taken up by the next. One that reached nothing is due again soon, and
+ * has not run.
  */
 export async function runScheduled(
   archive: Archive,

@@ -2,13 +2,18 @@
 import type { LookupFunction } from 'node:net';
 import type { FetchSettings } from './fetch-settings.ts';
 
-/** `host`: the hosts of the seeds; `domain`: their registered domains; `prefix`: what begins like a seed; `list`: the seeds alone. */
+/**
+ * `host`: the hosts of the seeds; `domain`: their registered domains; `prefix`: what begins like a seed; `list`: the
+ * seeds alone.
+ */
 export type ScopeKind = 'host' | 'domain' | 'prefix' | 'list';
 
 /** What happens to pages that are gone (404, 410). */
 export type GonePolicy = 'keep-history' | 'expunge';
 
-/** `all`: every HTML page is rendered in a browser too; `empty`: those alone whose HTML has scripts and next to no text. */
+/**
+ * `all`: every HTML page is rendered in a browser too; `empty`: those alone whose HTML has scripts and next to no text.
+ */
 export type BrowserUse = 'none' | 'empty' | 'all';
 
 export type CrawlSettings = {
@@ -16,7 +21,10 @@ export type CrawlSettings = {
   readonly scope: ScopeKind;
   /** Links followed from a seed; 0 is the seeds alone. */
   readonly depthMax: number;
-  /** Regular expressions on whole URLs. With any `include`, a page has to match one; whatever matches an `exclude` is left out, embeds too. */
+  /**
+   * Regular expressions on whole URLs. With any `include`, a page has to match one; whatever matches an `exclude` is
+   * left out, embeds too.
+   */
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly pagesMax: number;
@@ -150,7 +158,10 @@ export type CrawlProgress = {
   readonly screenshots: number;
   readonly pagesPerSecond: number;
   readonly elapsedMs: number;
-  /** For how long nothing will be asked for, when it is for longer than usual, since all hosts that have something left are to be left alone. */
+  /**
+   * For how long nothing will be asked for, when it is for longer than usual, since all hosts that have something left
+   * are to be left alone.
+   */
   readonly waitMs: number;
   /** The hosts with most to do. */
   readonly hosts: readonly { readonly host: string; readonly queued: number }[];

@@ -1,8 +1,8 @@
 /**
  * One visit: a URL is fetched, what came back is stored while it comes, and only then is anything concluded from it.
  *
- * A visit that an earlier process made and could not note any more is found in the archive and not made again. A page that the server says is unchanged
- * becomes a revisit of the capture whose validators were sent.
+ * A visit that an earlier process made and could not note any more is found in the archive and not made again. A page
+ * that the server says is unchanged becomes a revisit of the capture whose validators were sent.
  */
 import type { Archive, Capture } from '../archive/index.ts';
 import { type EpochMs, PinakesError } from '../base/index.ts';
@@ -103,7 +103,8 @@ export class Visitor {
 
   async visit(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     if (this.#settings.browser === 'none') return this.#visitAlone(item, options);
-    // The crawl and a page that is rendered may want the same at the same time; who comes second takes what the first got.
+    // The crawl and a page that is rendered may want the same at the same time; who comes second takes what the first
+    // got.
     for (let other = this.#underWay.get(item.url); other; other = this.#underWay.get(item.url))
       await other.catch(() => {});
     const visit = this.#visitAlone(item, options);
@@ -320,7 +321,10 @@ function hasContent(status: number): boolean {
   return status >= 200 && status <= 300;
 }
 
-/** Whether a server said of the content before that it is still right. Said to a request that had not asked for it, that brings nothing. */
+/**
+ * Whether a server said of the content before that it is still right. Said to a request that had not asked for it, that
+ * brings nothing.
+ */
 function saysUnmodified({ status, kind }: Capture): boolean {
   return status === 304 && kind === 'revisit';
 }

@@ -1,6 +1,7 @@
 /**
- * Writes text in the charset of an old page, for the queries of its links. The platform decodes all charsets and encodes none, so the tables are
- * the decoder's, turned around: all single bytes, and all pairs of bytes for the charsets that have them.
+ * Writes text in the charset of an old page, for the queries of its links. The platform decodes all charsets and
+ * encodes none, so the tables are the decoder's, turned around: all single bytes, and all pairs of bytes for the
+ * charsets that have them.
  */
 
 /** Charsets that take pairs of bytes; ISO-2022-JP switches by escapes and is left out. */
@@ -35,7 +36,10 @@ export class CharsetEncoder {
     return link.slice(0, question) + this.escape(link.slice(question, end)) + link.slice(end);
   }
 
-  /** The text with every character beyond ASCII as escaped bytes of the charset, and as a reference to it where the charset has none. */
+  /**
+   * The text with every character beyond ASCII as escaped bytes of the charset, and as a reference to it where the
+   * charset has none.
+   */
   escape(text: string): string {
     return text.toWellFormed().replace(/[^\x00-\x7f]/gu, (character) => {
       if (this.#escapes.size === 0) return encodeURIComponent(character);

@@ -1,7 +1,8 @@
 /**
- * What charset bytes look like when nothing declares it. Valid UTF-8 is UTF-8; a zero in every other byte is UTF-16; then each legacy charset is tried
- * on a sample, and the one whose result reads most like writing wins: letters of one script in runs are good, undefined bytes, controls, rare signs
- * and capitals inside words are bad. A text of ASCII alone is UTF-8.
+ * What charset bytes look like when nothing declares it. Valid UTF-8 is UTF-8; a zero in every other byte is UTF-16;
+ * then each legacy charset is tried on a sample, and the one whose result reads most like writing wins: letters of one
+ * script in runs are good, undefined bytes, controls, rare signs and capitals inside words are bad. A text of ASCII
+ * alone is UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -105,7 +106,10 @@ function isLetter(byte: number): boolean {
   return (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
 }
 
-/** How much each character of a decoded sample speaks for the charset, summed over the sample and set against its length in bytes. */
+/**
+ * How much each character of a decoded sample speaks for the charset, summed over the sample and set against its length
+ * in bytes.
+ */
 function readability(text: string, charset: string): number {
   let score = 0;
   let previous = 0;

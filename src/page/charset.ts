@@ -1,13 +1,18 @@
 /**
- * The charset of a text and its decoding, as browsers do it (WHATWG Encoding and HTML, "determining the character encoding"): byte order mark, charset of
- * the HTTP field, `meta` or XML declaration near the start, and where nothing is declared, what the bytes look like.
+ * The charset of a text and its decoding, as browsers do it (WHATWG Encoding and HTML, "determining the character
+ * encoding"): byte order mark, charset of the HTTP field, `meta` or XML declaration near the start, and where nothing
+ * is declared, what the bytes look like.
  *
- * Names are those of the WHATWG standard, in lower case. Labels that the standard replaces for safety (`iso-2022-kr`, `hz-gb-2312`) count as undeclared.
+ * Names are those of the WHATWG standard, in lower case. Labels that the standard replaces for safety (`iso-2022-kr`,
+ * `hz-gb-2312`) count as undeclared.
  */
 import { fromLatin1, fromUtf8 } from '../base/index.ts';
 import { guessCharset } from './charset-guess.ts';
 
-/** How far declarations are looked for. The standard asks for 1,024 bytes; real pages put scripts and comments before theirs. */
+/**
+ * How far declarations are looked for. The standard asks for 1,024 bytes; real pages put scripts and comments before
+ * theirs.
+ */
 const PRESCAN_BYTES = 4096;
 
 const labels = new Map<string, string | undefined>();
@@ -58,7 +63,8 @@ function declaredCharset(start: Uint8Array): string | undefined {
 const TAG = /<!--.*?-->|<meta[\s/]([^>]{0,1000})>/gis;
 
 function charsetOfMeta(head: string): string | undefined {
-  // A comment that does not end within the first bytes hides what follows, and the pattern would try every beginning of one.
+  // A comment that does not end within the first bytes hides what follows, and the pattern would try every beginning of
+  // one.
   const cut = /<!--(?!.*-->)/s.exec(head);
   const searched = cut ? head.slice(0, cut.index) : head;
   for (const match of searched.matchAll(TAG)) {

@@ -1,4 +1,7 @@
-/** page: reads HTML, style sheets, scripts, feeds, manifests of web applications, sitemaps, PDF and office documents: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
+/**
+ * page: reads HTML, style sheets, scripts, feeds, manifests of web applications, sitemaps, PDF and office documents:
+ * links, text, language, dates. Pure: no sockets, no files, no state but loaded tables.
+ */
 
 export { decodeText, sniffCharset } from './charset.ts';
 export { CharsetEncoder } from './charset-encoder.ts';

@@ -1,4 +1,7 @@
-/** The language of a text by its letters and their neighbours, where a page does not name it. The detector's tables are loaded when the first such page comes. */
+/**
+ * The language of a text by its letters and their neighbours, where a page does not name it. The detector's tables are
+ * loaded when the first such page comes.
+ */
 
 const SAMPLE_LENGTH = 4000;
 const SAMPLE_LENGTH_MIN = 20;

@@ -1,7 +1,8 @@
 /**
- * A link that a page, a style sheet, a feed or an HTTP head names. Raw values are gathered while reading and resolved at the end, because `base` holds for the
- * whole document wherever it stands. Only links that can be fetched (http, https, ftp) are kept; fragments are cut off, and a value that is a
- * fragment alone is no link. Queries are written in the charset of the document, as browsers ask for them.
+ * A link that a page, a style sheet, a feed or an HTTP head names. Raw values are gathered while reading and resolved
+ * at the end, because `base` holds for the whole document wherever it stands. Only links that can be fetched (http,
+ * https, ftp) are kept; fragments are cut off, and a value that is a fragment alone is no link. Queries are written in
+ * the charset of the document, as browsers ask for them.
  */
 import { CharsetEncoder } from './charset-encoder.ts';
 
@@ -95,7 +96,9 @@ const RELATIVE = /^[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?(?:\?[\w~.=&%+/:@!$()*,
 const ABSOLUTE =
   /^https?:\/\/(?:(?!xn--)[a-z0-9][a-z0-9-]*\.)+(?!xn--)[a-z]{2,}\/(?:[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?)?(?:\?[\w~.=&%+/:@!$()*,;-]*)?$/;
 
-/** What values in a document count from. The commonest ones, plain paths and plain URLs, are resolved without a parser. */
+/**
+ * What values in a document count from. The commonest ones, plain paths and plain URLs, are resolved without a parser.
+ */
 export class LinkBase {
   readonly #url: string;
   /** The base up to its path, and up to the last slash of that; '' when short cuts lead nowhere. */
@@ -123,7 +126,10 @@ export class LinkBase {
   }
 }
 
-/** White space at the end of what is left would be taken for the end of the value, and vanish; so such values stay as they are. */
+/**
+ * White space at the end of what is left would be taken for the end of the value, and vanish; so such values stay as
+ * they are.
+ */
 function withoutFragment(value: string): string {
   const hash = value.indexOf('#');
   return hash < 0 || value.charCodeAt(hash - 1) <= 0x20 ? value : value.slice(0, hash);

@@ -1,4 +1,7 @@
-/** Dates as pages write them: W3C dates, the dates of mail and HTTP, and a few plain forms. What names no zone is taken as UTC, so that every machine reads the same. */
+/**
+ * Dates as pages write them: W3C dates, the dates of mail and HTTP, and a few plain forms. What names no zone is taken
+ * as UTC, so that every machine reads the same.
+ */
 import { type EpochMs, parseTimestamp, parseW3cDate } from '../base/index.ts';
 
 /** Before the web nothing was published on it, but libraries put books and papers there. */

@@ -1,9 +1,11 @@
 /**
- * Reads pages with bounds on memory and time (I9). PDF and office documents are programs of sorts: some kilobytes of them can draw for ever or unpack to gigabytes. They are read in a process of
- * its own, one at a time in this program, and a document that goes beyond a bound ends the process and nothing else. Ordinary pages are read on the caller's thread: the way to another process
- * would cost more.
+ * Reads pages with bounds on memory and time (I9). PDF and office documents are programs of sorts: some kilobytes of
+ * them can draw for ever or unpack to gigabytes. They are read in a process of its own, one at a time in this program,
+ * and a document that goes beyond a bound ends the process and nothing else. Ordinary pages are read on the caller's
+ * thread: the way to another process would cost more.
  *
- * The process belongs to the main thread. Other threads hand their documents to it, so that there is one process however many threads read pages.
+ * The process belongs to the main thread. Other threads hand their documents to it, so that there is one process
+ * however many threads read pages.
  */
 import { once } from 'node:events';
 import { deserialize } from 'node:v8';
@@ -24,7 +26,9 @@ import type { PageJob } from './page-worker.ts';
 
 /** The worst that so many bytes of markup can do takes about a tenth of a second; hardly any page has more. */
 const PROMPT_BYTES_MAX = 1024 * 1024;
-/** An ordinary PDF document takes a hundredth of a second a page; the worst of the largest HTML page some ten seconds. */
+/**
+ * An ordinary PDF document takes a hundredth of a second a page; the worst of the largest HTML page some ten seconds.
+ */
 const READING_MS_MAX = 60_000;
 /** Ordinary documents take 150 to 250 MB, most of it the programs that read them. */
 const DOCUMENT_MEMORY_DEFAULT = 512_000_000;
@@ -38,7 +42,10 @@ export type ReadingBounds = {
 /** Bytes that may still have content codings. */
 export type CodedSource = PageSource & { readonly codings?: readonly string[] };
 
-/** Reads a page: documents of which a small one can take long in their process, all others here. Undefined when it is not a page. */
+/**
+ * Reads a page: documents of which a small one can take long in their process, all others here. Undefined when it is
+ * not a page.
+ */
 export async function readPage(
   source: PageSource,
   parts: PageParts = {},
@@ -49,7 +56,10 @@ export async function readPage(
   return kind && readPageHere(source, parts);
 }
 
-/** The same for a program that has other things to answer meanwhile, or little memory: large pages of all kinds are read in the process. */
+/**
+ * The same for a program that has other things to answer meanwhile, or little memory: large pages of all kinds are read
+ * in the process.
+ */
 export async function readPageAside(
   { codings = [], ...source }: CodedSource,
   parts: PageParts = {},

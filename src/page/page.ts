@@ -1,8 +1,10 @@
 /**
- * What is learned of a document: title, text, language, links, dates. One door for every kind of content; the kind is the declared media type, corrected by the first bytes where the type says
- * nothing (missing, `application/octet-stream`) or says XML.
+ * What is learned of a document: title, text, language, links, dates. One door for every kind of content; the kind is
+ * the declared media type, corrected by the first bytes where the type says nothing (missing,
+ * `application/octet-stream`) or says XML.
  *
- * Markup and text are read up to PAGE_BYTES_MAX, other documents whole or not at all; a page says so when something was left out.
+ * Markup and text are read up to PAGE_BYTES_MAX, other documents whole or not at all; a page says so when something was
+ * left out.
  */
 import { bareMime, type EpochMs, OFFICE_MIMES } from '../base/index.ts';
 import { decodeText } from './charset.ts';

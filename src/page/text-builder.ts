@@ -1,6 +1,7 @@
 /**
- * Builds the text of a document: runs of white space and control characters become one blank, blocks start new lines, empty lines vanish.
- * Headings are noted as they pass, and so is what stands in the margins (menus, footers), so that the main text can be told apart.
+ * Builds the text of a document: runs of white space and control characters become one blank, blocks start new lines,
+ * empty lines vanish. Headings are noted as they pass, and so is what stands in the margins (menus, footers), so that
+ * the main text can be told apart.
  */
 
 /** Text beyond this is cut off; the longest novels have four million characters. */

@@ -1,6 +1,7 @@
 /**
- * The page around a PDF document in a frame. Browsers show such documents by a viewer of their own, and some do not start it in a sandbox, which all frames of replay
- * are: the frame would stay empty, or say that the page is blocked. Where the viewer starts it is in the page; else the document can be had as a file.
+ * The page around a PDF document in a frame. Browsers show such documents by a viewer of their own, and some do not
+ * start it in a sandbox, which all frames of replay are: the frame would stay empty, or say that the page is blocked.
+ * Where the viewer starts it is in the page; else the document can be had as a file.
  */
 import { bareMime } from '../base/index.ts';
 import type { HttpHead } from '../warc/index.ts';
@@ -14,7 +15,10 @@ export function isViewed(contentType: string, status: number, head: HttpHead | u
   return bareMime(contentType) === 'application/pdf' && status === 200 && /^\s*inline\b/i.test(disposition);
 }
 
-/** `head` is what every replayed document gets at the start of its head. The links are for the bytes, whoever follows them. */
+/**
+ * `head` is what every replayed document gets at the start of its head. The links are for the bytes, whoever follows
+ * them.
+ */
 export function documentPage({ url, time }: Memento, head: string): string {
   const target = encodeAttribute(replayPath(linkTarget(url), time, 'oe_'));
   const name = encodeAttribute(decodedName(url));

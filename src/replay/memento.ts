@@ -26,7 +26,10 @@ export function httpDate(time: EpochMs): string {
   return new Date(time).toUTCString();
 }
 
-/** A URI as it may stand between `<` and `>` in a field: whatever is not printable ASCII, and what would end it, is escaped. */
+/**
+ * A URI as it may stand between `<` and `>` in a field: whatever is not printable ASCII, and what would end it, is
+ * escaped.
+ */
 export function linkTarget(url: string): string {
   if (!/[^\x21-\x7e]|[<>"]/.test(url)) return url;
   return url.toWellFormed().replace(/[^\x21-\x7e]+|[<>"]/gu, (found) => encodeURIComponent(found));
@@ -66,7 +69,9 @@ export function resourceLinks(origins: ReplayOrigins, url: string): string[] {
   ];
 }
 
-/** The Link value of a memento. Neighbours that are one and the same capture share one link, `rel="first last memento"`. */
+/**
+ * The Link value of a memento. Neighbours that are one and the same capture share one link, `rel="first last memento"`.
+ */
 export function mementoLinks(origins: ReplayOrigins, self: Memento, neighbours: MementoNeighbours = {}): string {
   const { first, previous, next, last } = neighbours;
   if (!first && !previous && !next && !last) {

@@ -1,6 +1,6 @@
 /**
- * What every replayed document gets at the start of its head: wombat, our own script, and what both must know of the page. The elements remove
- * themselves, so that the page's scripts do not find them.
+ * What every replayed document gets at the start of its head: wombat, our own script, and what both must know of the
+ * page. The elements remove themselves, so that the page's scripts do not find them.
  */
 import type { EpochMs } from '../base/index.ts';
 import { formatTimestamp } from '../base/index.ts';
@@ -8,7 +8,10 @@ import type { ReplayOrigins } from './memento.ts';
 import { REPLAY_ROOT } from './replay-path.ts';
 import type { Modifier } from './rewrite/modifier.ts';
 
-/** The name of the frame in which the web page shows a capture. Links that ask for a new window or the topmost one open here. */
+/**
+ * The name of the frame in which the web page shows a capture. Links that ask for a new window or the topmost one open
+ * here.
+ */
 export const REPLAY_FRAME_NAME = 'pinakes-replay';
 
 export const STATIC_ROOT = '/static/';

@@ -1,6 +1,6 @@
 /**
- * Bodies on their way to the browser: small ones whole, large ones in pieces (I9). A few bytes may decode to gigabytes; nothing is decoded before it is
- * asked for, so that the reader's pace is the pace of that too.
+ * Bodies on their way to the browser: small ones whole, large ones in pieces (I9). A few bytes may decode to gigabytes;
+ * nothing is decoded before it is asked for, so that the reader's pace is the pace of that too.
  */
 import { concat, copyOf } from '../base/index.ts';
 import { ContentDecoders } from '../warc/index.ts';

@@ -6,8 +6,8 @@
  *     /web/timemap/<format>/<url>      a list of mementos
  *     /web/<url>                       the TimeGate
  *
- * The URL is taken as it stands, escapes and all. Slashes that proxies have merged (`http:/example.org`) and a missing scheme are put right.
- * Nothing throws, whatever the path.
+ * The URL is taken as it stands, escapes and all. Slashes that proxies have merged (`http:/example.org`) and a missing
+ * scheme are put right. Nothing throws, whatever the path.
  */
 import { type EpochMs, formatTimestamp, parseTimestamp, parseTimestampEnd } from '../base/index.ts';
 import { type Modifier, modifierOf } from './rewrite/modifier.ts';
@@ -91,7 +91,10 @@ function withUrl(text: string, make: (url: string) => ReplayPath): ReplayPath {
   return url === undefined ? bad('there is no URL') : make(url);
 }
 
-/** People write `/web/2/` for the latest and `/web/0/` for the first; years of fewer than four digits mean the end they lie at. */
+/**
+ * People write `/web/2/` for the latest and `/web/0/` for the first; years of fewer than four digits mean the end they
+ * lie at.
+ */
 function timeOf(digits: string): EpochMs | undefined {
   if (digits.length < 4) return parseTimestamp(digits.padEnd(4, digits < '2' ? '0' : '9'));
   return parseTimestamp(digits.length < 14 && digits.length % 2 === 1 ? digits.slice(0, -1) : digits);

@@ -1,8 +1,9 @@
 /**
- * Replay: a request for a URL at a time becomes an answer that a browser can live in. No sockets here; the server hands requests in and sends answers.
+ * Replay: a request for a URL at a time becomes an answer that a browser can live in. No sockets here; the server hands
+ * requests in and sends answers.
  *
- * The capture is chosen, its own record gives the head, the record that holds its content the payload, decoded by the codings of that record. Pages,
- * styles and scripts are rewritten; everything else passes as it is.
+ * The capture is chosen, its own record gives the head, the record that holds its content the payload, decoded by the
+ * codings of that record. Pages, styles and scripts are rewritten; everything else passes as it is.
  */
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
 import { bareMime, concat, EMPTY, type EpochMs, formatTimestamp, PinakesError, toHex, utf8 } from '../base/index.ts';
@@ -53,7 +54,10 @@ export type ReplayResponse = {
   readonly capture?: Capture;
   /** Set when a page is not in the archive, for the server to say so helpfully; `body` is then undefined. */
   readonly missing?: { readonly url: string };
-  /** Set when the archive has but redirections that lead in a circle over these URLs, for the server to say so; `body` is then undefined. */
+  /**
+   * Set when the archive has but redirections that lead in a circle over these URLs, for the server to say so; `body`
+   * is then undefined.
+   */
   readonly circle?: readonly string[];
 };
 
@@ -155,7 +159,10 @@ export class Replayer {
     return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchange });
   }
 
-  /** Some crawlers follow redirections to places in Latin-1 by their letters and not by their bytes: what they led to lies there. */
+  /**
+   * Some crawlers follow redirections to places in Latin-1 by their letters and not by their bytes: what they led to
+   * lies there.
+   */
   async #asLetters(request: ReplayRequest): Promise<ReplayResponse | undefined> {
     const url = request.url.replace(/%([89a-f][0-9a-f])/gi, (_, byte: string) =>
       encodeURI(String.fromCharCode(Number.parseInt(byte, 16))),
@@ -269,7 +276,10 @@ export class Replayer {
     return { status, fields, body: rewritten, capture };
   }
 
-  /** The charset of the page that asks, which its scripts and style sheets have too when they declare none; undefined when it is not known. */
+  /**
+   * The charset of the page that asks, which its scripts and style sheets have too when they declare none; undefined
+   * when it is not known.
+   */
   async #pageCharset({ fields }: ReplayRequest): Promise<string | undefined> {
     const { replayOrigin } = this.#origins;
     const referer = fields('referer') ?? '';
@@ -392,15 +402,18 @@ function exchangeOf({ url, method, requestBody, fields }: ReplayRequest): Exchan
   return { method, key: requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '') };
 }
 
-/** The bytes of a content that are asked for, be it there as parts; undefined when bytes of the very capture are meant: as it is kept, or by its tag. */
+/**
+ * The bytes of a content that are asked for, be it there as parts; undefined when bytes of the very capture are meant:
+ * as it is kept, or by its tag.
+ */
 function rangeOfContent({ method, modifier, fields }: ReplayRequest): string | undefined {
   const isOfCapture = method === 'HEAD' || modifier === 'id_' || fields('if-range') !== undefined;
   return isOfCapture ? undefined : fields('range');
 }
 
 /**
- * What a request for bytes gets of a part, under the numbers that they have in the whole content; undefined when the part is shown for itself. Without a tag: to
- * players, parts with different ones are not of one content.
+ * What a request for bytes gets of a part, under the numbers that they have in the whole content; undefined when the
+ * part is shown for itself. Without a tag: to players, parts with different ones are not of one content.
  */
 async function inPlace(request: ReplayRequest, answer: Bytes, held: Held): Promise<ReplayResponse | undefined> {
   const range = rangeOfContent(request);
@@ -448,14 +461,20 @@ function isExact({ time }: Capture, at: EpochMs | undefined): boolean {
   return at !== undefined && formatTimestamp(at) === formatTimestamp(time);
 }
 
-/** Whether an asked URL has the path of a capture, on which the links that its scripts make depend: in `/a/` they are others than in `/a`. */
+/**
+ * Whether an asked URL has the path of a capture, on which the links that its scripts make depend: in `/a/` they are
+ * others than in `/a`.
+ */
 function isOfPath(capture: Capture, url: string): boolean {
   if (capture.url === url) return true;
   const own = plainPath(capture.url);
   return own === undefined || own === plainPath(url);
 }
 
-/** A path as it stays on its way: browsers escape `|` and others each in their own way, and proxies merge slashes. Whoever is sent elsewhere for that comes back for ever. */
+/**
+ * A path as it stays on its way: browsers escape `|` and others each in their own way, and proxies merge slashes.
+ * Whoever is sent elsewhere for that comes back for ever.
+ */
 function plainPath(url: string): string | undefined {
   const { protocol, pathname } = URL.parse(linkTarget(url)) ?? {};
   if (pathname === undefined || !/^https?:$/.test(protocol ?? '')) return undefined;
@@ -471,7 +490,10 @@ function headOf({ http, holderHttp }: Retrieved): HttpHead | undefined {
 /** Of answers that never have one. */
 const NO_BODY: ReadonlySet<number> = new Set([204, 205]);
 
-/** A status that browsers take with a body and without asking back. A script may be told that there is none, a window would stay where it is. */
+/**
+ * A status that browsers take with a body and without asking back. A script may be told that there is none, a window
+ * would stay where it is.
+ */
 function statusOf(head: HttpHead | undefined, mayBeEmpty: boolean): number {
   const status = head?.status ?? 200;
   if (mayBeEmpty && NO_BODY.has(status)) return status;

@@ -1,16 +1,20 @@
 /**
  * The fields that keep an archived page inside the archive, whatever its scripts try.
  *
- * - Nothing is loaded, sent or framed but from the origin of replay itself (`default-src 'self'`, `form-action`, `frame-src`). What rewriting misses
- *   is refused here, so the policy and not the rewriting is what one relies on.
+ * - Nothing is loaded, sent or framed but from the origin of replay itself (`default-src 'self'`, `form-action`,
+ *   `frame-src`). What rewriting misses is refused here, so the policy and not the rewriting is what one relies on.
  * - Only the web page and replay itself may frame a replayed page (`frame-ancestors`).
- * - A replayed page cannot open windows or navigate the topmost one (`sandbox`), and gets no camera, place or other device (`Permissions-Policy`).
+ * - A replayed page cannot open windows or navigate the topmost one (`sandbox`), and gets no camera, place or other
+ *   device (`Permissions-Policy`).
  * - Workers are kept as pages are, also those that are started from a script of replay itself.
  * - Stored bytes that are asked for as they are run and load nothing at all.
  */
 import type { ReplayOrigins } from './memento.ts';
 
-/** What a replayed page may do, in the sandbox of the frame that shows it and in its own. Windows and top navigation are not among it. */
+/**
+ * What a replayed page may do, in the sandbox of the frame that shows it and in its own. Windows and top navigation are
+ * not among it.
+ */
 const FRAME_SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
 const REFUSED_FEATURES = [
@@ -48,7 +52,10 @@ const SHARED: readonly [string, string][] = [
   ['X-DNS-Prefetch-Control', 'off'],
 ];
 
-/** For the scripts of replay itself: a page could start a worker from one, and a worker is ruled by the policy that its own script came with. */
+/**
+ * For the scripts of replay itself: a page could start a worker from one, and a worker is ruled by the policy that its
+ * own script came with.
+ */
 export const ASSET_POLICY = "default-src 'self' data: blob: 'unsafe-eval'";
 
 export class SecurityFields {

@@ -1,10 +1,11 @@
 /**
- * The links of a document as they are kept: as written, so that the same content at another URL gives other links without being read again.
+ * The links of a document as they are kept: as written, so that the same content at another URL gives other links
+ * without being read again.
  *
  * ```
  *   zstd over lines:   <kind> <flags> <as written> TAB <text> LF       kind: a letter; flags: 1 nofollow, 2 embed
- * ```
- * The text of a link is one line by nature. Of a value tabs and line ends are left out, as every browser leaves them out.
+ * ``` The text of a link is one line by nature. Of a value tabs and line ends are left out, as every browser leaves
+ * them out.
  */
 import { type Link, LinkBase, type LinkKind } from '../page/index.ts';
 import { packText, unpackText } from './packed-text.ts';

@@ -1,4 +1,7 @@
-/** What the indexer hands to the writer: a capture, and its content when that is not in the index yet. Plain values, so that they can go to another thread. */
+/**
+ * What the indexer hands to the writer: a capture, and its content when that is not in the index yet. Plain values, so
+ * that they can go to another thread.
+ */
 import type { EpochMs } from '../base/index.ts';
 import type { Link } from '../page/index.ts';
 

@@ -1,4 +1,7 @@
-/** search: text and links out of the archive's pages, a query language over them, link graph and ranks. A client of the archive's stream. */
+/**
+ * search: text and links out of the archive's pages, a query language over them, link graph and ranks. A client of the
+ * archive's stream.
+ */
 
 export type { IndexTally } from './index-entry.ts';
 export { Indexer, type IndexOptions, type IndexProgress, type IndexReport } from './indexer.ts';

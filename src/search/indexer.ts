@@ -5,9 +5,9 @@
  *   new records     come from the stream behind the snapshot that was gone through last; contents that the index has are not read again
  *   deletions       segments with more deleted bytes than before, and segments that vanished, have their captures looked up in the catalog
  *   unresolved      revisits whose content was not known are asked about again
- * ```
- * The place in the stream is written with every batch. When the archive was rebuilt, or the cursor is older than what compaction remembers, everything is gone
- * through anew: contents stay, captures are claimed one by one, and those that nobody claims leave.
+ * ``` The place in the stream is written with every batch. When the archive was rebuilt, or the cursor is older than
+ * what compaction remembers, everything is gone through anew: contents stay, captures are claimed one by one, and those
+ * that nobody claims leave.
  */
 import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -111,9 +111,10 @@ export class Indexer {
   }
 
   /**
-   * Opens the index of an archive for writing, on a thread of its own. With a stopwatch, which gives milliseconds, everything happens on this thread, and the tally says
-   * what took how long. Waits while this process has another indexer of the same index. With `isAnew` a new index is made beside the one that stands, which serves meanwhile and can be brought
-   * up by other indexers; `close` exchanges the two when the new one has caught up.
+   * Opens the index of an archive for writing, on a thread of its own. With a stopwatch, which gives milliseconds,
+   * everything happens on this thread, and the tally says what took how long. Waits while this process has another
+   * indexer of the same index. With `isAnew` a new index is made beside the one that stands, which serves meanwhile and
+   * can be brought up by other indexers; `close` exchanges the two when the new one has caught up.
    */
   static async open(archive: Archive, stopwatch?: () => number, { isAnew = false } = {}): Promise<Indexer> {
     await archive.keepRoom();
@@ -160,8 +161,9 @@ export class Indexer {
   }
 
   /**
-   * A stream can expire on its way, when a segment is emptied and compacted away before it is read, or the archive is rebuilt. A catalog that is being rebuilt
-   * does not know captures that are there: what was not found in it may not have been deleted.
+   * A stream can expire on its way, when a segment is emptied and compacted away before it is read, or the archive is
+   * rebuilt. A catalog that is being rebuilt does not know captures that are there: what was not found in it may not
+   * have been deleted.
    */
   async #catchUpPatiently(report: FollowReport, options: IndexOptions): Promise<void> {
     const { shelf } = this.#archive;
@@ -362,7 +364,10 @@ export class Indexer {
     }
   }
 
-  /** The content of a revisit, from the record that holds it. What is damaged of that was told, or will be, where the stream passes it. */
+  /**
+   * The content of a revisit, from the record that holds it. What is damaged of that was told, or will be, where the
+   * stream passes it.
+   */
   async #contentOf(capture: Capture, signal: AbortSignal | undefined): Promise<EntryContent | undefined> {
     signal?.throwIfAborted();
     const opened = await this.#archive.open(capture).catch((error: unknown) => {
@@ -461,7 +466,10 @@ export class Indexer {
     return this.#target.rank(options);
   }
 
-  /** Breaks off what the writer is at, as a crash would: the index stays at its last whole batch. To be closed afterwards. */
+  /**
+   * Breaks off what the writer is at, as a crash would: the index stays at its last whole batch. To be closed
+   * afterwards.
+   */
   async abandon(): Promise<void> {
     this.#isCaughtUp = false;
     if (this.#target instanceof IndexThread) await this.#target.abandon();

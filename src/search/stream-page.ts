@@ -1,4 +1,7 @@
-/** What a line of a stream says of the page in a record: its title, language, text and links. The pages of revisits are told where the records they lean on are. */
+/**
+ * What a line of a stream says of the page in a record: its title, language, text and links. The pages of revisits are
+ * told where the records they lean on are.
+ */
 import type { LineExtension } from '../archive/index.ts';
 import { isPageMime, PAGE_BYTES_MAX, readPageAside } from '../page/index.ts';
 import { DecodedStart } from '../warc/index.ts';
@@ -33,7 +36,10 @@ export function pageExtension(parts: PageParts, memoryBytesMax?: number): LineEx
   };
 }
 
-/** The start of a payload without its content codings, as much of it as pages are read from; and how long the payload is. */
+/**
+ * The start of a payload without its content codings, as much of it as pages are read from; and how long the payload
+ * is.
+ */
 async function decoded(
   payload: AsyncIterable<Uint8Array>,
   codings: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Calls to an object that lives on a thread of its own: they go out as messages and are answered in the order they came in. A thread that ends answers all calls that wait,
- * and all that come, with the reason.
+ * Calls to an object that lives on a thread of its own: they go out as messages and are answered in the order they came
+ * in. A thread that ends answers all calls that wait, and all that come, with the reason.
  */
 import { parentPort, type Worker } from 'node:worker_threads';
 import { failureOf, revived, startThread, type ThreadFailure } from '../base/index.ts';
@@ -65,7 +65,9 @@ export class ThreadCalls {
   }
 }
 
-/** The other side: makes the object at the first call, `open`, and carries out the others on it, one after the other. */
+/**
+ * The other side: makes the object at the first call, `open`, and carries out the others on it, one after the other.
+ */
 export function answerCalls(open: () => object): void {
   let target: object | undefined;
   let last: Promise<void> = Promise.resolve();

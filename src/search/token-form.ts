@@ -1,7 +1,8 @@
 /**
- * The form in which text goes into the index, and words into its queries. Scripts that are written without blanks (Chinese, Japanese, Korean, Thai...) are
- * cut into overlapping pairs of characters, and the last character of a run stands once more alone: so a run of any length is found inside of any longer one, as
- * a phrase of pairs, and one character as the beginning of a pair. Everything else is left to FTS5's own tokenizer.
+ * The form in which text goes into the index, and words into its queries. Scripts that are written without blanks
+ * (Chinese, Japanese, Korean, Thai...) are cut into overlapping pairs of characters, and the last character of a run
+ * stands once more alone: so a run of any length is found inside of any longer one, as a phrase of pairs, and one
+ * character as the beginning of a pair. Everything else is left to FTS5's own tokenizer.
  *
  * ```
  *   図書館 online      ->   図書 書館 館 online
@@ -12,8 +13,9 @@
 const UNSEGMENTED_SCRIPTS = 'Han Hiragana Katakana Hangul Bopomofo Thai Lao Khmer Myanmar Tibetan'.split(' ');
 const UNSEGMENTED_LETTER = `[${UNSEGMENTED_SCRIPTS.map((script) => `\\p{scx=${script}}`).join('')}]&&[\\p{L}\\p{N}\\p{M}]`;
 /**
- * Runs of letters of scripts without blanks. Korean has blanks, but its words carry endings. Accents that such a script shares with Latin belong to a run, but begin none. Bounded, because a pattern
- * without a bound runs out of stack over millions of letters; across a cut one pair is missing, and no writing has such runs.
+ * Runs of letters of scripts without blanks. Korean has blanks, but its words carry endings. Accents that such a script
+ * shares with Latin belong to a run, but begin none. Bounded, because a pattern without a bound runs out of stack over
+ * millions of letters; across a cut one pair is missing, and no writing has such runs.
  */
 const UNSEGMENTED = new RegExp(`[[${UNSEGMENTED_LETTER}]--[\\u0000-\\u0dff]][${UNSEGMENTED_LETTER}]{0,65535}`, 'gv');
 /** Has every one of these letters, or the first half of it. */
@@ -22,9 +24,10 @@ const MAY_BE_UNSEGMENTED =
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /**
- * Letters that are typed with others where a keyboard has them not, or by rule: the sharp s in capitals, and in Switzerland, is ss. Latin accents are FTS5's to fold; these
- * letters have none that could be taken off. In Arabic the hamza on an alif and the dots of the last letter are left out as often as not, Persian and Urdu have letters of
- * their own for kaf, ya and ha, and apostrophes that are letters are typed as signs.
+ * Letters that are typed with others where a keyboard has them not, or by rule: the sharp s in capitals, and in
+ * Switzerland, is ss. Latin accents are FTS5's to fold; these letters have none that could be taken off. In Arabic the
+ * hamza on an alif and the dots of the last letter are left out as often as not, Persian and Urdu have letters of their
+ * own for kaf, ya and ha, and apostrophes that are letters are typed as signs.
  */
 const OTHERWISE: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -54,20 +57,29 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   '\u06a9': '\u0643',
 };
 
-/** What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo; and what they type otherwise, as Georgian capitals, which FTS5 does not know. */
+/**
+ * What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo;
+ * and what they type otherwise, as Georgian capitals, which FTS5 does not know.
+ */
 const LEFT_OUT =
   /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]|[\u1c90-\u1cbf]+|[ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ\u0622\u0623\u0625\u0629\u0649\u0671\u06a9\u06c0-\u06c2\u06cc\u06d5]/g;
 const HAS_LEFT_OUT =
   /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451\u1c90-\u1cbfßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ]/;
 
-/** What nobody sees: soft hyphens, spaces and joiners without a width, directions of writing, variants of a letter's form. To FTS5 most would be the end of a word. */
+/**
+ * What nobody sees: soft hyphens, spaces and joiners without a width, directions of writing, variants of a letter's
+ * form. To FTS5 most would be the end of a word.
+ */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu;
 
 export function withoutInvisible(text: string): string {
   return BEYOND_ASCII.test(text) ? text.replace(INVISIBLE, '') : text;
 }
 
-/** Compatibility forms (full-width letters, ligatures) are put into their plain form, and signs that readers leave out are left out. */
+/**
+ * Compatibility forms (full-width letters, ligatures) are put into their plain form, and signs that readers leave out
+ * are left out.
+ */
 export function plainForm(text: string): string {
   // To SQLite a zero is the end of a text.
   const whole = text.includes('\0') ? text.replaceAll('\0', ' ') : text;
@@ -95,11 +107,14 @@ export function indexForm(text: string): string {
 }
 
 /**
- * FTS5 holds all words of a document in memory, some hundred bytes for each that is new and few for each that comes again: worst are pairs of letters, of which so many characters
- * that are new make some 130 MB.
+ * FTS5 holds all words of a document in memory, some hundred bytes for each that is new and few for each that comes
+ * again: worst are pairs of letters, of which so many characters that are new make some 130 MB.
  */
 export const NEW_LENGTH_MAX = 1 * 1024 * 1024;
-/** SQLite takes several times as much while it takes a document in. Four million letters in pairs; some signs stand for whole words. */
+/**
+ * SQLite takes several times as much while it takes a document in. Four million letters in pairs; some signs stand for
+ * whole words.
+ */
 export const FORM_LENGTH_MAX = 12 * 1024 * 1024;
 const PIECE_LENGTH = 8 * 1024;
 const BETWEEN_WORDS = /[\s\p{P}]/u;
@@ -154,7 +169,8 @@ function pieceEnd(text: string, at: number): number {
 }
 
 /**
- * A word or phrase as an FTS5 string with everything in it one phrase; undefined when it has no letter or digit. `isPrefix` asks for words that begin so.
+ * A word or phrase as an FTS5 string with everything in it one phrase; undefined when it has no letter or digit.
+ * `isPrefix` asks for words that begin so.
  */
 export function matchForm(text: string, isPrefix = false): string | undefined {
   const plain = plainForm(text);

@@ -1,6 +1,7 @@
 /**
- * What URLs are told apart by in the link graph: 52 bits mixed from the URL key, a number that JavaScript and SQLite hold exactly. Keys that are different and hash alike would make one edge too
- * many; nothing else rests on it, and who wants such an edge can as well write the link.
+ * What URLs are told apart by in the link graph: 52 bits mixed from the URL key, a number that JavaScript and SQLite
+ * hold exactly. Keys that are different and hash alike would make one edge too many; nothing else rests on it, and who
+ * wants such an edge can as well write the link.
  */
 import type { Link } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
@@ -54,7 +55,10 @@ const REMEMBERED_URLS = 20_000;
 
 export type TargetSet = { readonly all: Float64Array; readonly cited: Float64Array };
 
-/** Hashes of what links lead to. Those of URLs met lately are remembered: a site's pages link to the same places over and over. */
+/**
+ * Hashes of what links lead to. Those of URLs met lately are remembered: a site's pages link to the same places over
+ * and over.
+ */
 export class TargetHashes {
   readonly #recent = new Map<string, number>();
 

@@ -1,6 +1,6 @@
 /**
- * The handler that stands before everything on one socket: checks that a request is meant for us, finds who answers it, measures it, and turns whatever goes
- * wrong into a reply.
+ * The handler that stands before everything on one socket: checks that a request is meant for us, finds who answers it,
+ * measures it, and turns whatever goes wrong into a reply.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HostCheck, hasSoundHost } from './http/host-check.ts';

@@ -1,10 +1,12 @@
 /**
  * Keeps the search index up with the archive while a server runs.
  *
- * It looks from time to time whether the archive has changed. When a change is over, or has gone on for long, an indexer takes in what is new; reading pages and filling
- * tables happen on the indexer's own thread. Runs rest in between, for longer the longer they take. Between runs nobody holds the index, so that `pinakes index` has its turn.
+ * It looks from time to time whether the archive has changed. When a change is over, or has gone on for long, an
+ * indexer takes in what is new; reading pages and filling tables happen on the indexer's own thread. Runs rest in
+ * between, for longer the longer they take. Between runs nobody holds the index, so that `pinakes index` has its turn.
  *
- * Nothing that goes wrong here touches the archive or the server: it is told once, stands in the status, and is tried again later.
+ * Nothing that goes wrong here touches the archive or the server: it is told once, stands in the status, and is tried
+ * again later.
  */
 import type { Archive } from '../archive/index.ts';
 import { type Clock, type EpochMs, ERROR_CATALOGUE, PinakesError } from '../base/index.ts';

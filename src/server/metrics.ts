@@ -1,4 +1,7 @@
-/** What the server counts, for Prometheus: requests by route and status, how long they took, bytes sent, what the archive holds, jobs, and the process itself. */
+/**
+ * What the server counts, for Prometheus: requests by route and status, how long they took, bytes sent, what the
+ * archive holds, jobs, and the process itself.
+ */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Archive } from '../archive/index.ts';
 import type { ApiHandle } from './server-options.ts';

@@ -6,7 +6,10 @@ import type { ReplayOrigins } from '../replay/index.ts';
 import type { Patience } from './http/listening-socket.ts';
 import type { CommandRunner, JobKind } from './jobs/job-kind.ts';
 
-/** One answered request, for the access log. Nothing in it is secret: no fields of the request but those named, and never a token. */
+/**
+ * One answered request, for the access log. Nothing in it is secret: no fields of the request but those named, and
+ * never a token.
+ */
 export type AccessLine = {
   readonly time: EpochMs;
   readonly address: string;
@@ -47,7 +50,10 @@ export type ServerOptions = {
   readonly addRoots?: readonly string[];
   /** The largest upload that is taken; without it, as much as the disk has room for. */
   readonly uploadBytesMax?: number;
-  /** Addresses and networks (`172.18.0.0/16`) of proxies, whose connections are those of many clients and are not bounded. */
+  /**
+   * Addresses and networks (`172.18.0.0/16`) of proxies, whose connections are those of many clients and are not
+   * bounded.
+   */
   readonly proxies?: readonly string[];
   /** How long clients are waited for; each part has a default. */
   readonly patience?: Partial<Patience>;
@@ -71,7 +77,10 @@ export type RunningServer = {
   readonly replayAddress: string;
   /** The path of the socket that takes commands; undefined when the server runs none. */
   readonly commandPath: string | undefined;
-  /** Takes no more requests, lets those under way end, asks jobs to stop at a safe point. The archive stays open. `hurry` breaks off what is left. */
+  /**
+   * Takes no more requests, lets those under way end, asks jobs to stop at a safe point. The archive stays open.
+   * `hurry` breaks off what is left.
+   */
   close(options?: { hurry?: AbortSignal }): Promise<void>;
 };
 
@@ -100,6 +109,8 @@ export type ApiParts = {
 export type ApiHandle = {
   /** Jobs by state, for the metrics. */
   jobCounts(): Readonly<Record<string, number>>;
-  /** Asks jobs and event streams to stop at a safe point; settles when none is left. `hurry` asks them to stop at once. */
+  /**
+   * Asks jobs and event streams to stop at a safe point; settles when none is left. `hurry` asks them to stop at once.
+   */
   stop(hurry: AbortSignal): Promise<void>;
 };

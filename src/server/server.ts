@@ -1,8 +1,10 @@
 /**
- * The server: two ports on one archive. The first answers the web page, the API, CDX and Memento; the second, an origin of its own, only what
- * archived pages consist of. The command line has a socket of its own, which takes nothing but commands.
+ * The server: two ports on one archive. The first answers the web page, the API, CDX and Memento; the second, an origin
+ * of its own, only what archived pages consist of. The command line has a socket of its own, which takes nothing but
+ * commands.
  *
- * A bare handler stands in front of all of them. It checks that the request is meant for us, serves the hot paths itself, and leaves /api to Fastify.
+ * A bare handler stands in front of all of them. It checks that the request is meant for us, serves the hot paths
+ * itself, and leaves /api to Fastify.
  */
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';

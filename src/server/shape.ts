@@ -1,4 +1,7 @@
-/** Schemas that several routes share. Objects are closed: what is not described is not sent, and what is sent but not described is refused. */
+/**
+ * Schemas that several routes share. Objects are closed: what is not described is not sent, and what is sent but not
+ * described is refused.
+ */
 import { type Static, type TProperties, Type } from 'typebox';
 
 /** An object with these properties and no others. */

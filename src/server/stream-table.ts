@@ -1,6 +1,6 @@
 /**
- * A stream as Parquet tables, a chunk a reply: each a file of its own, with as many rows as were asked for. Where the next chunk begins is known before the first byte
- * goes out, so it stands in the fields of the reply.
+ * A stream as Parquet tables, a chunk a reply: each a file of its own, with as many rows as were asked for. Where the
+ * next chunk begins is known before the first byte goes out, so it stands in the fields of the reply.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';

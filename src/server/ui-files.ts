@@ -1,6 +1,7 @@
 /**
- * The files of the web page, read once when the server starts: what is not in the table is not served, whatever the path says. Names that carry a hash of their
- * content may be kept forever; `index.html` stands for every screen of the application and is asked for anew each time.
+ * The files of the web page, read once when the server starts: what is not in the table is not served, whatever the
+ * path says. Names that carry a hash of their content may be kept forever; `index.html` stands for every screen of the
+ * application and is asked for anew each time.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';

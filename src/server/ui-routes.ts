@@ -1,6 +1,7 @@
 /**
- * Who answers what on the first socket: the web page's own files and screens, the API, CDX, TimeGates and TimeMaps, metrics. Archived bytes never come from here but as
- * downloads of whole segments: what a browser could run is on the other socket.
+ * Who answers what on the first socket: the web page's own files and screens, the API, CDX, TimeGates and TimeMaps,
+ * metrics. Archived bytes never come from here but as downloads of whole segments: what a browser could run is on the
+ * other socket.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
@@ -53,7 +54,10 @@ export class UiRoutes {
     return { route: 'ui', done: this.#redirected(visit) ?? this.#sendPage(visit) };
   }
 
-  /** The web page works under one name only, which is what the API and the frames of replay know. Who comes by another is sent there. */
+  /**
+   * The web page works under one name only, which is what the API and the frames of replay know. Who comes by another
+   * is sent there.
+   */
   #redirected({ request, response }: Visit): Promise<void> | undefined {
     if (!isForWindow(request) || this.#isCanonical(request.headers.host)) return undefined;
     response.writeHead(307, { location: this.#parts.uiOrigin + request.url!, 'content-length': 0 }).end();

@@ -1,6 +1,7 @@
 /**
- * The files of a run: each with its name within the collection, where its new version goes, and where the old one is kept. Fixed when the run
- * begins, in byte order of the paths, so that every part of a run and every resumed run sees the same order.
+ * The files of a run: each with its name within the collection, where its new version goes, and where the old one is
+ * kept. Fixed when the run begins, in byte order of the paths, so that every part of a run and every resumed run sees
+ * the same order.
  */
 import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -42,7 +43,10 @@ export function collectionOf(inputs: readonly CollectionInput[], target: string 
     : files.map((file) => ({ ...file, target: join(resolve(target), placeOf(file, names)) }));
 }
 
-/** Where a file goes below the target. An ARC file becomes a WARC file, beside one that has that name already where there is one. */
+/**
+ * Where a file goes below the target. An ARC file becomes a WARC file, beside one that has that name already where
+ * there is one.
+ */
 function placeOf({ name, isArc }: CollectionFile, names: Set<string>): string {
   return isArc ? uniqueName(warcName(name), names) : name;
 }
@@ -57,8 +61,9 @@ export function refuseUnlistable(path: string): void {
 }
 
 /**
- * Refuses a directory for old or new files in which the next run would look for files of the collection: it would take the one for duplicates of the other, and
- * whoever then removes what was kept removes contents. Directories that begin with a dot are not looked into.
+ * Refuses a directory for old or new files in which the next run would look for files of the collection: it would take
+ * the one for duplicates of the other, and whoever then removes what was kept removes contents. Directories that begin
+ * with a dot are not looked into.
  */
 export function expectApart(directory: string, inputs: readonly CollectionInput[], option: string): void {
   const place = realPlace(directory);
@@ -71,7 +76,10 @@ export function expectApart(directory: string, inputs: readonly CollectionInput[
   }
 }
 
-/** Refuses a directory that keeps other files of the same names: of each only one can be there, and an earlier run may need its own for undo. */
+/**
+ * Refuses a directory that keeps other files of the same names: of each only one can be there, and an earlier run may
+ * need its own for undo.
+ */
 export function expectRoom(keptDirectory: string, files: readonly CollectionFile[]): void {
   const place = realPlace(keptDirectory);
   for (const { path, name } of files) {
@@ -90,7 +98,10 @@ function realPlace(directory: string): string {
   return existsSync(path) || above === path ? realPath(path) : join(realPlace(above), basename(path));
 }
 
-/** The segments of an archive hold what its catalog says they hold; exchanged behind its back they would be taken for damaged. */
+/**
+ * The segments of an archive hold what its catalog says they hold; exchanged behind its back they would be taken for
+ * damaged.
+ */
 function refuseArchived(path: string, volume: string | undefined): void {
   if (volume === undefined) return;
   const detail = `it belongs to the volume of an archive in ${volume}, which keeps every content once by itself; leave it out, or write elsewhere with --to`;

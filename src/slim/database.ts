@@ -1,6 +1,6 @@
 /**
- * The SQL engine that sorts and joins manifests: DuckDB, in this process, within a fixed amount of memory, spilling to a directory that the
- * caller names. Nothing is kept in it: tables are made from manifests and gone when it is closed.
+ * The SQL engine that sorts and joins manifests: DuckDB, in this process, within a fixed amount of memory, spilling to
+ * a directory that the caller names. Nothing is kept in it: tables are made from manifests and gone when it is closed.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,10 @@ import { makeDirectories, PinakesError } from '../base/index.ts';
 import { linesOf } from './text-lines.ts';
 
 const MEMORY_MEBIBYTES = 192;
-/** Each thread that sorts needs memory of its own: with a second one, a few hundred thousand rows with long addresses do not fit. */
+/**
+ * Each thread that sorts needs memory of its own: with a second one, a few hundred thousand rows with long addresses do
+ * not fit.
+ */
 const THREADS = 1;
 
 /** How the engine writes its tables. Who reads them holds whole groups of rows in memory, and addresses can be long. */
@@ -23,7 +26,10 @@ export class Database {
   readonly #interrupt = () => this.#connection.interrupt();
   #results = 0;
 
-  /** `directory` takes what does not fit into memory, and results on their way. The signal ends also a statement that is under way. */
+  /**
+   * `directory` takes what does not fit into memory, and results on their way. The signal ends also a statement that is
+   * under way.
+   */
   static async open(directory: string, signal?: AbortSignal): Promise<Database> {
     await makeDirectories(directory);
     // Loaded when it is needed: the engine is large, and most commands do without it.
@@ -72,10 +78,11 @@ export class Database {
   /**
    * The rows of a query, in pieces, so that a result of any size passes through little memory.
    *
-   * They are written to a file first: a result that the engine streams ends without a word where the engine fails on the way, as if it were whole.
+   * They are written to a file first: a result that the engine streams ends without a word where the engine fails on
+   * the way, as if it were whole.
    *
-   * All values of a row come as one text, cut apart here: fetching them one by one costs several times as much. A null is an empty text; values
-   * with tabs in them do not occur in manifests.
+   * All values of a row come as one text, cut apart here: fetching them one by one costs several times as much. A null
+   * is an empty text; values with tabs in them do not occur in manifests.
    */
   async *rows(columns: readonly string[], from: string): AsyncGenerator<string[]> {
     const path = join(this.#directory, `rows-${this.#results++}.txt`);
@@ -116,7 +123,9 @@ export class Database {
 /** Stands for the end of a line within a value. */
 const LINE_END = '\x1e';
 
-/** A row as one text without ends of lines. The alias keeps an ORDER BY on the columns of the source, not on this text. */
+/**
+ * A row as one text without ends of lines. The alias keeps an ORDER BY on the columns of the source, not on this text.
+ */
 function rowQuery(columns: readonly string[], from: string): string {
   const joined = columns.map((column) => `coalesce((${column})::VARCHAR, '')`).join(` || chr(9) || `);
   return `SELECT replace(${joined}, chr(10), chr(${LINE_END.charCodeAt(0)})) AS joined_row FROM ${from}`;

@@ -8,7 +8,10 @@ import { filesOpenForWriting } from './file-identity.ts';
 
 const LOOKS = 1000;
 
-/** Opens one file to read it and another to write to it, again and again: both get the same numbers from the system, one after the other. */
+/**
+ * Opens one file to read it and another to write to it, again and again: both get the same numbers from the system, one
+ * after the other.
+ */
 const READS_AND_WRITES = `
   const { openSync, closeSync } = require('node:fs');
   const { read, written } = require('node:worker_threads').workerData;

@@ -1,6 +1,7 @@
 /**
- * Whether a file is still the one that was looked at: same inode, same size, same time of last change. And whether another process has it open
- * for writing, where the system tells (Linux); elsewhere a writer shows only by the changes it makes.
+ * Whether a file is still the one that was looked at: same inode, same size, same time of last change. And whether
+ * another process has it open for writing, where the system tells (Linux); elsewhere a writer shows only by the changes
+ * it makes.
  */
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { fileError } from '../base/index.ts';
@@ -25,7 +26,10 @@ export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
   return a.size === b.size && a.modifiedNs === b.modifiedNs && a.inode === b.inode;
 }
 
-/** The same for all names of a file: links, and places where its disk is mounted. It says nothing of the disk, which can be another one for each mount. */
+/**
+ * The same for all names of a file: links, and places where its disk is mounted. It says nothing of the disk, which can
+ * be another one for each mount.
+ */
 export function fileMark({ size, modifiedNs, inode }: FileIdentity): string {
   return `${inode.slice(inode.indexOf(':') + 1)} ${size} ${modifiedNs}`;
 }
@@ -71,8 +75,9 @@ export function filesOpenForWriting(): Set<string> {
 }
 
 /**
- * The system tells the path and the way it was opened apart from each other, and a number can pass to another file in between: a file that is read would be taken for the one
- * that is written next, by this very process too. So both are looked at again, and must be what they were.
+ * The system tells the path and the way it was opened apart from each other, and a number can pass to another file in
+ * between: a file that is read would be taken for the one that is written next, by this very process too. So both are
+ * looked at again, and must be what they were.
  */
 function pathOpenForWriting(pid: string, descriptor: string): string | undefined {
   try {

@@ -1,4 +1,7 @@
-/** Owner, group and permissions of a file that takes the place of another: as far as this user may, they are those of the other. */
+/**
+ * Owner, group and permissions of a file that takes the place of another: as far as this user may, they are those of
+ * the other.
+ */
 import { fchmodSync, fchownSync, type Stats } from 'node:fs';
 
 /** The owner first: giving a file away takes some permissions off it. */

@@ -1,4 +1,7 @@
-/** Where the files of a manifest lie: at the path that it gives, or under the same name among the files at hand, when only one has it. */
+/**
+ * Where the files of a manifest lie: at the path that it gives, or under the same name among the files at hand, when
+ * only one has it.
+ */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { CollectionFile } from './collection.ts';
@@ -10,7 +13,10 @@ export class FilePlaces {
   /** -1 for names that several files have. */
   readonly #byName = new Map<string, number>();
 
-  /** A file that stands among `named` with its own path is found by that alone: at another path, another machine has another file of the name. */
+  /**
+   * A file that stands among `named` with its own path is found by that alone: at another path, another machine has
+   * another file of the name.
+   */
   constructor(files: readonly CollectionFile[], named: readonly string[] = []) {
     this.#files = files;
     for (const [number, { path }] of files.entries()) {

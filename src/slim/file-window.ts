@@ -1,4 +1,7 @@
-/** A view that moves forward over a file, so that many small pieces of it cost few reads. Synchronous, for worker threads. */
+/**
+ * A view that moves forward over a file, so that many small pieces of it cost few reads. Synchronous, for worker
+ * threads.
+ */
 import { closeSync, readSync } from 'node:fs';
 import { fileError, openToRead } from '../base/index.ts';
 
@@ -21,7 +24,10 @@ export class FileWindow {
     closeSync(this.#descriptor);
   }
 
-  /** Bytes of the file from the offset on: at least one and at most `length`, fewer at the end of the window, none at the end of the file. */
+  /**
+   * Bytes of the file from the offset on: at least one and at most `length`, fewer at the end of the window, none at
+   * the end of the file.
+   */
   some(offset: number, length: number): Buffer {
     if (offset < this.#from || offset >= this.#from + this.#filled) this.#fill(offset);
     const at = offset - this.#from;

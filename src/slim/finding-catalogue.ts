@@ -1,6 +1,6 @@
 /**
- * What slim has to say about files and records it leaves alone: every code with its level and its sentence, sorted by code. docs/slim.md has the
- * same table, and a test keeps the two in agreement.
+ * What slim has to say about files and records it leaves alone: every code with its level and its sentence, sorted by
+ * code. docs/slim.md has the same table, and a test keeps the two in agreement.
  */
 import type { Finding, FindingLevel } from '../base/index.ts';
 

@@ -1,4 +1,7 @@
-/** slim: deduplicates WARC and ARC collections where they lie: manifest, resolve, rewrite. Knows nothing of archives, volumes or catalogs. */
+/**
+ * slim: deduplicates WARC and ARC collections where they lie: manifest, resolve, rewrite. Knows nothing of archives,
+ * volumes or catalogs.
+ */
 
 export * from './collection.ts';
 export * from './finding-catalogue.ts';

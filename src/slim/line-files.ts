@@ -1,7 +1,7 @@
 /**
- * Text lines spread over several files of a directory, appended through small buffers. `checkpoint` makes everything durable and says how long each
- * file is; opening with such lengths cuts the files back to them, so that whoever was killed goes on from the last checkpoint as if nothing had
- * come after it.
+ * Text lines spread over several files of a directory, appended through small buffers. `checkpoint` makes everything
+ * durable and says how long each file is; opening with such lengths cuts the files back to them, so that whoever was
+ * killed goes on from the last checkpoint as if nothing had come after it.
  */
 import { closeSync, fsyncSync, openSync, readdirSync, truncateSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

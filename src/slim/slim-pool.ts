@@ -1,4 +1,7 @@
-/** Threads that slim's tasks run on. They start with the first task, and tasks begin in the order in which they were given. */
+/**
+ * Threads that slim's tasks run on. They start with the first task, and tasks begin in the order in which they were
+ * given.
+ */
 import { ThreadPool } from '../base/index.ts';
 import type { SlimResult, SlimTask } from './slim-worker.ts';
 

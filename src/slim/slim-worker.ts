@@ -1,4 +1,7 @@
-/** A thread that does the heavy work of slimming: checks originals, compares payloads, rewrites files. One task at a time. */
+/**
+ * A thread that does the heavy work of slimming: checks originals, compares payloads, rewrites files. One task at a
+ * time.
+ */
 import { answerJobs } from '../base/index.ts';
 import { checkOriginals, type OriginalCheck, type OriginalVerdict } from './plan/original-check.ts';
 import { type ComparisonVerdict, comparePayloads, type PayloadComparison } from './plan/payload-comparison.ts';

@@ -1,6 +1,7 @@
 /**
- * A place for what a stage needs only while it works: beside its result, so that it lies on a disk with room and the result needs only a new name, and gone afterwards. What a
- * stage left that was killed goes with the next one of the same result.
+ * A place for what a stage needs only while it works: beside its result, so that it lies on a disk with room and the
+ * result needs only a new name, and gone afterwards. What a stage left that was killed goes with the next one of the
+ * same result.
  */
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The lines of a text file, one after another, through little memory. Only a line feed ends one: an address can hold the other characters that some take for
- * the end of a line. Every line has its end, or the file is not whole.
+ * The lines of a text file, one after another, through little memory. Only a line feed ends one: an address can hold
+ * the other characters that some take for the end of a line. Every line has its end, or the file is not whole.
  */
 import { createReadStream } from 'node:fs';
 import { fileError, PinakesError } from '../base/index.ts';

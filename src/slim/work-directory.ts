@@ -1,6 +1,6 @@
 /**
- * Where a run keeps its journal and what it needs while it works: a directory of its own for every run, numbered, in one place. Only one process
- * at a time works there.
+ * Where a run keeps its journal and what it needs while it works: a directory of its own for every run, numbered, in
+ * one place. Only one process at a time works there.
  *
  * ```
  *   .pinakes-slim/

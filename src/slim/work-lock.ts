@@ -1,8 +1,9 @@
 /**
- * Holds a directory for one process. The lock is SQLite's, on a file there: the system drops it with the process, however that ends, it holds between
- * machines that share the disk, and no two who come at the same moment both get it.
+ * Holds a directory for one process. The lock is SQLite's, on a file there: the system drops it with the process,
+ * however that ends, it holds between machines that share the disk, and no two who come at the same moment both get it.
  *
- * The file goes with the lock, while it is held. Who had opened it before that holds a file that has no name any more, sees it, and tries again.
+ * The file goes with the lock, while it is held. Who had opened it before that holds a file that has no name any more,
+ * sees it, and tries again.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Finding a capture by time among the sorted times of one URL. All functions answer with an index, by binary search. */
+/**
+ * Finding a capture by time among the sorted times of one URL. All functions answer with an index, by binary search.
+ */
 
 /** Index of the last time at or before `wanted`, or -1. */
 export function latestNotAfter(times: ArrayLike<number>, wanted: number): number {
@@ -12,7 +14,10 @@ export function latestNotAfter(times: ArrayLike<number>, wanted: number): number
   return from - 1;
 }
 
-/** Index of the time nearest to `wanted`, the earlier of two equally near; -1 when there is none. Of equal times the last is given. */
+/**
+ * Index of the time nearest to `wanted`, the earlier of two equally near; -1 when there is none. Of equal times the
+ * last is given.
+ */
 export function closest(times: ArrayLike<number>, wanted: number): number {
   const before = latestNotAfter(times, wanted);
   const after = before + 1;

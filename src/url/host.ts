@@ -1,9 +1,9 @@
 /**
  * The host of a key: what captures are routed by.
  *
- * It is the host as the key knows it: lower case, ASCII, without port, userinfo and a leading `www.`, IPv6 without brackets. `hostOf(url)` is by
- * definition `hostOfKey(urlKey(url))`, so a capture and a lookup for it always meet. A key without a host (`dns:example.com`, `urn:...`)
- * has the host ''.
+ * It is the host as the key knows it: lower case, ASCII, without port, userinfo and a leading `www.`, IPv6 without
+ * brackets. `hostOf(url)` is by definition `hostOfKey(urlKey(url))`, so a capture and a lookup for it always meet. A
+ * key without a host (`dns:example.com`, `urn:...`) has the host ''.
  */
 import { type UrlKey, urlKey } from './url-key.ts';
 

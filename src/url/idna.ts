@@ -1,8 +1,9 @@
 /**
  * Internationalised host names as ASCII, label by label, through the platform (UTS 46).
  *
- * The keys of the Internet Archive are made with the older IDNA 2003. The four characters where the two standards are known to part are
- * mapped as the older one does before the platform sees them, so that `fa\u00df.de` keeps the key it has in existing indexes.
+ * The keys of the Internet Archive are made with the older IDNA 2003. The four characters where the two standards are
+ * known to part are mapped as the older one does before the platform sees them, so that `fa\u00df.de` keeps the key it
+ * has in existing indexes.
  */
 import { domainToASCII } from 'node:url';
 import { isAscii } from './percent.ts';
@@ -17,8 +18,8 @@ const LABEL_SEPARATOR = /[.\u3002\uff0e\uff61]/;
 const REPLACEMENT_BYTES = '\xef\xbf\xbd';
 
 /**
- * The ASCII form of a host given as a byte string of UTF-8, or undefined when it has none. Bytes that are no UTF-8 are left out, as the
- * Internet Archive does.
+ * The ASCII form of a host given as a byte string of UTF-8, or undefined when it has none. Bytes that are no UTF-8 are
+ * left out, as the Internet Archive does.
  */
 export function idnaHost(bytes: string): string | undefined {
   // U+FFFD is prohibited in host names, so its bytes need not be told from those of damage.

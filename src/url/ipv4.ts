@@ -1,8 +1,9 @@
 /**
  * IPv4 addresses in the odd spellings that hosts take: one integer, fewer than four parts, octal parts.
  *
- * The rules are those of the Internet Archive's keys, which are narrower than a browser's: a host of digits alone is a decimal number modulo
- * 2^32 even with leading zeros, octal counts only in dotted forms, and hexadecimal is a name like any other.
+ * The rules are those of the Internet Archive's keys, which are narrower than a browser's: a host of digits alone is a
+ * decimal number modulo 2^32 even with leading zeros, octal counts only in dotted forms, and hexadecimal is a name like
+ * any other.
  */
 
 const DECIMAL_FIRST = /^[1-9][0-9]*(?:\.[0-9]+){1,3}$/;

@@ -1,10 +1,10 @@
 /**
  * The leaves of a JSON text, in the order of the text, each with the name of the innermost member it stands under.
  *
- * Request keys need this reader rather than the platform's because they are made of the numbers' own text and the members' own order (the
- * platform sorts members named like integers to the front), and must equal those made by Python programs. It accepts what Python's reader accepts:
- * `NaN`, `Infinity`, a repeated member name (the last value, in the first place). It never throws, and gives up at
- * `DEPTH_MAX` levels.
+ * Request keys need this reader rather than the platform's because they are made of the numbers' own text and the
+ * members' own order (the platform sorts members named like integers to the front), and must equal those made by Python
+ * programs. It accepts what Python's reader accepts: `NaN`, `Infinity`, a repeated member name (the last value, in the
+ * first place). It never throws, and gives up at `DEPTH_MAX` levels.
  */
 
 export type JsonLeaf = { readonly name: string; readonly value: string };
@@ -165,7 +165,10 @@ class JsonReader {
   }
 }
 
-/** A number with a fraction or an exponent as Python prints it: always with a point or an exponent, of at least two digits. */
+/**
+ * A number with a fraction or an exponent as Python prints it: always with a point or an exponent, of at least two
+ * digits.
+ */
 function pythonFloat(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';

@@ -1,14 +1,15 @@
 /**
  * Ranges of keys for scans over a sorted index.
  *
- * A range is half open, [from, to), in byte order. Its ends are chosen so that it serves alike over bare keys and over CDX or CDXJ lines, where a
- * space follows the key: no key holds a character below `!`, and a space sorts below it.
+ * A range is half open, [from, to), in byte order. Its ends are chosen so that it serves alike over bare keys and over
+ * CDX or CDXJ lines, where a space follows the key: no key holds a character below `!`, and a space sorts below it.
  *
- * The order of what can follow a host in a key: `)` path, `,` further label, `:` port. Between them lie other characters, so one span from `)` to
- * `:` would let `com,example-shop)/` in; hence several ranges. They are sorted and do not overlap.
+ * The order of what can follow a host in a key: `)` path, `,` further label, `:` port. Between them lie other
+ * characters, so one span from `)` to `:` would let `com,example-shop)/` in; hence several ranges. They are sorted and
+ * do not overlap.
  *
- * Keys are coarser than URLs. A range never misses a capture that the question means, and may hold captures that share a key with it; who
- * must be exact compares the raw URL.
+ * Keys are coarser than URLs. A range never misses a capture that the question means, and may hold captures that share
+ * a key with it; who must be exact compares the raw URL.
  */
 import { hostPartOfKey } from './host.ts';
 import { type UrlKey, urlKey } from './url-key.ts';
@@ -51,8 +52,9 @@ function keyItself(key: string): KeyRange {
 }
 
 /**
- * All keys that begin with the key of `url`. A final slash, which keys lose, asks for what lies below; then the page `/a/` itself, filed under
- * `/a`, and its queries belong too, but not `/ab`. A final `?`, which keys lose as well, asks for the page with any query or an empty one.
+ * All keys that begin with the key of `url`. A final slash, which keys lose, asks for what lies below; then the page
+ * `/a/` itself, filed under `/a`, and its queries belong too, but not `/ab`. A final `?`, which keys lose as well, asks
+ * for the page with any query or an empty one.
  */
 function prefixRanges(key: UrlKey, url: string): KeyRange[] {
   const last = url.trimEnd().at(-1);
@@ -84,7 +86,9 @@ function domainRanges(key: UrlKey): KeyRange[] {
   return [beginningWith(`${host})`), beginningWith(`${host},`), portsOf(host)];
 }
 
-/** Keys of the host with a port. Behind an IPv6 address a port looks like a group, so some longer addresses come along. */
+/**
+ * Keys of the host with a port. Behind an IPv6 address a port looks like a group, so some longer addresses come along.
+ */
 function portsOf(host: string): KeyRange {
   return host.includes(':') ? { from: `${host}:0`, to: `${host}::` } : beginningWith(`${host}:`);
 }

@@ -1,8 +1,9 @@
 /**
  * Named parts of a `multipart/form-data` body (RFC 7578), as byte strings.
  *
- * The body is scanned once from delimiter to delimiter. Whatever is not well-formed (no boundary, a part without a name, no closing delimiter)
- * gives undefined, never half an answer, because a key made of half a body would let different requests fall together.
+ * The body is scanned once from delimiter to delimiter. Whatever is not well-formed (no boundary, a part without a
+ * name, no closing delimiter) gives undefined, never half an answer, because a key made of half a body would let
+ * different requests fall together.
  */
 import { fromLatin1 } from '../base/index.ts';
 

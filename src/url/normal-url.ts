@@ -1,14 +1,14 @@
 /**
  * The normal form of a URL: the text that says which page it names.
  *
- * It is finer than the key: two URLs have the same normal form only when the standards say that they are the same URL, so scheme, port, `www.`,
- * letter case and order in path and query, trailing slash and userinfo all still count. Scheme and host are in lower case, the default port
- * and the fragment are gone, dot segments are resolved, and escapes are normal (RFC 3986, 6.2.2): unreserved characters stand for
- * themselves, everything that may not stand in a URL is escaped, digits of escapes are in upper case, and a `%` that begins no escape
- * is `%25`.
+ * It is finer than the key: two URLs have the same normal form only when the standards say that they are the same URL,
+ * so scheme, port, `www.`, letter case and order in path and query, trailing slash and userinfo all still count. Scheme
+ * and host are in lower case, the default port and the fragment are gone, dot segments are resolved, and escapes are
+ * normal (RFC 3986, 6.2.2): unreserved characters stand for themselves, everything that may not stand in a URL is
+ * escaped, digits of escapes are in upper case, and a `%` that begins no escape is `%25`.
  *
- * The parser is the platform's (WHATWG). What it rejects is put in order as far as its text allows. The normal form of a normal form is itself,
- * for any string; nothing throws.
+ * The parser is the platform's (WHATWG). What it rejects is put in order as far as its text allows. The normal form of
+ * a normal form is itself, for any string; nothing throws.
  */
 import { isAscii, toByteString } from './percent.ts';
 
@@ -41,7 +41,10 @@ function parse(url: string): URL | null {
 const HOST_LENGTH_MAX = 1024;
 const HOST = /^[\x00-\x20]*(?:(?:https?|wss?|ftp|file):)?[/\\]*([^/\\?#]*)/i;
 
-/** The platform takes the square of the length for a host of many non-ASCII characters, a fifth of a second at worst. No host is so long. */
+/**
+ * The platform takes the square of the length for a host of many non-ASCII characters, a fifth of a second at worst. No
+ * host is so long.
+ */
 function hasEndlessHost(url: string): boolean {
   if (url.length <= HOST_LENGTH_MAX) return false;
   const host = HOST.exec(url.replace(/[\t\n\r]/g, ''))?.[1] ?? '';
@@ -68,7 +71,10 @@ function indexOrEnd(text: string, part: string): number {
   return at < 0 ? text.length : at;
 }
 
-/** The platform lowers the host of the schemes it knows; in others it is done here, and only escapes keep their upper case. */
+/**
+ * The platform lowers the host of the schemes it knows; in others it is done here, and only escapes keep their upper
+ * case.
+ */
 function normalHost(host: string): string {
   return normalEscapes(host).replace(/%..|[A-Z]+/g, (found) => (found.startsWith('%') ? found : found.toLowerCase()));
 }

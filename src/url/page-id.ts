@@ -1,10 +1,10 @@
 /**
  * Page ids: 64 bits of the normal form of a URL (WebBase, section 2.2), the first 8 bytes of its SHA-256, big-endian.
  *
- * WebBase drops the scheme and all trailing slashes before it hashes; here they count, because pages under `http` and `https`, or with and without
- * the slash, do differ. SHA-256 rather than a checksum: nobody can make two URLs fall together on purpose by less than 2^32 work, and the ids spread
- * evenly over ranges of storage nodes. Chance alone: 100 million pages share an id with probability 0.0003. An id is therefore a way to a
- * page, never proof of its URL.
+ * WebBase drops the scheme and all trailing slashes before it hashes; here they count, because pages under `http` and
+ * `https`, or with and without the slash, do differ. SHA-256 rather than a checksum: nobody can make two URLs fall
+ * together on purpose by less than 2^32 work, and the ids spread evenly over ranges of storage nodes. Chance alone: 100
+ * million pages share an id with probability 0.0003. An id is therefore a way to a page, never proof of its URL.
  */
 import { hash } from 'node:crypto';
 import { assert } from '../base/index.ts';

@@ -1,8 +1,8 @@
 /**
  * Percent-escapes over byte strings.
  *
- * A byte string is a JavaScript string whose every character is one byte (0x00 to 0xff). SURT rules are rules about bytes, and byte strings
- * keep the speed of string search while lone bytes that are no UTF-8 survive.
+ * A byte string is a JavaScript string whose every character is one byte (0x00 to 0xff). SURT rules are rules about
+ * bytes, and byte strings keep the speed of string search while lone bytes that are no UTF-8 survive.
  *
  * Every function here is linear in its input and never throws.
  */
@@ -31,8 +31,9 @@ export function isAscii(text: string): boolean {
 /**
  * Undoes percent-escapes until none is left: `%2525` becomes `%`.
  *
- * Repeated whole passes cost the square of the length on `%252525...`. Escapes cannot overlap (`%` is no hexadecimal digit), so every order of
- * undoing them ends in the same text; this one undoes each at the moment its last digit is written, in a single pass.
+ * Repeated whole passes cost the square of the length on `%252525...`. Escapes cannot overlap (`%` is no hexadecimal
+ * digit), so every order of undoing them ends in the same text; this one undoes each at the moment its last digit is
+ * written, in a single pass.
  */
 export function unescapeRepeatedly(bytes: string): string {
   if (!bytes.includes('%')) return bytes;
@@ -54,7 +55,10 @@ const ESCAPES = Array.from({ length: 256 }, (_, byte) => `%${byte.toString(16).p
 const NEEDS_ESCAPE = /[\x00-\x20#%\x7f-\xff]/;
 const NEEDS_ESCAPE_ALL = /[\x00-\x20#%\x7f-\xff]/g;
 
-/** Escapes everything but the printable ASCII characters other than `#` and `%`, and lower-cases the whole: what a key is made of. */
+/**
+ * Escapes everything but the printable ASCII characters other than `#` and `%`, and lower-cases the whole: what a key
+ * is made of.
+ */
 export function escapeLower(bytes: string): string {
   const escaped = NEEDS_ESCAPE.test(bytes)
     ? bytes.replace(NEEDS_ESCAPE_ALL, (byte) => ESCAPES[byte.charCodeAt(0)]!)
@@ -69,7 +73,10 @@ export function escapeForm(bytes: string): string {
   return bytes.replace(FORM_SAFE, (byte) => (byte === ' ' ? '+' : ESCAPES[byte.charCodeAt(0)]!.toUpperCase()));
 }
 
-/** Undoes form escapes once: `+` is a space, and the bytes of the whole are then read as UTF-8 with U+FFFD for what is none. */
+/**
+ * Undoes form escapes once: `+` is a space, and the bytes of the whole are then read as UTF-8 with U+FFFD for what is
+ * none.
+ */
 export function unescapeForm(text: string): string {
   const spaced = text.replaceAll('+', ' ');
   if (!spaced.includes('%')) return spaced;

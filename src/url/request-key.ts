@@ -1,9 +1,10 @@
 /**
- * Keys of requests other than GET: the URL's key with method and body in its query, so that answers to different POSTs to one URL are told
- * apart, `com,example)/api?__wb_method=post&id=5`.
+ * Keys of requests other than GET: the URL's key with method and body in its query, so that answers to different POSTs
+ * to one URL are told apart, `com,example)/api?__wb_method=post&id=5`.
  *
- * The dialect is that of pywb and cdxj-indexer (JSON literals as Python prints them: `True`, `False`, `None`; keys are in lower case after
- * all, so only `None` against the `null` of warcio.js makes a difference). The body becomes query text by its declared type:
+ * The dialect is that of pywb and cdxj-indexer (JSON literals as Python prints them: `True`, `False`, `None`; keys are
+ * in lower case after all, so only `None` against the `null` of warcio.js makes a difference). The body becomes query
+ * text by its declared type:
  *
  *     application/x-www-form-urlencoded   the decoded pairs
  *     multipart/*                         name=value of each part

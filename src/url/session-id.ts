@@ -1,8 +1,9 @@
 /**
  * Session ids in paths and queries, which would give each visit of a crawler a key of its own.
  *
- * Of each kind the last one is removed, once, wherever it stands: the rule is about text, not about parameters (`mysid=<32>` loses `sid=<32>`).
- * The searches run by hand from known anchors because the same rules as regular expressions take the square of the length on hostile input.
+ * Of each kind the last one is removed, once, wherever it stands: the rule is about text, not about parameters
+ * (`mysid=<32>` loses `sid=<32>`). The searches run by hand from known anchors because the same rules as regular
+ * expressions take the square of the length on hostile input.
  *
  * Both functions take lower-case ASCII.
  */

@@ -1,13 +1,15 @@
 /**
  * The whole of the SURT rules, for any string: the reference that the quick path of `url-key.ts` is proven against.
  *
- * Order of work, which is part of the contract because the steps do not commute: trim, delete TAB CR LF, default scheme, repeated `http://`, split,
- * host (unescape, IDNA, dots, IPv4, escape, lower case, one `www<digits>.`), port, path (unescape, dot segments and slashes, escape, lower
- * case, session ids, one trailing slash), query (unescape, escape, session ids, lower case, sort).
+ * Order of work, which is part of the contract because the steps do not commute: trim, delete TAB CR LF, default
+ * scheme, repeated `http://`, split, host (unescape, IDNA, dots, IPv4, escape, lower case, one `www<digits>.`), port,
+ * path (unescape, dot segments and slashes, escape, lower case, session ids, one trailing slash), query (unescape,
+ * escape, session ids, lower case, sort).
  *
- * Known quirks of the rules are kept, because keys are only useful when they equal those of existing indexes: an escaped `&` becomes a separator
- * (`q=a%26b`), `example.com:80/x` without a scheme has the scheme `example.com`, IPv6 loses its brackets. docs/conformance-url.md lists
- * the few places where the reference implementation fails and this one answers.
+ * Known quirks of the rules are kept, because keys are only useful when they equal those of existing indexes: an
+ * escaped `&` becomes a separator (`q=a%26b`), `example.com:80/x` without a scheme has the scheme `example.com`, IPv6
+ * loses its brackets. docs/conformance-url.md lists the few places where the reference implementation fails and this
+ * one answers.
  *
  * Everything is linear in the length of the input (but for the sort of the query's parts) and nothing throws.
  */
@@ -160,7 +162,10 @@ export function reversed(host: string): string {
   return labels + host.slice(0, end);
 }
 
-/** `:` and the port unless it is the scheme's own; a port that is no port is kept as text, so that no two URLs fall together. */
+/**
+ * `:` and the port unless it is the scheme's own; a port that is no port is kept as text, so that no two URLs fall
+ * together.
+ */
 function canonicalPort(port: string, scheme: string): string {
   if (port === '') return '';
   const number = /^[0-9]{1,4000}$/.test(port) ? Number(port) : Number.NaN;
@@ -176,7 +181,10 @@ function canonicalPath(raw: string, hasHost: boolean): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** Resolves `.` and `..` and merges slashes. A `..` with nothing to climb out of stays, and the next one climbs out of it. */
+/**
+ * Resolves `.` and `..` and merges slashes. A `..` with nothing to climb out of stays, and the next one climbs out of
+ * it.
+ */
 function resolvedPath(path: string): string {
   if (!path.includes('//') && !path.includes('/.')) return path === '' ? '/' : path;
   const kept: string[] = [];
@@ -199,7 +207,10 @@ export function canonicalQuery(query: string): string {
   return bare.split('&').sort(compareParts).join('&');
 }
 
-/** Name before value: `a=2` stands before `a-b=1` although `=` sorts after `-`. A part without `=` stands before the same with one. */
+/**
+ * Name before value: `a=2` stands before `a-b=1` although `=` sorts after `-`. A part without `=` stands before the
+ * same with one.
+ */
 function compareParts(a: string, b: string): number {
   const aEnd = a.indexOf('=');
   const bEnd = b.indexOf('=');

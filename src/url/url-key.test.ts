@@ -246,7 +246,9 @@ const VECTORS: readonly (readonly [url: string, key: string])[] = [
   ['http://host/?a&jsessionid%3D0123456789abcdef0123456789ABCDEF', 'host)/?&a'],
 ];
 
-/** URLs on which surt 0.3.1 raises an error, or differs for a reason that docs/conformance-url.md gives, with our key. */
+/**
+ * URLs on which surt 0.3.1 raises an error, or differs for a reason that docs/conformance-url.md gives, with our key.
+ */
 const DEVIATIONS: readonly (readonly [url: string, key: string])[] = [
   // Nothing but white space.
   ['   ', '-'],

@@ -1,15 +1,17 @@
 /**
- * The key of a URL: its SURT (Sort-friendly URI Reordering Transform) by the rules of the Internet Archive, `com,example)/path?a=b`.
+ * The key of a URL: its SURT (Sort-friendly URI Reordering Transform) by the rules of the Internet Archive,
+ * `com,example)/path?a=b`.
  *
- * Under this key captures are filed, sorted and found, here and in every CDX file of the field. URLs that differ in scheme, `www.`, letter case,
- * trailing slash, order of query parts or session ids share a key on purpose; so the raw URL is always kept beside it and checked after a
- * lookup. The key is derived: rules may change, then `URL_KEY_VERSION` changes and keys are made anew from the raw URLs.
+ * Under this key captures are filed, sorted and found, here and in every CDX file of the field. URLs that differ in
+ * scheme, `www.`, letter case, trailing slash, order of query parts or session ids share a key on purpose; so the raw
+ * URL is always kept beside it and checked after a lookup. The key is derived: rules may change, then `URL_KEY_VERSION`
+ * changes and keys are made anew from the raw URLs.
  *
- * A key is printable ASCII without spaces, so that comparing strings and comparing bytes give the same order. The one exception are the
- * `filedesc` names of ARC files, which the rules pass through as they are.
+ * A key is printable ASCII without spaces, so that comparing strings and comparing bytes give the same order. The one
+ * exception are the `filedesc` names of ARC files, which the rules pass through as they are.
  *
- * `urlKey` takes any string, in linear time, and never throws. It runs for every record, so plain URLs take a quick path; `surt.ts` is the
- * whole of the rules, and the two agree wherever the quick path answers.
+ * `urlKey` takes any string, in linear time, and never throws. It runs for every record, so plain URLs take a quick
+ * path; `surt.ts` is the whole of the rules, and the two agree wherever the quick path answers.
  */
 import { canonicalQuery, reversed, surt, wwwLength } from './surt.ts';
 
@@ -52,8 +54,8 @@ for (const [character, meaning] of Object.entries({
 }
 
 /**
- * The key of a plain `http` URL, or undefined when the whole rules are needed: escapes, non-ASCII, userinfo, ports, addresses, fragments, dot
- * segments, doubled slashes.
+ * The key of a plain `http` URL, or undefined when the whole rules are needed: escapes, non-ASCII, userinfo, ports,
+ * addresses, fragments, dot segments, doubled slashes.
  */
 export function quickKey(url: string): string | undefined {
   const hostAt = url.startsWith('http://') ? 7 : url.startsWith('https://') ? 8 : 0;
@@ -82,7 +84,10 @@ export function quickKey(url: string): string | undefined {
   return query === '' ? key : `${key}?${query}`;
 }
 
-/** Where a host of ordinary labels ends; 0 when it is none, has no letter (and may be an address), or is followed by anything but a path. */
+/**
+ * Where a host of ordinary labels ends; 0 when it is none, has no letter (and may be an address), or is followed by
+ * anything but a path.
+ */
 function plainHostEnd(url: string, from: number): number {
   let hasLetter = false;
   let before = DOT;

@@ -126,10 +126,15 @@ test('after power loss everything fails with VOLUME_MISSING, and the crash keeps
   assert.deepEqual([...left].sort(), ['12', '123', '1234']);
 });
 
-/** What a writer knows: what was acknowledged must be there after any crash, and what was given up must not come back changed. */
+/**
+ * What a writer knows: what was acknowledged must be there after any crash, and what was given up must not come back
+ * changed.
+ */
 type Ledger = { readonly synced: Map<string, string>; readonly removed: Set<string>; readonly sealed: Set<string> };
 
-/** A small log writer: two objects, group commits, a seal, a swap by rename, a removal. It stops at the first failure. */
+/**
+ * A small log writer: two objects, group commits, a seal, a swap by rename, a removal. It stops at the first failure.
+ */
 async function work(volume: Volume, ledger: Ledger): Promise<void> {
   const ends = new Map([
     ['c/a', ''],
@@ -177,7 +182,10 @@ async function check(volume: Volume, ledger: Ledger): Promise<void> {
   for (const name of ledger.sealed) assert.equal(infos.get(name)?.sealed, true);
 }
 
-/** Fails every operation of the work in turn, with and without a crash behind it, on fresh storage each time. Returns how many there were. */
+/**
+ * Fails every operation of the work in turn, with and without a crash behind it, on fresh storage each time. Returns
+ * how many there were.
+ */
 async function failEach(effect: Effect, random: Random, fresh: () => Promise<Volume>, crash: boolean): Promise<number> {
   for (let nth = 1; ; nth++) {
     const inner = await fresh();

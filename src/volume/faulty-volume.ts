@@ -1,5 +1,6 @@
 /**
- * A volume that fails on purpose, around one that does not: for every test that asks what happens when the n-th operation fails, or the power goes.
+ * A volume that fails on purpose, around one that does not: for every test that asks what happens when the n-th
+ * operation fails, or the power goes.
  *
  *     for (let nth = 1; ; nth++) {
  *       const volume = new FaultyVolume(inner, random, [{ nth, on: CHANGES, effect: 'io-error' }]);
@@ -9,9 +10,9 @@
  *       await check(new FaultyVolume(inner, random));  // what was acknowledged is there
  *     }
  *
- * It keeps the contract of a volume also while it fails: after a torn append or a failed sync the object is doubted (see `object-trust.ts`). What it
- * is handed at the beginning counts as durable. After `crash` this volume is gone for good and says VOLUME_MISSING to stray callers; the inner
- * one holds what a disk would hold, and can be wrapped again.
+ * It keeps the contract of a volume also while it fails: after a torn append or a failed sync the object is doubted
+ * (see `object-trust.ts`). What it is handed at the beginning counts as durable. After `crash` this volume is gone for
+ * good and says VOLUME_MISSING to stray callers; the inner one holds what a disk would hold, and can be wrapped again.
  */
 import { PinakesError, type Random } from '../base/index.ts';
 import { assertObjectName } from './object-name.ts';
@@ -39,10 +40,11 @@ export const CHANGES: readonly Operation[] = ['create', 'append', 'sync', 'trunc
 
 /**
  * - `io-error`: nothing is done; VOLUME_IO.
- * - `io-error-after`: it is done, and VOLUME_IO is told all the same, as by a connection that breaks before the answer. A stream breaks off after
- *   its first piece.
+ * - `io-error-after`: it is done, and VOLUME_IO is told all the same, as by a connection that breaks before the answer.
+ *   A stream breaks off after its first piece.
  * - `disk-full`: nothing is done; DISK_FULL.
- * - `power-loss`: it is half done, and from then on every operation fails with VOLUME_MISSING. `crash` then settles what is left.
+ * - `power-loss`: it is half done, and from then on every operation fails with VOLUME_MISSING. `crash` then settles
+ *   what is left.
  */
 export type Effect = 'io-error' | 'io-error-after' | 'disk-full' | 'power-loss';
 
@@ -252,7 +254,10 @@ export class FaultyVolume implements Volume {
     return this.#look('space', [], () => this.#inner.space());
   }
 
-  /** Waits for what is under way. The wrapped volume stays open: it belongs to whoever made it, and may be wrapped again. */
+  /**
+   * Waits for what is under way. The wrapped volume stays open: it belongs to whoever made it, and may be wrapped
+   * again.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#underWay.idle();
@@ -268,8 +273,8 @@ export class FaultyVolume implements Volume {
   }
 
   /**
-   * Runs an operation that changes something, with what is known of the first object. `failing` does what of it is done when it fails; where there
-   * is none, an operation is done whole or not at all.
+   * Runs an operation that changes something, with what is known of the first object. `failing` does what of it is done
+   * when it fails; where there is none, an operation is done whole or not at all.
    */
   #change(
     operation: Operation,
@@ -292,7 +297,10 @@ export class FaultyVolume implements Volume {
     });
   }
 
-  /** What the wrapped volume holds of an object that can be written to; undefined for those that are sealed or not there. */
+  /**
+   * What the wrapped volume holds of an object that can be written to; undefined for those that are sealed or not
+   * there.
+   */
   async #know(name: string): Promise<Written | undefined> {
     const known = this.#written.get(name);
     if (known) return known;

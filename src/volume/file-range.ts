@@ -1,4 +1,7 @@
-/** Ranges of bytes of an open file: read whole, read in pieces, written. Nothing here depends on where a file's own position stands. */
+/**
+ * Ranges of bytes of an open file: read whole, read in pieces, written. Nothing here depends on where a file's own
+ * position stands.
+ */
 import type { FileHandle } from 'node:fs/promises';
 import { concat, READ_CHUNK_BYTES } from '../base/index.ts';
 
@@ -33,8 +36,9 @@ async function fill(file: FileHandle, target: Uint8Array, offset: number): Promi
 }
 
 /**
- * The bytes from `from` up to `to` or the end, in pieces. While a piece is being looked at the next is already being read, into the other of two
- * buffers; so a piece is good until the next is asked for. `during` is told of every read, so that closing can wait for it.
+ * The bytes from `from` up to `to` or the end, in pieces. While a piece is being looked at the next is already being
+ * read, into the other of two buffers; so a piece is good until the next is asked for. `during` is told of every read,
+ * so that closing can wait for it.
  */
 export async function* streamRange(
   file: FileHandle,

@@ -1,8 +1,9 @@
 /**
  * A volume in memory, on a disk of which everything is known: what is durable and what would be lost with the power.
  *
- * A disk outlives the volumes that are opened on it, as a real one does. `powerLoss` leaves what the contract promises and nothing more: synced bytes,
- * followed by a random beginning of those that were not; objects whose names were never synced are there or not.
+ * A disk outlives the volumes that are opened on it, as a real one does. `powerLoss` leaves what the contract promises
+ * and nothing more: synced bytes, followed by a random beginning of those that were not; objects whose names were never
+ * synced are there or not.
  *
  * Streams hand out one buffer again and again, so that a caller who keeps a piece beyond its time is found out.
  */

@@ -1,9 +1,10 @@
 /**
  * Names of objects: parts of `[A-Za-z0-9._-]` joined by `/`.
  *
- * A part never begins with a full stop, because hidden files are what copying tools and file systems leave about and what a volume keeps for
- * itself; this rules out `.` and `..` too. A part never ends in `.open`, the suffix that a directory volume gives to objects not yet sealed. Parts
- * are short enough for every file system once a suffix is added, and whole names for every object store. No object's name is the folder of another's.
+ * A part never begins with a full stop, because hidden files are what copying tools and file systems leave about and
+ * what a volume keeps for itself; this rules out `.` and `..` too. A part never ends in `.open`, the suffix that a
+ * directory volume gives to objects not yet sealed. Parts are short enough for every file system once a suffix is
+ * added, and whole names for every object store. No object's name is the folder of another's.
  */
 import { assert } from '../base/index.ts';
 

@@ -3,10 +3,11 @@
  *
  * Two failures leave an object in a state that a later success must not paper over:
  * - An append failed half way and could not be taken back: behind the old end lie bytes nobody vouches for.
- * - A sync failed. The operating system may have marked the unwritten pages clean, so that the next sync would succeed without having written
- *   them. What was appended since the last good sync is lost until it is written again.
+ * - A sync failed. The operating system may have marked the unwritten pages clean, so that the next sync would succeed
+ *   without having written them. What was appended since the last good sync is lost until it is written again.
  *
- * Either way the object is doubted from some length on. It takes no append and no sync until it is cut to a length that is not in doubt.
+ * Either way the object is doubted from some length on. It takes no append and no sync until it is cut to a length that
+ * is not in doubt.
  */
 
 export class ObjectTrust {

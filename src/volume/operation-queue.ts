@@ -1,7 +1,9 @@
 /**
- * Operations in order: those that share a key run one after the other, in the order they were asked for; others run side by side.
+ * Operations in order: those that share a key run one after the other, in the order they were asked for; others run
+ * side by side.
  *
- * An operation takes all its keys at the moment it is asked for, so two that share several keys can never wait for each other.
+ * An operation takes all its keys at the moment it is asked for, so two that share several keys can never wait for each
+ * other.
  */
 
 export class OperationQueue {
@@ -20,8 +22,9 @@ export class OperationQueue {
 }
 
 /**
- * The results of an action on each item, in order, with at most `limit` under way. When one fails no further ones are begun, and the failure is
- * told only when all that were begun have ended, so that nothing is still at work behind the caller's back.
+ * The results of an action on each item, in order, with at most `limit` under way. When one fails no further ones are
+ * begun, and the failure is told only when all that were begun have ended, so that nothing is still at work behind the
+ * caller's back.
  */
 export async function mapLimited<T, R>(
   items: readonly T[],

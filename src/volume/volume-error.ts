@@ -1,6 +1,7 @@
 /**
- * Failures of the operating system as failures of a volume. Whether trying again can help is a matter of the code: what time can mend is a VOLUME_IO,
- * DISK_FULL or VOLUME_MISSING; what only a person can mend (permissions, a file system mounted read-only, a file too large for it) has a code of its own.
+ * Failures of the operating system as failures of a volume. Whether trying again can help is a matter of the code: what
+ * time can mend is a VOLUME_IO, DISK_FULL or VOLUME_MISSING; what only a person can mend (permissions, a file system
+ * mounted read-only, a file too large for it) has a code of its own.
  */
 import { type ErrorCode, PinakesError } from '../base/index.ts';
 

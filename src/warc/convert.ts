@@ -1,9 +1,10 @@
 /**
  * Converts WARC and ARC files: to another compression, or from ARC to WARC.
  *
- * A WARC record keeps its head and its block byte for byte; only the member around it is made anew. Exceptions are told as findings: a head
- * with bare line feeds is written with proper line ends, and a record whose Content-Length was wrong gets the length it has. Before the new
- * file takes its name it is read back, and every record in it must have the URI, date, payload and block of its source.
+ * A WARC record keeps its head and its block byte for byte; only the member around it is made anew. Exceptions are told
+ * as findings: a head with bare line feeds is written with proper line ends, and a record whose Content-Length was
+ * wrong gets the length it has. Before the new file takes its name it is read back, and every record in it must have
+ * the URI, date, payload and block of its source.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -56,8 +57,8 @@ export type ConvertReport = {
 };
 
 /**
- * Writes `input` anew at `target`. Leaves nothing behind unless the new file was read back and found right; nor of an input without records, of
- * which the report says so.
+ * Writes `input` anew at `target`. Leaves nothing behind unless the new file was read back and found right; nor of an
+ * input without records, of which the report says so.
  */
 export async function convertFile(input: WarcInput, target: string, options: ConvertOptions): Promise<ConvertReport> {
   const { coding, level, dictionary, force = false } = options;
@@ -87,7 +88,9 @@ export async function convertFile(input: WarcInput, target: string, options: Con
   }
 }
 
-/** What the payloads of a file were, as one digest: equal when every record has the same URI, date, payload and block. */
+/**
+ * What the payloads of a file were, as one digest: equal when every record has the same URI, date, payload and block.
+ */
 class Manifest {
   readonly #hash: Hash = createHash('sha256');
 

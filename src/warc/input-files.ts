@@ -1,6 +1,7 @@
 /**
  * The files that paths stand for: files as they are named, directories with the WARC, ARC and WACZ files below them.
- * Links are followed, hidden directories are not entered. What cannot be reached is told, and does not hide what lies beside it.
+ * Links are followed, hidden directories are not entered. What cannot be reached is told, and does not hide what lies
+ * beside it.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The error for a file in which no record was found: a WACZ file by its name is a broken package, anything else a file of another kind. */
+/**
+ * The error for a file in which no record was found: a WACZ file by its name is a broken package, anything else a file
+ * of another kind.
+ */
 import { PinakesError } from '../base/index.ts';
 
 /** `name` is the file as the error names it, and as the person knows it. */

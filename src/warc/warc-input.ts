@@ -1,6 +1,6 @@
 /**
- * The WARC and ARC files that a path stands for: itself, or those inside when it is a WACZ. A file inside a package is read where it lies, by
- * range; its records have the offsets they have in it.
+ * The WARC and ARC files that a path stands for: itself, or those inside when it is a WACZ. A file inside a package is
+ * read where it lies, by range; its records have the offsets they have in it.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';

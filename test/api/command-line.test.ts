@@ -1,4 +1,7 @@
-/** The command line on an archive that is being served, in processes of their own: the same words give the same answers as without a server. */
+/**
+ * The command line on an archive that is being served, in processes of their own: the same words give the same answers
+ * as without a server.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

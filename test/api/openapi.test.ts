@@ -1,4 +1,7 @@
-/** Every route is called here, with success and with failure, and every reply is held to the OpenAPI document. A route that nobody calls fails the test. */
+/**
+ * Every route is called here, with success and with failure, and every reply is held to the OpenAPI document. A route
+ * that nobody calls fails the test.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';

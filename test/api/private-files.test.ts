@@ -1,4 +1,7 @@
-/** What clients sent, what was exported for them and what jobs are about is read by the owner of the archive only; and a client that leaves makes no fault. */
+/**
+ * What clients sent, what was exported for them and what jobs are about is read by the owner of the archive only; and a
+ * client that leaves makes no fault.
+ */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -97,7 +97,9 @@ export async function writeWarc(path: string, site: string, pages: number): Prom
   await writer.finish();
 }
 
-/** What a server that died leaves of an upload that it was adding: the bytes, and its job; says what jobs call the file. */
+/**
+ * What a server that died leaves of an upload that it was adding: the bytes, and its job; says what jobs call the file.
+ */
 export function leaveUpload(directory: string, jobId: string, bytes: Uint8Array): string {
   const upload = `${randomUUID()}-site.warc.gz`;
   mkdirSync(join(directory, 'uploads'), { recursive: true });

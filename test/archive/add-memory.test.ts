@@ -1,4 +1,7 @@
-/** `pinakes add` stays within its memory whatever a file holds (I9). Each file is a few megabytes that unpack to hundreds. */
+/**
+ * `pinakes add` stays within its memory whatever a file holds (I9). Each file is a few megabytes that unpack to
+ * hundreds.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';

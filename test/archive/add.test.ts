@@ -458,7 +458,8 @@ test('I5 No capture loses its content: a revisit known only by a digest of its o
   const directory = await temporaryDirectory(t);
   const body = contentOf('called otherwise');
   await archive.store(page('http://first.example/', NOON, body));
-  // Some crawlers hash what others do not, such as the framing of chunks; their revisits then say what their responses said.
+  // Some crawlers hash what others do not, such as the framing of chunks; their revisits then say what their responses
+  // said.
   const plain = response('http://second.example/', NOON + 1000, body);
   const second = { ...plain, record: { ...plain.record, payloadDigest: 'sha1:QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ' } };
   const third = revisitOf(second, 'http://third.example/', NOON + 2000, false);
@@ -534,7 +535,10 @@ test('a file that holds no record is refused by name, nothing is kept of it, and
   assert.deepEqual(await audit(archive), []);
 });
 
-/** Visits of one content: more than an add takes in one step, so that it meets again what it entered itself some steps before. */
+/**
+ * Visits of one content: more than an add takes in one step, so that it meets again what it entered itself some steps
+ * before.
+ */
 function visitsOfOne(from: number, to: number): ForeignRecord[] {
   const shared = contentOf('shared', 1200);
   return Array.from({ length: to - from }, (_, n) => response(`http://many.example/${from + n}`, NOON, shared));

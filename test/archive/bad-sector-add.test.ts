@@ -1,4 +1,7 @@
-/** Files that come in though the disk does not give some of their bytes: all else of them does, and is there however the disk changes later. */
+/**
+ * Files that come in though the disk does not give some of their bytes: all else of them does, and is there however the
+ * disk changes later.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Compaction over a disk that fails at random places: once all can be read again nothing is missing, and what was deleted is gone. */
+/**
+ * Compaction over a disk that fails at random places: once all can be read again nothing is missing, and what was
+ * deleted is gone.
+ */
 import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';

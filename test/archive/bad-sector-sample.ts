@@ -4,7 +4,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
-/** Lets the disk give no byte of a file from one offset to another, as behind a bad sector, until the answer is called or it was asked so often; `after`: but for the first times. */
+/**
+ * Lets the disk give no byte of a file from one offset to another, as behind a bad sector, until the answer is called
+ * or it was asked so often; `after`: but for the first times.
+ */
 export async function breakFile(
   t: TestContext,
   path: string,

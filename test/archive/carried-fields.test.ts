@@ -1,4 +1,7 @@
-/** What a response says of its capture stays with the capture when its record becomes a revisit, and when that becomes a full record again. */
+/**
+ * What a response says of its capture stays with the capture when its record becomes a revisit, and when that becomes a
+ * full record again.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

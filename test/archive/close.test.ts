@@ -1,4 +1,7 @@
-/** Closing an archive under work: what was acknowledged is kept, what was not ends with an error that says why, and closing ends. */
+/**
+ * Closing an archive under work: what was acknowledged is kept, what was not ends with an error that says why, and
+ * closing ends.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';

@@ -1,4 +1,7 @@
-/** What compaction leaves alone: what it cannot read, what it cannot know to be deleted, and records that belong to captures which stay. */
+/**
+ * What compaction leaves alone: what it cannot read, what it cannot know to be deleted, and records that belong to
+ * captures which stay.
+ */
 import assert from 'node:assert/strict';
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

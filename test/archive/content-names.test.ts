@@ -1,4 +1,7 @@
-/** Writers call one content by different digests. Whatever name a capture brought along, a foreign revisit that knows only this name finds the content. */
+/**
+ * Writers call one content by different digests. Whatever name a capture brought along, a foreign revisit that knows
+ * only this name finds the content.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

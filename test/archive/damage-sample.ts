@@ -5,7 +5,10 @@ import type { Archive } from '../../src/archive/index.ts';
 import type { Place } from '../../src/catalog/index.ts';
 import { segmentFiles } from './shelf-sample.ts';
 
-/** `sum`: a bit of the checksum; `middle`: bytes inside, so that the member does not decode to its end; `start`: so that it is no member any more; `all`: NULs in its place. */
+/**
+ * `sum`: a bit of the checksum; `middle`: bytes inside, so that the member does not decode to its end; `start`: so that
+ * it is no member any more; `all`: NULs in its place.
+ */
 export type Wound = 'sum' | 'middle' | 'start' | 'all';
 
 export type Wounded = { readonly segment: string; readonly offset: number };
@@ -22,7 +25,10 @@ export function wound(archive: Archive, place: Place, how: Wound): Wounded {
   return { segment: name, offset };
 }
 
-/** Changes a byte behind the middle of a gzip member so that it does not decode: many changes only make it decode to something else. */
+/**
+ * Changes a byte behind the middle of a gzip member so that it does not decode: many changes only make it decode to
+ * something else.
+ */
 function breakOff(member: Buffer): void {
   for (let at = Math.floor(member.length / 2); at < member.length - 8; at++) {
     const was = member[at]!;

@@ -1,4 +1,6 @@
-/** What reading back says of damage: nothing that can be read is kept back, and nothing damaged is given without a word. */
+/**
+ * What reading back says of damage: nothing that can be read is kept back, and nothing damaged is given without a word.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

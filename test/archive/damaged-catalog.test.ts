@@ -1,4 +1,7 @@
-/** A catalog that is damaged anywhere is found by a full verification, and made again by a rebuild, also while the archive is open. */
+/**
+ * A catalog that is damaged anywhere is found by a full verification, and made again by a rebuild, also while the
+ * archive is open.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -54,7 +54,10 @@ async function capturesIn(records: AsyncIterable<ReadingRecord>): Promise<Seen[]
   return seen;
 }
 
-/** The HTTP head without the fields that tell of codings, which an expanded record has from the record that held its payload. */
+/**
+ * The HTTP head without the fields that tell of codings, which an expanded record has from the record that held its
+ * payload.
+ */
 function withoutCodings(head: Uint8Array): string {
   const lines = Buffer.from(head).toString('latin1').split(/\r?\n/);
   return lines

@@ -1,5 +1,6 @@
 /**
- * Contents whose fingerprints collide, made likely by a fingerprint of 8 bits: the papers' fake duplicates. Of 160 contents about 40 then share theirs with another.
+ * Contents whose fingerprints collide, made likely by a fingerprint of 8 bits: the papers' fake duplicates. Of 160
+ * contents about 40 then share theirs with another.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,7 +1,8 @@
 /**
  * Works with an archive on a small disk that it fills, and prints what it saw as JSON.
  *
- * Arguments: a directory on the small disk, and the name of a scene. A scene that comes after another goes on with its archive.
+ * Arguments: a directory on the small disk, and the name of a scene. A scene that comes after another goes on with its
+ * archive.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
@@ -198,7 +199,10 @@ const SCENES = {
     return { ...seen, compactWithRoom };
   },
 
-  /** A content has to be promoted in a segment that there is no room for, before another that only loses records was written anew. */
+  /**
+   * A content has to be promoted in a segment that there is no room for, before another that only loses records was
+   * written anew.
+   */
   async promoted(disk: string): Promise<Seen> {
     const first = await make(disk);
     await store(first, 'gone', 'gone 0', contentOf('shared'));

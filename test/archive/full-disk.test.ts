@@ -1,4 +1,7 @@
-/** An archive on a full disk: it is opened, read and made smaller, it takes nothing more in, and nothing is lost. The disk is a real one, small and of its own. */
+/**
+ * An archive on a full disk: it is opened, read and made smaller, it takes nothing more in, and nothing is lost. The
+ * disk is a real one, small and of its own.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Bytes of segments that are gone, in ways that no checksum tells of: nothing is missing in what is given out without a word. */
+/**
+ * Bytes of segments that are gone, in ways that no checksum tells of: nothing is missing in what is given out without a
+ * word.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** A revisit that is written anew says of its payload what the record that holds it says: other tools find an original only by the same words. */
+/**
+ * A revisit that is written anew says of its payload what the record that holds it says: other tools find an original
+ * only by the same words.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** URLs of any length, many of which begin alike for longer than the catalog's order goes: all that leads to captures still does, to each once. */
+/**
+ * URLs of any length, many of which begin alike for longer than the catalog's order goes: all that leads to captures
+ * still does, to each once.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compare, utf8 } from '../../src/base/index.ts';

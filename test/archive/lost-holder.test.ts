@@ -1,4 +1,7 @@
-/** What comes in again takes the place of a stored copy that cannot be read any more, for every capture that leans on it. */
+/**
+ * What comes in again takes the place of a stored copy that cannot be read any more, for every capture that leans on
+ * it.
+ */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Records that are read, though something about them is not as it should be, and what becomes of them when they are added. */
+/**
+ * Records that are read, though something about them is not as it should be, and what becomes of them when they are
+ * added.
+ */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

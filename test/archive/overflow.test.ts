@@ -1,4 +1,7 @@
-/** Content keys of contents that were stored anew on purpose: each goes on naming its content, whatever is added, deleted and rebuilt. */
+/**
+ * Content keys of contents that were stored anew on purpose: each goes on naming its content, whatever is added,
+ * deleted and rebuilt.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,7 @@
-/** Cold segments become zstd with a dictionary of their own, and nobody notices: records, answers, streams and cursors stay what they were. */
+/**
+ * Cold segments become zstd with a dictionary of their own, and nobody notices: records, answers, streams and cursors
+ * stay what they were.
+ */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** A damaged list of snapshots: the archive opens, names it and leaves it as it is, and no segment goes that a snapshot may keep. */
+/**
+ * A damaged list of snapshots: the archive opens, names it and leaves it as it is, and no segment goes that a snapshot
+ * may keep.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,7 +7,10 @@ import { allCaptures, audit, contentOf, makeArchive, NOON, page, payloadAt, walk
 const STORES = 300;
 const CONTENTS = 100;
 
-/** Every content three times, in an order that mixes first and later ones; some too small to be a revisit, some compressed already. */
+/**
+ * Every content three times, in an order that mixes first and later ones; some too small to be a revisit, some
+ * compressed already.
+ */
 function storeOf(index: number) {
   const content = (index * 7) % CONTENTS;
   const body = contentOf(`content ${content}`, content % 10 === 0 ? 100 : 9000);

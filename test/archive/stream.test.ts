@@ -339,7 +339,9 @@ describe('a stream in the order of the catalog', () => {
   });
 });
 
-/** Streams in steps, with every kind of change in between, and checks exactly-once against what was there at the start. */
+/**
+ * Streams in steps, with every kind of change in between, and checks exactly-once against what was there at the start.
+ */
 async function interruptedStream(random: Random, order: 'storage' | 'url' | 'time'): Promise<void> {
   const { directory, archive: first } = await newArchive(8000);
   let archive = first;

@@ -1,8 +1,10 @@
 /**
- * Captures that share contents, a random half of them deleted, the archive compacted: what stays is whole, what went is gone.
+ * Captures that share contents, a random half of them deleted, the archive compacted: what stays is whole, what went is
+ * gone.
  *
- * A thousand captures over three volumes, more contents than are dealt with at once, meet every path of a takedown many times over; the other two shapes need no more
- * than show that the number of volumes and contents changes nothing. `PINAKES_TAKEDOWN=1000` gives all three that many captures.
+ * A thousand captures over three volumes, more contents than are dealt with at once, meet every path of a takedown many
+ * times over; the other two shapes need no more than show that the number of volumes and contents changes nothing.
+ * `PINAKES_TAKEDOWN=1000` gives all three that many captures.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Archives for tests: made in directories of their own, with a clock and ids that repeat, and with an auditor that trusts nothing. */
+/**
+ * Archives for tests: made in directories of their own, with a clock and ids that repeat, and with an auditor that
+ * trusts nothing.
+ */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** Segments that cannot be read when the catalog is made: what they lean on stays, and the rest of the archive is there. */
+/**
+ * Segments that cannot be read when the catalog is made: what they lean on stays, and the rest of the archive is there.
+ */
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -159,7 +161,10 @@ test('compaction and migration go on behind a segment with a bad sector, which s
   assert.deepEqual(await audit(archive), []);
 });
 
-/** Four collections, each a segment: `holder` has what `gone` and `leaning` refer to, `other` stands alone; deleted is one page of each but `holder`. */
+/**
+ * Four collections, each a segment: `holder` has what `gone` and `leaning` refer to, `other` stands alone; deleted is
+ * one page of each but `holder`.
+ */
 async function leaningArchive(t: TestContext): Promise<Archive> {
   const archive = await makeArchive(t);
   const store = (collection: string, path: string, content: string, time = NOON) =>

@@ -1,4 +1,7 @@
-/** Members without a checksum, as libzstd writes its frames by default: a flipped bit in one decodes to other bytes, and is reported all the same. */
+/**
+ * Members without a checksum, as libzstd writes its frames by default: a flipped bit in one decodes to other bytes, and
+ * is reported all the same.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -41,7 +44,9 @@ function flipIn(file: string, offset: number, length: number): void {
   writeFileSync(file, bytes);
 }
 
-/** Flips a bit in the middle of the record of a page, where it lies in a segment or in a file that was added in place. */
+/**
+ * Flips a bit in the middle of the record of a page, where it lies in a segment or in a file that was added in place.
+ */
 async function flip(archive: Archive, url: string, linked?: string): Promise<void> {
   const place = await placeOf(archive, url);
   const { name } = archive.shelf.get(place.segment);

@@ -95,7 +95,8 @@ test('a payload exchanged for another of the same length is found by hashing alo
   const archive = await openSample(join(directory, 'archive'));
   await archive.add([join(directory, 'pages.warc')], { inPlace: true });
   const file = join(directory, 'pages.warc');
-  // Beyond what the fingerprint of a linked file covers there is nothing here, so the change is made before the file is read again.
+  // Beyond what the fingerprint of a linked file covers there is nothing here, so the change is made before the file is
+  // read again.
   await archive.close();
   const manifest = join(directory, 'archive/volumes/linked.jsonl');
   const text = readFileSync(file, 'latin1');

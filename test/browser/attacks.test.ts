@@ -1,8 +1,9 @@
 /**
- * What hostile archived pages try, in a real browser. The scripts here know of wombat and go around it: from a fresh frame they take functions of
- * the browser that nobody has wrapped. What holds must be the policies, not the rewriting.
+ * What hostile archived pages try, in a real browser. The scripts here know of wombat and go around it: from a fresh
+ * frame they take functions of the browser that nobody has wrapped. What holds must be the policies, not the rewriting.
  *
- * The outside is a server of its own on loopback, the one place that could be reached, and the test counts what arrives there.
+ * The outside is a server of its own on loopback, the one place that could be reached, and the test counts what arrives
+ * there.
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -24,8 +25,8 @@ type Stage = ServedArchive & {
 };
 
 /**
- * Runs outside of what rewriting sees, by an eval out of a list, with a frame of the page that wombat has never touched: `realm` has the functions of the
- * browser as they are, and `own` is the window itself.
+ * Runs outside of what rewriting sees, by an eval out of a list, with a frame of the page that wombat has never
+ * touched: `realm` has the functions of the browser as they are, and `own` is the window itself.
  */
 const RAW = `
 var realm = window[0];
@@ -318,7 +319,10 @@ test('cookies that a page sets past wombat are gone with the window, and no requ
   assertUnharmed(stage);
 });
 
-/** Shows the same page on a server without any policy, where every attack must work; else the tests above would prove nothing. */
+/**
+ * Shows the same page on a server without any policy, where every attack must work; else the tests above would prove
+ * nothing.
+ */
 async function unprotected(t: test.TestContext, script: Script): Promise<{ page: Page; outsideHits: string[] }> {
   const { outside, outsideHits } = await outsideWorld(t);
   const server = createServer((request, response) => {

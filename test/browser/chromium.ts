@@ -1,9 +1,10 @@
 /**
- * A real Chromium for the tests: the one that a development package brings, unpacked once into the temporary directory. It is the version the
- * tests were written against. A machine that the package has no program for uses the Chromium on its PATH.
+ * A real Chromium for the tests: the one that a development package brings, unpacked once into the temporary directory.
+ * It is the version the tests were written against. A machine that the package has no program for uses the Chromium on
+ * its PATH.
  *
- * The browser can reach loopback addresses only, one of them by the name of the machine; every other name fails to resolve. Web security stays as it is in the field, since it is
- * a part of what is tested.
+ * The browser can reach loopback addresses only, one of them by the name of the machine; every other name fails to
+ * resolve. Web security stays as it is in the field, since it is a part of what is tested.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -39,7 +40,9 @@ const FLAGS = [
 
 const ARTEFACTS = new URL('../../test-artefacts/', import.meta.url);
 
-/** The browser's program file, for what starts browsers itself. It finds its fonts by way of this process's environment. */
+/**
+ * The browser's program file, for what starts browsers itself. It finds its fonts by way of this process's environment.
+ */
 export async function chromiumProgram(): Promise<string> {
   const path = await chromiumPath();
   process.env.FONTCONFIG_PATH ??= join(path, '..', 'fonts');
@@ -67,7 +70,10 @@ export type PageRecord = {
 
 export type CheckedPage = { readonly page: Page; readonly record: PageRecord };
 
-/** A page in a context of its own that records its errors and every request outside of the allowed origins; pages it opens are watched too. */
+/**
+ * A page in a context of its own that records its errors and every request outside of the allowed origins; pages it
+ * opens are watched too.
+ */
 export async function newCheckedPage(
   browser: Browser,
   allowedOrigins: readonly string[],
@@ -94,7 +100,10 @@ function isInside(url: string, allowedOrigins: readonly string[]): boolean {
   return allowedOrigins.includes(parsed.origin);
 }
 
-/** Waits until what the page shows is as wanted. Asked from here: the page's own policy lets nothing in it evaluate a text again and again. */
+/**
+ * Waits until what the page shows is as wanted. Asked from here: the page's own policy lets nothing in it evaluate a
+ * text again and again.
+ */
 export async function until(read: () => Promise<string>, wanted: RegExp): Promise<void> {
   const shown = () => read().catch(onTheWay);
   for (let tries = 0; !wanted.test(await shown()); tries++) {
@@ -132,8 +141,8 @@ async function chromiumPath(): Promise<string> {
 }
 
 /**
- * The package unpacks into the temporary directory and takes whatever lies there for whole, so two tests at once would start half a browser. A
- * process unpacks into a directory of its own, which then becomes the shared one in one step.
+ * The package unpacks into the temporary directory and takes whatever lies there for whole, so two tests at once would
+ * start half a browser. A process unpacks into a directory of its own, which then becomes the shared one in one step.
  */
 async function unpackedPath(): Promise<string> {
   const { version } = createRequire(import.meta.url)('../../node_modules/@sparticuz/chromium/package.json') as {
@@ -154,7 +163,10 @@ async function unpackedPath(): Promise<string> {
   return path;
 }
 
-/** The list that the package brings names directories of the place it was made for; a browser that finds no font at all crashes. */
+/**
+ * The list that the package brings names directories of the place it was made for; a browser that finds no font at all
+ * crashes.
+ */
 function fontList(directory: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

@@ -1,4 +1,7 @@
-/** How scripts learn where their page is, and how they lead it elsewhere: in the archive, and by the addresses of the original. */
+/**
+ * How scripts learn where their page is, and how they lead it elsewhere: in the archive, and by the addresses of the
+ * original.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { until } from './chromium.ts';
@@ -12,7 +15,10 @@ function opened(t: test.TestContext, files: readonly SiteFile[]) {
   return openSite(t, stage, files, `/web/20200401100000/${SITE}/`);
 }
 
-/** Each code in a frame of its own, from which it is to lead to the page `there` in its folder, by THERE with its whole address. */
+/**
+ * Each code in a frame of its own, from which it is to lead to the page `there` in its folder, by THERE with its whole
+ * address.
+ */
 async function assertAllLead(t: test.TestContext, codes: readonly string[]): Promise<void> {
   const body = `<!doctype html><title>page</title>${codes.map((_, at) => `<iframe src="/${at}/"></iframe>`).join('')}`;
   const files = codes.flatMap((code, at): SiteFile[] => [

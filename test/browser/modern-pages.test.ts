@@ -1,4 +1,7 @@
-/** What pages of today do, in the archive: messages, modules, workers and what they learn of themselves. Each script tells what it found in `done`. */
+/**
+ * What pages of today do, in the archive: messages, modules, workers and what they learn of themselves. Each script
+ * tells what it found in `done`.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { PIXEL, type SiteFile, SPRING, SUMMER } from './sample-site.ts';

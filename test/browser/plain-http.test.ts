@@ -1,4 +1,7 @@
-/** Pages that a browser gets over plain HTTP by another name than localhost, as from another machine: it then does not say what its requests are for. */
+/**
+ * Pages that a browser gets over plain HTTP by another name than localhost, as from another machine: it then does not
+ * say what its requests are for.
+ */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import test from 'node:test';

@@ -1,4 +1,7 @@
-/** There and back: a page that only scripts can show is crawled with a browser, the site goes away, and the page works in the archive. */
+/**
+ * There and back: a page that only scripts can show is crawled with a browser, the site goes away, and the page works
+ * in the archive.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { crawl } from '../../src/crawl/index.ts';

@@ -1,6 +1,7 @@
 /**
- * An archive for the tests of the web page: the site of a small library, crawled four times over three years. Some pages change with every crawl, some never;
- * one goes missing, one moves, and the front page is also watched for a month.
+ * An archive for the tests of the web page: the site of a small library, crawled four times over three years. Some
+ * pages change with every crawl, some never; one goes missing, one moves, and the front page is also watched for a
+ * month.
  */
 import type { Archive } from '../../src/archive/index.ts';
 import { utf8 } from '../../src/base/index.ts';

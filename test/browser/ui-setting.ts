@@ -1,4 +1,7 @@
-/** What the tests of the web page need: the page built, an archive that is served for real, and a browser. All of it goes when the tests end. */
+/**
+ * What the tests of the web page need: the page built, an archive that is served for real, and a browser. All of it
+ * goes when the tests end.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * `pinakes warc index` against cdxj-indexer, over every WARC and ARC file of the shared corpora: one process of each over all files. What differs is
- * listed here and explained in docs/conformance-index.md; a difference that went away fails too, so that the list stays true.
+ * `pinakes warc index` against cdxj-indexer, over every WARC and ARC file of the shared corpora: one process of each
+ * over all files. What differs is listed here and explained in docs/conformance-index.md; a difference that went away
+ * fails too, so that the list stays true.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -144,7 +145,8 @@ for (const mode of ['plain', 'post']) {
       assert.deepEqual(different, DIFFERS);
       assert.deepEqual(stopped, STOPS);
     } else {
-      // Here it decodes bodies and holds a line back until the next record, so it stops in more files, and before some lines that would differ.
+      // Here it decodes bodies and holds a line back until the next record, so it stops in more files, and before some
+      // lines that would differ.
       for (const file of different) assert.ok(DIFFERS.includes(file), file);
       assert.ok(files.length - different.length - stopped.length > 100, 'more than 100 files are the same');
     }

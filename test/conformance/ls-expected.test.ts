@@ -1,6 +1,7 @@
 /**
- * `pinakes warc ls --json` against the listings that come with the shared corpora, field by field, over all files in one process. What differs is
- * listed here and explained in docs/conformance-ls.md; a difference that went away fails too, so that the list stays true.
+ * `pinakes warc ls --json` against the listings that come with the shared corpora, field by field, over all files in
+ * one process. What differs is listed here and explained in docs/conformance-ls.md; a difference that went away fails
+ * too, so that the list stays true.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -52,7 +53,10 @@ function expectedFiles(): string[] {
   return paths.map((path) => path.replace(/\.jsonl$/, '')).sort();
 }
 
-/** Takes the record of ours that is meant out of the list: at the same offset, and of the same id when several are there. */
+/**
+ * Takes the record of ours that is meant out of the list: at the same offset, and of the same id when several are
+ * there.
+ */
 function take(ours: Listed[], expected: Listed): Listed | undefined {
   const isThere = (one: Listed) => one.offset === expected.offset;
   const exact = ours.findIndex((one) => isThere(one) && one.id === expected.id);

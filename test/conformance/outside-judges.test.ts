@@ -1,6 +1,7 @@
 /**
- * What Pinakes writes, other tools read the same: warcio and FastWARC record by record, zstandard frame by frame, and the digests pass `warcio check`.
- * A judge that is not installed is skipped; `PYTHON` names another interpreter, `JWARC_JAR` the program file of jwarc.
+ * What Pinakes writes, other tools read the same: warcio and FastWARC record by record, zstandard frame by frame, and
+ * the digests pass `warcio check`. A judge that is not installed is skipped; `PYTHON` names another interpreter,
+ * `JWARC_JAR` the program file of jwarc.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

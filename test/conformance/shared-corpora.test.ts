@@ -1,8 +1,10 @@
 /**
- * All shared test files in one archive: nothing of it keeps another tool from the rest, nothing that another tool read in the originals is lost, and a rebuild changes no answer.
+ * All shared test files in one archive: nothing of it keeps another tool from the rest, nothing that another tool read
+ * in the originals is lost, and a rebuild changes no answer.
  *
- * The files are in `../shared/corpora`, or where `CORPORA` says. A representative part is taken; `CORPORA_ALL=1` takes all of them. `PYTHON` names the interpreter that has warcio, FastWARC and pywb,
- * `JWARC_JAR` the program file of jwarc. A judge that is not there is skipped.
+ * The files are in `../shared/corpora`, or where `CORPORA` says. A representative part is taken; `CORPORA_ALL=1` takes
+ * all of them. `PYTHON` names the interpreter that has warcio, FastWARC and pywb, `JWARC_JAR` the program file of
+ * jwarc. A judge that is not there is skipped.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -155,7 +157,10 @@ for item in ArchiveIterator(io.BytesIO(b''.join(sound)), record_types=WarcRecord
 assert count == len(sound), (count, len(sound))
 `;
 
-/** FastWARC stops at field names in other letters than usual, and at a value that begins on the next line. The standard allows both. */
+/**
+ * FastWARC stops at field names in other letters than usual, and at a value that begins on the next line. The standard
+ * allows both.
+ */
 const FASTWARC_FAULT = /^Invalid WARC header\tWARC-(TYPE: |Type: {2}\/ (<TAB>| ))/;
 
 test('FastWARC reads every segment to its end, but for records that the standard allows', {

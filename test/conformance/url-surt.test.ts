@@ -1,8 +1,9 @@
 /**
  * Keys against the field's own test data, and against the Python package `surt` where it is installed.
  *
- * The data is that of urlcanon, webarchive-commons and the web platform tests. Where it states another tool's rules than those of surt 0.3.1, the case
- * is named below with the rule that differs; docs/conformance-url.md says the same at more length.
+ * The data is that of urlcanon, webarchive-commons and the web platform tests. Where it states another tool's rules
+ * than those of surt 0.3.1, the case is named below with the rule that differs; docs/conformance-url.md says the same
+ * at more length.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -69,7 +70,10 @@ test('parts of URLs in the urlcanon data are treated as it says', { skip: skipCo
   }
 });
 
-/** Hosts that urlcanon reads as a browser does and surt by its own, narrower rules: hexadecimal, a lone octal number, a number over 32 bits. */
+/**
+ * Hosts that urlcanon reads as a browser does and surt by its own, narrower rules: hexadecimal, a lone octal number, a
+ * number over 32 bits.
+ */
 function isReadOtherwise(host: string): boolean {
   const parts = host.replace(/\.$/, '').split('.');
   return /x/i.test(host) || (parts.length === 1 && (/^0[0-7]/.test(host) || Number(host) >= 2 ** 32));
@@ -157,7 +161,10 @@ test('a URL of the web platform tests and its serialised form have one normal fo
   assert.ok(checked > 200, `${checked} cases`);
 });
 
-/** Answers one JSON line for each: the key, or null where surt raises an error. The resolver stays out of it: surt asks it about odd addresses. */
+/**
+ * Answers one JSON line for each: the key, or null where surt raises an error. The resolver stays out of it: surt asks
+ * it about odd addresses.
+ */
 const SURT_JUDGE = `
 import json, socket, sys
 import surt

@@ -1,6 +1,7 @@
 /**
- * Every WARC and ARC file of the shared corpora is read to its end, and what is found agrees with the lists beside them, which a plain reader made that stops
- * at the first thing it does not understand. Where the two differ is written down here and, with the reasons, in docs/conformance.md.
+ * Every WARC and ARC file of the shared corpora is read to its end, and what is found agrees with the lists beside
+ * them, which a plain reader made that stops at the first thing it does not understand. Where the two differ is written
+ * down here and, with the reasons, in docs/conformance.md.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -13,7 +14,10 @@ const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.ur
 const EXPECTED = join(CORPORA, '_expected');
 const skip = !existsSync(CORPORA) && 'shared corpora absent';
 
-/** Files in which the list ends early or has lines that are no records: `errors` such lines, and `more` records that it does not have. */
+/**
+ * Files in which the list ends early or has lines that are no records: `errors` such lines, and `more` records that it
+ * does not have.
+ */
 const DIFFERENCES: Readonly<Record<string, { readonly errors: number; readonly more: number }>> = {
   'gzip-handover__bad-crc32-member-3.warc.gz': { errors: 1, more: 1 },
   'gzip-handover__bad-isize-member-2.warc.gz': { errors: 1, more: 1 },

@@ -1,6 +1,7 @@
 /**
- * The process that the kill test kills: appends to a few objects of a directory volume, syncs, and prints what is acknowledged, one line each:
- * `<object> <bytes>`. The byte at offset n of every object is `byteAt(n)`, so that the parent can check any length.
+ * The process that the kill test kills: appends to a few objects of a directory volume, syncs, and prints what is
+ * acknowledged, one line each: `<object> <bytes>`. The byte at offset n of every object is `byteAt(n)`, so that the
+ * parent can check any length.
  *
  * Arguments: the directory, a seed, and how many objects.
  */

@@ -1,4 +1,7 @@
-/** The part of the contract of catalogs that is about batches: totals, atomicity, order, views, and what is there afterwards. */
+/**
+ * The part of the contract of catalogs that is about batches: totals, atomicity, order, views, and what is there
+ * afterwards.
+ */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { AssertionError } from '../../src/base/index.ts';

@@ -1,5 +1,6 @@
 /**
- * What every catalog does. A catalog is tried by calling `catalogContract` with a way to make one; what it leaves behind is found again by `open`.
+ * What every catalog does. A catalog is tried by calling `catalogContract` with a way to make one; what it leaves
+ * behind is found again by `open`.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';

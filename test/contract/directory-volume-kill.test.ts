@@ -1,4 +1,7 @@
-/** A process that writes to a directory volume is killed at random, again and again: what it acknowledged is there, and nothing is mixed up. */
+/**
+ * A process that writes to a directory volume is killed at random, again and again: what it acknowledged is there, and
+ * nothing is mixed up.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * What a directory volume asks of the operating system, watched with strace; and what it does when the system fails it, made to fail by strace. Nothing here
- * is a stand-in: the calls and the failures are those of the kernel's border.
+ * What a directory volume asks of the operating system, watched with strace; and what it does when the system fails it,
+ * made to fail by strace. Nothing here is a stand-in: the calls and the failures are those of the kernel's border.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -51,7 +51,10 @@ async function run(
   }
 }
 
-/** The calls of each step that succeeded, in order, as `call path`. A call that others interrupted stands in two lines of the trace. */
+/**
+ * The calls of each step that succeeded, in order, as `call path`. A call that others interrupted stands in two lines
+ * of the trace.
+ */
 function callsByStep(trace: string, volume: string): Record<string, string[]> {
   const steps: Record<string, string[]> = {};
   const unfinished = new Map<string, string>();

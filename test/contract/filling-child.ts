@@ -1,5 +1,6 @@
 /**
- * Runs where there is little room, under a limit of file sizes or on a small disk: appends until it fails, and prints what it saw as JSON.
+ * Runs where there is little room, under a limit of file sizes or on a small disk: appends until it fails, and prints
+ * what it saw as JSON.
  *
  * Argument: the directory to make a volume in.
  */

@@ -1,4 +1,7 @@
-/** What opening and asking say when the database is locked, of another version, or damaged; and that it can always be made again. */
+/**
+ * What opening and asking say when the database is locked, of another version, or damaged; and that it can always be
+ * made again.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

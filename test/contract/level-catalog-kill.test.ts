@@ -12,7 +12,10 @@ import { CAPTURES_PER_BATCH } from './numbered-batch.ts';
 
 const CHILD = new URL('./cataloguing-child.ts', import.meta.url).pathname;
 
-/** Lets a child write until it has acknowledged so many batches, kills it, and says the last number that it acknowledged. */
+/**
+ * Lets a child write until it has acknowledged so many batches, kills it, and says the last number that it
+ * acknowledged.
+ */
 async function killAfter(directory: string, first: number, acknowledgements: number): Promise<number> {
   const child = spawn(process.execPath, [CHILD, directory, String(first)], { stdio: ['ignore', 'pipe', 'inherit'] });
   let last = first - 1;

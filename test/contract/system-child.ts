@@ -1,6 +1,7 @@
 /**
- * Runs under strace, which watches its calls to the system or makes some of them fail: does a scenario on a directory volume and prints the outcome of
- * every step, `done` or the code of the failure, as JSON. The names of the steps also go to the standard error stream, where strace sees them pass.
+ * Runs under strace, which watches its calls to the system or makes some of them fail: does a scenario on a directory
+ * volume and prints the outcome of every step, `done` or the code of the failure, as JSON. The names of the steps also
+ * go to the standard error stream, where strace sees them pass.
  *
  * Arguments: the directory of the volume, and the scenario.
  */

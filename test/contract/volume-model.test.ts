@@ -1,4 +1,7 @@
-/** Random sequences of operations, done on a directory volume and on one in memory: both must answer and hold the same, after every one. */
+/**
+ * Random sequences of operations, done on a directory volume and on one in memory: both must answer and hold the same,
+ * after every one.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * The contract of a volume, as tests that every implementation runs. `volumeContract` is for volumes that can be written to; its `reopen` stands for a
- * crash or a restart: it must give a new volume on the same storage, without having closed the old one nicely.
+ * The contract of a volume, as tests that every implementation runs. `volumeContract` is for volumes that can be
+ * written to; its `reopen` stands for a crash or a restart: it must give a new volume on the same storage, without
+ * having closed the old one nicely.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

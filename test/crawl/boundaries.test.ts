@@ -1,4 +1,7 @@
-/** What a crawl must not do, whatever a site says: reach into private networks, leave its scope, or follow where it was told not to. */
+/**
+ * What a crawl must not do, whatever a site says: reach into private networks, leave its scope, or follow where it was
+ * told not to.
+ */
 import assert from 'node:assert/strict';
 import type { LookupFunction } from 'node:net';
 import { test } from 'node:test';

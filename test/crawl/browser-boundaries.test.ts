@@ -1,4 +1,7 @@
-/** What a page that is rendered must not do, whatever its scripts say: reach what the crawl may not reach, or go faster than it may go. */
+/**
+ * What a page that is rendered must not do, whatever its scripts say: reach what the crawl may not reach, or go faster
+ * than it may go.
+ */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { createServer, type Socket } from 'node:net';

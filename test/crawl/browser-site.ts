@@ -1,4 +1,7 @@
-/** A site that is nothing without scripts, and one of everything that pages do in a browser. It knows what a browser asks it for. */
+/**
+ * A site that is nothing without scripts, and one of everything that pages do in a browser. It knows what a browser
+ * asks it for.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { CrawlSettings } from '../../src/crawl/index.ts';

@@ -17,8 +17,9 @@ const SETTINGS: Partial<CrawlSettings> = {
 type Order = { readonly slowAfter: string; readonly crossingAfter?: string };
 
 /**
- * Two ways lead to a crossing, a long one and a short one that is slow, and from there on to a goal, which is within reach by the short one alone. Which page is answered
- * when is said by what has been asked for: a picture is, when its page was taken in.
+ * Two ways lead to a crossing, a long one and a short one that is slow, and from there on to a goal, which is within
+ * reach by the short one alone. Which page is answered when is said by what has been asked for: a picture is, when its
+ * page was taken in.
  */
 async function walk(t: Parameters<typeof makeArchive>[0], { slowAfter, crossingAfter }: Order) {
   const web = await TestWeb.start();
@@ -87,7 +88,8 @@ test('a page that is only to be read again is read, though its host is given up 
       response.end(body);
     });
   const links = (...paths: string[]) => paths.map((path) => `<a href="${path}">x</a>`).join('');
-  // While the pictures of the slow page are on their way, and the page it names waits to be read again, the host asks to be left alone for two hours.
+  // While the pictures of the slow page are on their way, and the page it names waits to be read again, the host asks
+  // to be left alone for two hours.
   put('/', html('home', links('/busy', '/slow', '/long')));
   put('/busy', '', gates.pictures.promise, 429, { 'retry-after': '7200' });
   put('/slow', html('slow', `${links('/crossing')}<img src="/1.gif"><img src="/2.gif">`), gates.crossing.promise);

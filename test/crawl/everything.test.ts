@@ -98,7 +98,8 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
     for (const { fields } of web.ledger) assert.match(fields['user-agent'] ?? '', /pinakes/);
     const counts = new Map<string, number>();
     for (const { host, path } of web.ledger) counts.set(`${host}${path}`, (counts.get(`${host}${path}`) ?? 0) + 1);
-    // On a connection that was used before, what came may have lain there already: then it is asked for once more, on a new one.
+    // On a connection that was used before, what came may have lain there already: then it is asked for once more, on a
+    // new one.
     const notHttp = 'site.test/not-http';
     assert.ok(counts.get(notHttp)! <= 2);
     const twice = [...counts]

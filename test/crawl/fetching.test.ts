@@ -83,7 +83,8 @@ test('an address that takes a while to answer is not given up for another that i
   });
   t.after(() => server.terminate());
   const [port] = (await once(server, 'message')) as [number];
-  // What waits to be taken in fills the queue, and the system does not answer those who come then; they ask again after a second.
+  // What waits to be taken in fills the queue, and the system does not answer those who come then; they ask again after
+  // a second.
   const waiting = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
   t.after(() => {
     for (const socket of waiting) socket.destroy();

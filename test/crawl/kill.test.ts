@@ -1,4 +1,7 @@
-/** Kills a crawl at random moments and lets the next process go on; what was acknowledged is never asked for again, and nothing is missing at the end. */
+/**
+ * Kills a crawl at random moments and lets the next process go on; what was acknowledged is never asked for again, and
+ * nothing is missing at the end.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,7 @@
-/** Links are never lost without a word: what was not read to its end stands in the report, and what is merely large is read whole. */
+/**
+ * Links are never lost without a word: what was not read to its end stands in the report, and what is merely large is
+ * read whole.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';

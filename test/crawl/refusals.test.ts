@@ -256,7 +256,8 @@ test('while no host can be reached any more, hosts whose rules are unknown are w
   for (const host of others) site.web.put(host, '/x.gif', 'a picture', { 'content-type': 'image/gif' });
   site.put('/', { body: html('home', `<a href="/next">x</a>${images}`), fields: { connection: 'close' } });
   site.put('/next', { body: html('next', '') });
-  // The network is gone once the first page is there, and comes back when the others were looked for more often than those are which are gone.
+  // The network is gone once the first page is there, and comes back when the others were looked for more often than
+  // those are which are gone.
   const looks = new Map(others.map((host) => [host, 0]));
   const missed = Promise.withResolvers<void>();
   const resolve: CrawlOptions['resolve'] = async (host, options, done) => {

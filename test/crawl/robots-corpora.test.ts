@@ -1,4 +1,6 @@
-/** robots.txt files of public corpora, answered as their expectations say. Differences are listed, each with its reason. */
+/**
+ * robots.txt files of public corpora, answered as their expectations say. Differences are listed, each with its reason.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Twelve months of a real site, recrawled month by month: every month replays exactly, and each content is stored once. */
+/**
+ * Twelve months of a real site, recrawled month by month: every month replays exactly, and each content is stored once.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,7 @@
-/** A process that stands still for longer than every bound of a fetch must not take it for the server's fault: what has arrived meanwhile is whole. */
+/**
+ * A process that stands still for longer than every bound of a fetch must not take it for the server's fault: what has
+ * arrived meanwhile is whole.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';

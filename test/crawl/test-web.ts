@@ -1,9 +1,9 @@
 /**
- * A web on loopback: several hosts behind one plain server and one with TLS and HTTP/2, with everything that servers do to crawlers. It knows what a crawl has to
- * bring home, and keeps a ledger of every request.
+ * A web on loopback: several hosts behind one plain server and one with TLS and HTTP/2, with everything that servers do
+ * to crawlers. It knows what a crawl has to bring home, and keeps a ledger of every request.
  *
- * Names that end in `.test` lead here by `resolve`, whatever the machine's own look-up says. A request counts as ended before its last byte is sent, so
- * that the ledger never sees more requests at a time than there are.
+ * Names that end in `.test` lead here by `resolve`, whatever the machine's own look-up says. A request counts as ended
+ * before its last byte is sent, so that the ledger never sees more requests at a time than there are.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';

@@ -1,6 +1,7 @@
 /**
- * Works on an archive until it is killed: stores, adds, deletes, compacts, recompresses, rebuilds, one after the other and at once, as a seed decides. Says what it is
- * about to do and what was acknowledged, one line each, before anything else happens:
+ * Works on an archive until it is killed: stores, adds, deletes, compacts, recompresses, rebuilds, one after the other
+ * and at once, as a seed decides. Says what it is about to do and what was acknowledged, one line each, before anything
+ * else happens:
  *
  *     begin <kind> <number> ...     these captures may from now on be there, or be gone
  *     done <kind> <number> ...      the call has returned: they are there, or are gone

@@ -1,9 +1,11 @@
 /**
- * An operation of a volume that changes something fails while an archive stores, adds, deletes, compacts and recompresses: the call says so, it goes
- * on, and what was acknowledged is there, in the same process, in the next one, and after a rebuild.
+ * An operation of a volume that changes something fails while an archive stores, adds, deletes, compacts and
+ * recompresses: the call says so, it goes on, and what was acknowledged is there, in the same process, in the next one,
+ * and after a rebuild.
  *
- * The works come in two sizes. The small ones make every kind of change with few calls, so that each change can fail in turn in every run of the tests; the large
- * ones make the same changes more often, with more segments and more captures around them.
+ * The works come in two sizes. The small ones make every kind of change with few calls, so that each change can fail in
+ * turn in every run of the tests; the large ones make the same changes more often, with more segments and more captures
+ * around them.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -74,7 +76,10 @@ function begin(archive: Archive) {
   return { outcome, attempt, store, group, remove, compact, recompress };
 }
 
-/** Every kind of change to what comes one by one. Contents repeat every forty captures: who goes first leaves one behind that leans on it. */
+/**
+ * Every kind of change to what comes one by one. Contents repeat every forty captures: who goes first leaves one behind
+ * that leans on it.
+ */
 const ofStores: Work = async (archive, _, size) => {
   const { outcome, store, group, remove, compact } = begin(archive);
   const isLarge = size === 'large';

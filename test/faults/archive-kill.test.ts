@@ -1,4 +1,7 @@
-/** A process that works on an archive is killed at random, again and again. `npm run faults` does the same for as long as is asked for. */
+/**
+ * A process that works on an archive is killed at random, again and again. `npm run faults` does the same for as long
+ * as is asked for.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { killRounds } from './archive-kill.ts';

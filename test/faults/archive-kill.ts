@@ -1,6 +1,7 @@
 /**
- * Kills a process that works on an archive at a random moment, opens the archive, and compares it with a simple model: what was acknowledged is
- * there, what was deleted stays deleted, what was under way is there whole or not at all. Then the next process goes on with the same archive.
+ * Kills a process that works on an archive at a random moment, opens the archive, and compares it with a simple model:
+ * what was acknowledged is there, what was deleted stays deleted, what was under way is there whole or not at all. Then
+ * the next process goes on with the same archive.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -32,7 +33,8 @@ class Model {
     if (step === 'done') this.acknowledged++;
     for (const number of numbers) {
       if (kind === 'put') this.states.set(number, step === 'done' ? 'there' : 'open');
-      // A removal can begin before the put of the same capture was acknowledged; the removal's word is then the later one.
+      // A removal can begin before the put of the same capture was acknowledged; the removal's word is then the later
+      // one.
       if (kind === 'remove') this.states.set(number, step === 'done' ? 'gone' : 'open');
     }
   }

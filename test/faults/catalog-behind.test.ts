@@ -1,6 +1,6 @@
 /**
- * The catalog is not made durable at every commit: after a power loss it may have forgotten the last of them, while the segments and tombstones have
- * everything. What it forgot is learned again from them (I3).
+ * The catalog is not made durable at every commit: after a power loss it may have forgotten the last of them, while the
+ * segments and tombstones have everything. What it forgot is learned again from them (I3).
  *
  * Two rounds on one archive: the first without a compaction before, the second with one, and with what the first left.
  */

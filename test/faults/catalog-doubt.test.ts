@@ -1,6 +1,6 @@
 /**
- * A change that the catalog does not confirm may have been made all the same. What it may speak of stays where it stands, and nothing else takes its place:
- * otherwise one capture would answer with the bytes of another.
+ * A change that the catalog does not confirm may have been made all the same. What it may speak of stays where it
+ * stands, and nothing else takes its place: otherwise one capture would answer with the bytes of another.
  */
 import assert from 'node:assert/strict';
 import { rm, symlink } from 'node:fs/promises';

@@ -1,6 +1,7 @@
 /**
- * `npm run faults -- --rounds 200 --seed 7`: lets every change of a volume fail once under an archive, and then kills processes that work on one for as
- * many rounds as are asked for. `--rounds 0` does the first only, `--kill-only` the second.
+ * `npm run faults -- --rounds 200 --seed 7`: lets every change of a volume fail once under an archive, and then kills
+ * processes that work on one for as many rounds as are asked for. `--rounds 0` does the first only, `--kill-only` the
+ * second.
  */
 import { parseArgs } from 'node:util';
 import { EFFECTS, failChanges, WORK_NAMES } from './archive-io.ts';

@@ -1,4 +1,7 @@
-/** What is damaged or gone when an archive is opened costs only itself: an open segment, tombstones, a segment that was about to lose or to replace something. */
+/**
+ * What is damaged or gone when an archive is opened costs only itself: an open segment, tombstones, a segment that was
+ * about to lose or to replace something.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +32,8 @@ async function openSegment(t: Parameters<typeof makeArchive>[0]) {
 test('damage in the middle of an open segment does not cost its last record', async (t) => {
   const { path, places, good, reopened } = await openSegment(t);
   const { offset, length } = places[1]!;
-  // A flag that announces a field which is not there lets the member seem to go on to the end of the file, as do some changes to its last bytes.
+  // A flag that announces a field which is not there lets the member seem to go on to the end of the file, as do some
+  // changes to its last bytes.
   const changes = [[3, 0x04], ...Array.from({ length: 12 }, (_, index) => [length - 20 + index, 0x40])];
   for (const [index, bit] of changes) {
     const at = offset + index!;
@@ -53,7 +57,9 @@ test('a torn tail of any length costs only itself', async (t) => {
   }
 });
 
-/** An archive that was killed when the tombstone of its first capture was durable and the catalog had not heard of it. */
+/**
+ * An archive that was killed when the tombstone of its first capture was durable and the catalog had not heard of it.
+ */
 async function halfDeleted(t: Parameters<typeof makeArchive>[0]) {
   const archive = await makeArchive(t);
   for (const name of NAMES) await archive.store(page(`http://x.example/${name}`, NOON, contentOf(name, 1300)));

@@ -1,6 +1,7 @@
 /**
- * Files that were copied at different times and put back together: a segment that was written anew beside an older state of the one it replaced. What was stored last is
- * there, what was deleted is not, and nothing is removed that is the only copy.
+ * Files that were copied at different times and put back together: a segment that was written anew beside an older
+ * state of the one it replaced. What was stored last is there, what was deleted is not, and nothing is removed that is
+ * the only copy.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
@@ -34,7 +35,10 @@ async function seal(archive: Archive): Promise<void> {
   await archive.setVolumeWritable('main', true);
 }
 
-/** Two copies into one directory, as a backup makes them that removes nothing: the first while the segment grew, the second once it was written anew. */
+/**
+ * Two copies into one directory, as a backup makes them that removes nothing: the first while the segment grew, the
+ * second once it was written anew.
+ */
 async function copyTwice(t: TestContext, between: (archive: Archive) => Promise<void>): Promise<string> {
   const directory = await temporaryDirectory(t);
   const backup = join(directory, 'backup');

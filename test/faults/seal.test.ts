@@ -1,4 +1,7 @@
-/** A full segment that cannot be sealed: what it holds is durable and in the catalog, so whoever stored it is told that it is, and it is not stored again. */
+/**
+ * A full segment that cannot be sealed: what it holds is durable and in the catalog, so whoever stored it is told that
+ * it is, and it is not stored again.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createArchive, openArchive, VolumeSet } from '../../src/archive/index.ts';

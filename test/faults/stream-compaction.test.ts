@@ -1,6 +1,7 @@
 /**
- * A compaction fails at its n-th change, for every n, between two halves of a stream. The archive is as small as it can be with three segments, contents that they
- * share, and a cursor in the middle of one, so that there are about forty changes and each can have its turn.
+ * A compaction fails at its n-th change, for every n, between two halves of a stream. The archive is as small as it can
+ * be with three segments, contents that they share, and a cursor in the middle of one, so that there are about forty
+ * changes and each can have its turn.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -51,7 +52,10 @@ async function begin(archive: Archive, order: StreamOrder): Promise<Half> {
   return { order, expected, ...(await urls(archive, order, undefined, COUNT_BEFORE)) };
 }
 
-/** Streams some, compacts with the n-th change failing, and streams the rest: in the same process, or in the next. False when nothing failed. */
+/**
+ * Streams some, compacts with the n-th change failing, and streams the rest: in the same process, or in the next. False
+ * when nothing failed.
+ */
 async function interrupted(directory: string, effect: Effect, nth: number): Promise<boolean> {
   const random = seededRandom(nth);
   const inner = openMemoryVolume('main');

@@ -1,4 +1,7 @@
-/** A catalog that is made again holds the contents of deleted records for a while, since others may turn up that lean on them. Once all was read, they go; not before. */
+/**
+ * A catalog that is made again holds the contents of deleted records for a while, since others may turn up that lean on
+ * them. Once all was read, they go; not before.
+ */
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';

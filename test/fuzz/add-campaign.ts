@@ -1,4 +1,7 @@
-/** Adds damaged files to an archive: whatever they are, the addition goes on to its end, and the archive is sound afterwards. */
+/**
+ * Adds damaged files to an archive: whatever they are, the addition goes on to its end, and the archive is sound
+ * afterwards.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

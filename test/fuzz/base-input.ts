@@ -1,6 +1,7 @@
 /**
- * The sound files that are then damaged: WARC in every encoding, ARC in both versions, small enough that thousands can be read in a minute: four records are a first, a
- * last, and two that have others on both sides. The same seed makes the same bytes.
+ * The sound files that are then damaged: WARC in every encoding, ARC in both versions, small enough that thousands can
+ * be read in a minute: four records are a first, a last, and two that have others on both sides. The same seed makes
+ * the same bytes.
  */
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assert, digestOf, type Random, seededIds, seededRandom } from '../../src/base/index.ts';

@@ -1,4 +1,7 @@
-/** Small files that ask for very much: memory, time, or depth. Each is read as a process of its own, and has to stay within the same bounds as all others. */
+/**
+ * Small files that ask for very much: memory, time, or depth. Each is read as a process of its own, and has to stay
+ * within the same bounds as all others.
+ */
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 import { MemberEncoder, recordParts } from '../../src/warc/index.ts';

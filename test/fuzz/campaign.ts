@@ -1,5 +1,6 @@
 /**
- * Runs of the fuzzer. Every run has a seed of its own, from which it can be repeated alone: run i of seed S is the only run of seed S + i.
+ * Runs of the fuzzer. Every run has a seed of its own, from which it can be repeated alone: run i of seed S is the only
+ * run of seed S + i.
  */
 import { setImmediate } from 'node:timers/promises';
 import { seededRandom } from '../../src/base/index.ts';

@@ -60,8 +60,8 @@ function lossFault(base: BaseInput, damages: readonly Damage[], walked: Walked, 
 }
 
 /**
- * Whether a record goes over this place that is as long as it says and ends where another begins, or the file ends. In a plain file nothing shows that its length
- * was changed to one that happens to fit.
+ * Whether a record goes over this place that is as long as it says and ends where another begins, or the file ends. In
+ * a plain file nothing shows that its length was changed to one that happens to fit.
  */
 function isInsideOfLonger(offset: number, walked: Walked, fileBytes: number): boolean {
   return walked.records.some(({ head, tail }, index) => {
@@ -76,8 +76,9 @@ function isInsideOfLonger(offset: number, walked: Walked, fileBytes: number): bo
 }
 
 /**
- * Compressed records stand alone. In plain files a record can be lost with the one before it, because only that one says where it begins. Not asked for is what
- * lies behind a damaged dictionary, and anything in a file that was made to begin like one of another coding.
+ * Compressed records stand alone. In plain files a record can be lost with the one before it, because only that one
+ * says where it begins. Not asked for is what lies behind a damaged dictionary, and anything in a file that was made to
+ * begin like one of another coding.
  */
 function mustSurvive(base: BaseInput, damages: readonly Damage[], index: number): boolean {
   const first = base.records[0]!;

@@ -1,11 +1,12 @@
 /**
- * Damages sound files at random and reads them: no exception, no endless loop, no record lost that was not touched, and bounded memory.
+ * Damages sound files at random and reads them: no exception, no endless loop, no record lost that was not touched, and
+ * bounded memory.
  *
  *     npm run fuzz -- --runs 100000 --processes 3000 --seed 1 [--kind records|pages|files] [--keep DIRECTORY]
  *
- * Of the `--runs`, which are in this process, most damage WARC and ARC files and read their records, a quarter damage pages, and some are files that are added to an
- * archive. `--processes` are runs of the program itself, and uploads; bombs come first. `--kind` leaves out the other runs. `--keep` writes the input of every failure to a
- * file.
+ * Of the `--runs`, which are in this process, most damage WARC and ARC files and read their records, a quarter damage
+ * pages, and some are files that are added to an archive. `--processes` are runs of the program itself, and uploads;
+ * bombs come first. `--kind` leaves out the other runs. `--keep` writes the input of every failure to a file.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

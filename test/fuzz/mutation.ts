@@ -1,4 +1,7 @@
-/** Ways to damage a file. Each says which bytes of the sound file it touched, so that what lies elsewhere can be asked for afterwards. */
+/**
+ * Ways to damage a file. Each says which bytes of the sound file it touched, so that what lies elsewhere can be asked
+ * for afterwards.
+ */
 import type { Random } from '../../src/base/index.ts';
 
 export type Damage = {

@@ -1,6 +1,7 @@
 /**
- * Runs the program itself over damaged files and bombs, as processes and by uploads to a server: none crashes, hangs, or takes more memory than it may. Memory is
- * the high-water mark that Linux keeps of a process (`VmHWM`); that of the processes which it starts does not count.
+ * Runs the program itself over damaged files and bombs, as processes and by uploads to a server: none crashes, hangs,
+ * or takes more memory than it may. Memory is the high-water mark that Linux keeps of a process (`VmHWM`); that of the
+ * processes which it starts does not count.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -23,8 +23,8 @@ const STEPS_MIN = 2000;
 const STEPS_A_BYTE = 8;
 
 /**
- * `pieceBytes`: how much is fed at once. `behind`: what stands in memory behind the bytes that are fed, left there from before; whoever reads
- * past the end of its input takes it for more of the file.
+ * `pieceBytes`: how much is fed at once. `behind`: what stands in memory behind the bytes that are fed, left there from
+ * before; whoever reads past the end of its input takes it for more of the file.
  */
 export function walk(bytes: Buffer, pieceBytes: () => number, behind = Buffer.alloc(8)): Walked {
   const cursor = new RecordCursor('input');

@@ -1,7 +1,8 @@
 /**
- * Runs command lines one after another in one process, each with a program of its own: everything that `src/cli/main.ts` does is done anew, and only the modules
- * below it stay loaded. An order is one message, `{ number, directory, argv }`. When the command is done, both outputs get a line of their own that
- * ends what belongs to it: a NUL, the number of the order, the exit code, a newline.
+ * Runs command lines one after another in one process, each with a program of its own: everything that
+ * `src/cli/main.ts` does is done anew, and only the modules below it stay loaded. An order is one message, `{ number,
+ * directory, argv }`. When the command is done, both outputs get a line of their own that ends what belongs to it: a
+ * NUL, the number of the order, the exit code, a newline.
  */
 
 type Order = { readonly number: number; readonly directory: string; readonly argv: readonly string[] };

@@ -1,6 +1,7 @@
 /**
- * Runs commands in one process that has the program loaded, where a process for each would spend half a second of the processor on its start. Words, files
- * and exit codes are the same. What has to do with the process itself, such as its end, signals and broken outputs, wants `pinakes-process.ts`.
+ * Runs commands in one process that has the program loaded, where a process for each would spend half a second of the
+ * processor on its start. Words, files and exit codes are the same. What has to do with the process itself, such as its
+ * end, signals and broken outputs, wants `pinakes-process.ts`.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

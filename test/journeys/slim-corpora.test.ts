@@ -29,7 +29,8 @@ describe('the hand-over corpora', { skip }, async () => {
       const from = join(CORPORA, folder);
       if (!existsSync(from)) continue;
       for (const path of filesBelow(from)) {
-        // Two files of the corpora differ only in their compression's suffix, or in being ARC: a folder each keeps targets apart.
+        // Two files of the corpora differ only in their compression's suffix, or in being ARC: a folder each keeps
+        // targets apart.
         cpSync(
           path,
           join(

@@ -7,7 +7,10 @@ import { PAGE_SHA1, type SamplePlaces, scratch, writePackage, writeSample } from
 
 const FORM_SHA1 = '3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ';
 
-/** The CDXJ lines of the sample, written by hand; `coded` is the digest of a body whose bytes depend on the zlib at hand. */
+/**
+ * The CDXJ lines of the sample, written by hand; `coded` is the digest of a body whose bytes depend on the zlib at
+ * hand.
+ */
 function expectedLines(places: SamplePlaces, filename: string, coded: string): string[] {
   const place = (record: number) =>
     `"length": "${places[record]!.length}", "offset": "${places[record]!.offset}", "filename": "${filename}"}`;

@@ -1,6 +1,6 @@
 /**
- * Sample files for the journeys of `pinakes warc`, made on the spot: a chunked response, a request, a revisit of another URL, a revisit by 304, and
- * a body with a content coding; an ARC file; packages.
+ * Sample files for the journeys of `pinakes warc`, made on the spot: a chunked response, a request, a revisit of
+ * another URL, a revisit by 304, and a body with a content coding; an ARC file; packages.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** Captures that share a key with the page and are not what a reader means: redirections of a URL to itself, and look-ups of its host. */
+/**
+ * Captures that share a key with the page and are not what a reader means: redirections of a URL to itself, and
+ * look-ups of its host.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SPRING } from '../browser/sample-site.ts';

@@ -1,4 +1,7 @@
-/** Stored bytes (`id_`) carry Content-Encoding only when they begin like that coding: a client fails on a body that does not. */
+/**
+ * Stored bytes (`id_`) carry Content-Encoding only when they begin like that coding: a client fails on a body that does
+ * not.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';

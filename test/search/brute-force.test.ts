@@ -7,7 +7,10 @@ import { indexed, LANGUAGES, storePages, type TrialPage, trialPages } from './tr
 const SEED = 7;
 const BLANKLESS = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
 
-/** Words and phrases by reading: white space and signs separate words, accents and case do not count; scripts without blanks are searched as they stand. */
+/**
+ * Words and phrases by reading: white space and signs separate words, accents and case do not count; scripts without
+ * blanks are searched as they stand.
+ */
 function has(text: string, phrase: string): boolean {
   const fold = (part: string) =>
     part

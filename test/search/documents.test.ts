@@ -1,4 +1,7 @@
-/** Documents that take too much memory to read: they are indexed without text, said so once, and not tried again until the index is made anew. */
+/**
+ * Documents that take too much memory to read: they are indexed without text, said so once, and not tried again until
+ * the index is made anew.
+ */
 import assert from 'node:assert/strict';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';

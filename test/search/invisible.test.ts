@@ -1,4 +1,7 @@
-/** Characters that nobody sees, inside of words: on pages, where editors leave them, and in queries, where they come along with what is pasted. */
+/**
+ * Characters that nobody sees, inside of words: on pages, where editors leave them, and in queries, where they come
+ * along with what is pasted.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSearch, parseQuery } from '../../src/search/index.ts';

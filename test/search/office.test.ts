@@ -1,4 +1,7 @@
-/** An office document goes the whole way: captured, indexed, found by its words and its type, and its links are in the graph. */
+/**
+ * An office document goes the whole way: captured, indexed, found by its words and its type, and its links are in the
+ * graph.
+ */
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';

@@ -1,4 +1,7 @@
-/** Making the index anew: the old one serves until the new one is whole, open searches go over, and a crash leaves one of the two. */
+/**
+ * Making the index anew: the old one serves until the new one is whole, open searches go over, and a crash leaves one
+ * of the two.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

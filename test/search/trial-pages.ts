@@ -1,4 +1,7 @@
-/** Archives of pages for tests of the search, and a scan over the very pages that was written by other rules than the index. */
+/**
+ * Archives of pages for tests of the search, and a scan over the very pages that was written by other rules than the
+ * index.
+ */
 import type { Archive } from '../../src/archive/index.ts';
 import { seededRandom, utf8 } from '../../src/base/index.ts';
 import { Indexer } from '../../src/search/index.ts';

@@ -1,4 +1,7 @@
-/** Requests that are wrong, absurd or hostile: the right status, a sentence in JSON or HTML as the client likes, no traces of the program, and the server goes on. */
+/**
+ * Requests that are wrong, absurd or hostile: the right status, a sentence in JSON or HTML as the client likes, no
+ * traces of the program, and the server goes on.
+ */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';

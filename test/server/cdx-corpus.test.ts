@@ -1,6 +1,6 @@
 /**
- * Files of the hand-over corpus, linked where they lie, against the indexes that other tools made of them: the same lines at the same offsets, but for the digest, which is
- * the archive's own, and the name of the segment.
+ * Files of the hand-over corpus, linked where they lie, against the indexes that other tools made of them: the same
+ * lines at the same offsets, but for the digest, which is the archive's own, and the name of the segment.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Answers of the CDX server, byte for byte as the three dialects have them. The lines follow from the file in hand-over-warc.ts. */
+/**
+ * Answers of the CDX server, byte for byte as the three dialects have them. The lines follow from the file in
+ * hand-over-warc.ts.
+ */
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { test } from 'node:test';

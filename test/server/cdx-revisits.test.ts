@@ -1,4 +1,7 @@
-/** What CDX answers say of revisits that are resolved: where their content is, and its status and type, whatever the revisit itself has to say. */
+/**
+ * What CDX answers say of revisits that are resolved: where their content is, and its status and type, whatever the
+ * revisit itself has to say.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
- * A small WARC file without compression, so that every offset and length in it follows from its text and can be written down. It has what index answers differ
- * about: a chunked response, revisits of both profiles, another host and port, a status other than 200, a resource, captures of one second.
+ * A small WARC file without compression, so that every offset and length in it follows from its text and can be written
+ * down. It has what index answers differ about: a chunked response, revisits of both profiles, another host and port, a
+ * status other than 200, a resource, captures of one second.
  */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** What the first socket answers at its addresses: screens by reload, nothing at others, and stored bytes to programs, as cdx_toolkit asks for them. */
+/**
+ * What the first socket answers at its addresses: screens by reload, nothing at others, and stored bytes to programs,
+ * as cdx_toolkit asks for them.
+ */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';

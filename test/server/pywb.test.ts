@@ -1,6 +1,6 @@
 /**
- * pywb itself on top of the server: as a client of its index that loads captures by replay, as one that reads the records by range, and as a client of Memento. Skipped
- * where pywb is not installed; PYWB_WAYBACK names its program.
+ * pywb itself on top of the server: as a client of its index that loads captures by replay, as one that reads the
+ * records by range, and as a client of Memento. Skipped where pywb is not installed; PYWB_WAYBACK names its program.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';

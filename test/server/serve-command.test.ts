@@ -1,4 +1,6 @@
-/** `pinakes serve` and `pinakes demo` as processes of their own, started, asked and stopped the way a person does it. */
+/**
+ * `pinakes serve` and `pinakes demo` as processes of their own, started, asked and stopped the way a person does it.
+ */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

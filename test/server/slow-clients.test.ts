@@ -1,4 +1,7 @@
-/** Clients that send or take slowly, on purpose or not: they are let go after a while, cost little until then, and nobody else notices. */
+/**
+ * Clients that send or take slowly, on purpose or not: they are let go after a while, cost little until then, and
+ * nobody else notices.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -145,7 +148,8 @@ test('clients that do not take what they asked for cost little memory, and other
     }
     const grown = used() - before;
     t.diagnostic(`${target}: ${CLIENTS} clients took ${(grown / 1e6).toFixed(0)} MB`);
-    // Parcels that are shared, up to 64 MiB, or what each reader has read ahead, and what waits before each socket; all bodies would be 256 MB.
+    // Parcels that are shared, up to 64 MiB, or what each reader has read ahead, and what waits before each socket; all
+    // bodies would be 256 MB.
     assert.ok(grown < 170e6, `${grown} bytes for ${CLIENTS} clients`);
     for (const response of stopped) response.destroy();
   }

@@ -16,7 +16,9 @@ export type Reply = {
   readonly text: string;
 };
 
-/** Both sockets on free ports; all is closed when the test ends, and the test fails when a request made the server fail. */
+/**
+ * Both sockets on free ports; all is closed when the test ends, and the test fails when a request made the server fail.
+ */
 export async function makeServer(t: TestContext, options: Partial<ServerOptions> = {}): Promise<TrialServer> {
   const archive = options.archive ?? (await makeArchive(t));
   const failures: unknown[] = [];

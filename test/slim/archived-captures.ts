@@ -1,6 +1,6 @@
 /**
- * What a collection holds, read without slim: every capture with the payload it has once its revisit is resolved. Two collections that hold the same
- * captures are the same to a reader, however they are stored.
+ * What a collection holds, read without slim: every capture with the payload it has once its revisit is resolved. Two
+ * collections that hold the same captures are the same to a reader, however they are stored.
  */
 import { digestOf, toHex } from '../../src/base/index.ts';
 import { BlockScanner, readRecords } from '../../src/warc/index.ts';
@@ -68,7 +68,10 @@ export function originalOf(revisit: ArchivedRecord, records: readonly ArchivedRe
 
 const CAPTURES = new Set(['response', 'revisit', 'resource', 'conversion', 'metadata', 'request', 'warcinfo']);
 
-/** One line a capture: URI, date, HTTP head, and the payload it has in the end. Sorted. `missing` stands for a payload that is nowhere. */
+/**
+ * One line a capture: URI, date, HTTP head, and the payload it has in the end. Sorted. `missing` stands for a payload
+ * that is nowhere.
+ */
 export function capturesOf(records: readonly ArchivedRecord[]): string[] {
   const byId = new Map<string, ArchivedRecord>();
   const byPlace = new Map<string, ArchivedRecord>();

@@ -1,4 +1,7 @@
-/** Contents that share a digest and are not the same are never merged (I7). Digests are made to collide by letting only their first bytes count. */
+/**
+ * Contents that share a digest and are not the same are never merged (I7). Digests are made to collide by letting only
+ * their first bytes count.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';

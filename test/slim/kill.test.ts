@@ -1,8 +1,9 @@
 /**
- * A run is killed at random, again and again, and resumed: it ends as an unbroken run does, and at no moment is a content missing.
+ * A run is killed at random, again and again, and resumed: it ends as an unbroken run does, and at no moment is a
+ * content missing.
  *
- * The collection is as small as it can be with two files of one compression, one of each other, and several checkpoints in each: what a kill can meet are the steps
- * of a run, and more records would only repeat the same step.
+ * The collection is as small as it can be with two files of one compression, one of each other, and several checkpoints
+ * in each: what a kill can meet are the steps of a run, and more records would only repeat the same step.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

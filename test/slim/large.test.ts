@@ -1,6 +1,7 @@
 /**
- * Sizes that break programs: a record over 2 GB, a file over 4 GB, very many files. The process is a child, so that its memory can be measured.
- * `PINAKES_LARGE=1` uses the full sizes; without it they are smaller, and the bound on memory is the same.
+ * Sizes that break programs: a record over 2 GB, a file over 4 GB, very many files. The process is a child, so that its
+ * memory can be measured. `PINAKES_LARGE=1` uses the full sizes; without it they are smaller, and the bound on memory
+ * is the same.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** Runs that have only some of their files in common: no run sees the revisits in files that it does not name, and none may leave them without their content. */
+/**
+ * Runs that have only some of their files in common: no run sees the revisits in files that it does not name, and none
+ * may leave them without their content.
+ */
 import assert from 'node:assert/strict';
 import {
   chmodSync,

@@ -1,4 +1,7 @@
-/** What is told before a run: a dry run tells the very numbers that the run then comes to, an assessment what there is to save, in place and otherwise. */
+/**
+ * What is told before a run: a dry run tells the very numbers that the run then comes to, an assessment what there is
+ * to save, in place and otherwise.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +19,9 @@ const CODINGS: readonly [name: string, coding: Coding][] = [
   ['three.warc.zst', 'zstd'],
 ];
 
-/** A collection with something of all that stays: small ones, other codings, originals with wrong digests, ARC files. */
+/**
+ * A collection with something of all that stays: small ones, other codings, originals with wrong digests, ARC files.
+ */
 async function writeMixture(directory: string, seed: number): Promise<void> {
   mkdirSync(directory);
   const random = seededRandom(seed);

@@ -1,6 +1,6 @@
 /**
- * A collection as crawlers leave it, for tests: files of every compression, duplicates within and across them, and everything that must not
- * become a revisit. Deterministic from a seed.
+ * A collection as crawlers leave it, for tests: files of every compression, duplicates within and across them, and
+ * everything that must not become a revisit. Deterministic from a seed.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** What most tests share: a directory for a while, and options of a run: one thread, whose start costs more than the work, a fixed clock, findings and failures gathered. */
+/**
+ * What most tests share: a directory for a while, and options of a run: one thread, whose start costs more than the
+ * work, a fixed clock, findings and failures gathered.
+ */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

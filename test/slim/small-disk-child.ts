@@ -1,7 +1,9 @@
 /**
- * Slims a collection on a disk that is too small for a second copy of its file, then again with room, and prints what it saw as JSON.
+ * Slims a collection on a disk that is too small for a second copy of its file, then again with room, and prints what
+ * it saw as JSON.
  *
- * Arguments: a directory on the small disk, a sample to copy there, and how many bytes are to be free. With none free the journal lies on the disk too.
+ * Arguments: a directory on the small disk, a sample to copy there, and how many bytes are to be free. With none free
+ * the journal lies on the disk too.
  */
 import { copyFileSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

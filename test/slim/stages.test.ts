@@ -130,7 +130,8 @@ describe('slim by stages', () => {
     const copy = await refs([resolved], 'by-text');
     const later = await readAll(filesBelow(copy));
     assert.deepEqual(capturesOf(later), capturesOf(await readAll(filesBelow(collection))));
-    // Text does not say what is stored in chunks: of each content there is one original, and what is stored otherwise stays.
+    // Text does not say what is stored in chunks: of each content there is one original, and what is stored otherwise
+    // stays.
     const pages = (await readAll(filesBelow(collection))).filter(({ type }) => type === 'response');
     const dates = (payload: string | undefined) =>
       pages.filter((page) => page.payload === payload).map(({ date }) => date);
@@ -185,7 +186,10 @@ describe('slim by stages', () => {
   }
 
   describe('no record is taken for a duplicate of itself, nor for one of what leans on it,', () => {
-    /** Two files with one content each under the same date, so that their names decide which is the original, and one more copy. */
+    /**
+     * Two files with one content each under the same date, so that their names decide which is the original, and one
+     * more copy.
+     */
     async function threePages(): Promise<string> {
       const directory = mkdtempSync(join(base, 'three-'));
       const date = '2024-01-01T00:00:00Z';
@@ -198,7 +202,9 @@ describe('slim by stages', () => {
       return directory;
     }
 
-    /** Rewrites by resolved manifests; says how many revisits there are, when all captures have the contents they had. */
+    /**
+     * Rewrites by resolved manifests; says how many revisits there are, when all captures have the contents they had.
+     */
     async function revisitsBy(directory: string, manifests: readonly string[]): Promise<number> {
       const files = filesBelow(directory).filter((path) => !lstatSync(path).isSymbolicLink());
       const earlier = capturesOf(await readAll(files));

@@ -1,4 +1,6 @@
-/** Damaged input, busy files, a full disk, changes under the run: what is in doubt stays as it is, and the rest goes on. */
+/**
+ * Damaged input, busy files, a full disk, changes under the run: what is in doubt stays as it is, and the rest goes on.
+ */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
- * Streams that share their reading, paused and taken up again at random while the archive is stored to, deleted from and compacted: every record of the snapshot exactly
- * once, in order from where the client joined. What is deleted meanwhile may or may not have come; nothing else may be missing.
+ * Streams that share their reading, paused and taken up again at random while the archive is stored to, deleted from
+ * and compacted: every record of the snapshot exactly once, in order from where the client joined. What is deleted
+ * meanwhile may or may not have come; nothing else may be missing.
  *
  * Even seeds have whole segments only, odd ones both kinds of clients. `PINAKES_SEED=n` runs another.
  */
@@ -15,7 +16,10 @@ const SEEDS = process.env.PINAKES_SEED ? [Number(process.env.PINAKES_SEED)] : [1
 const WARC: StreamFormat = { name: 'warc', open: streamWarc };
 const CLIENTS = 5;
 
-/** What a record is, whatever compaction made of it. Segments that are written anew have warcinfo records of their own; those do not count. */
+/**
+ * What a record is, whatever compaction made of it. Segments that are written anew have warcinfo records of their own;
+ * those do not count.
+ */
 function nameOf(head: { readonly type: string; readonly targetUri: string | undefined }): string | undefined {
   if (head.type === 'warcinfo') return undefined;
   return `${head.type === 'request' ? 'request' : 'capture'} ${head.targetUri}`;

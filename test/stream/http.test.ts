@@ -261,7 +261,10 @@ describe('GET /api/stream', () => {
   });
 });
 
-/** Ids of records, now and before compaction wrote them anew; a segment that was written anew has a warcinfo record of its own. */
+/**
+ * Ids of records, now and before compaction wrote them anew; a segment that was written anew has a warcinfo record of
+ * its own.
+ */
 async function previousIdsOf(bytes: Buffer): Promise<{ now: string; before: string }[]> {
   const found: { now: string; before: string }[] = [];
   async function* whole() {

@@ -1,4 +1,7 @@
-/** Streams in the order of citations and of rank: what comes first, each capture once, and what becomes of it all while the archive and the index change. */
+/**
+ * Streams in the order of citations and of rank: what comes first, each capture once, and what becomes of it all while
+ * the archive and the index change.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +19,10 @@ const pictureUrl = (at: number) => `http://host${at % 3}.test/picture/${at}.png`
 
 type Made = { readonly archive: Archive; readonly links: ReadonlyMap<string, readonly string[]> };
 
-/** Pages that cite each other at random, some captured twice, one capture in two collections; and pictures, which no index has. */
+/**
+ * Pages that cite each other at random, some captured twice, one capture in two collections; and pictures, which no
+ * index has.
+ */
 async function storeSite(archive: Archive, random: Random): Promise<Made['links']> {
   const links = new Map<string, string[]>();
   const inputs: { url: string; time: number; collection: string }[] = [];

@@ -1,4 +1,7 @@
-/** An archive of several mebibytes that streams are made of, the records in bytes of a stream, and a count of what is read. */
+/**
+ * An archive of several mebibytes that streams are made of, the records in bytes of a stream, and a count of what is
+ * read.
+ */
 import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';

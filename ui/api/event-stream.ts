@@ -1,4 +1,7 @@
-/** Server-sent events out of the body of a reply. The browser's own EventSource cannot show a token. Knows nothing of the browser. */
+/**
+ * Server-sent events out of the body of a reply. The browser's own EventSource cannot show a token. Knows nothing of
+ * the browser.
+ */
 export type ServerEvent = { readonly name: string; readonly data: string };
 
 /** Takes text as it comes and gives the events that are whole; the rest waits for more. */

@@ -1,6 +1,7 @@
 /**
- * Jobs as they change: a list that is fetched once and then kept up to date by the server's events. After a break the connection is made anew; the
- * events then begin with all jobs, so that nothing is missed. Who comes to hold the token, or loses it, is told of the jobs anew.
+ * Jobs as they change: a list that is fetched once and then kept up to date by the server's events. After a break the
+ * connection is made anew; the events then begin with all jobs, so that nothing is missed. Who comes to hold the token,
+ * or loses it, is told of the jobs anew.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, apiPath, follow, get } from './client.ts';

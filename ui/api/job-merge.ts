@@ -1,4 +1,7 @@
-/** Jobs as they are known so far, brought together with news of them. News may overtake one another on the way; what is behind is passed over. Knows nothing of the browser. */
+/**
+ * Jobs as they are known so far, brought together with news of them. News may overtake one another on the way; what is
+ * behind is passed over. Knows nothing of the browser.
+ */
 import type { Job, JobState } from './replies.ts';
 
 /** No more than the server tells of at once. */

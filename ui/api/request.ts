@@ -1,4 +1,6 @@
-/** What screens are made of: a reply that is being fetched, has come, or failed; and the lists that come page by page. */
+/**
+ * What screens are made of: a reply that is being fetched, has come, or failed; and the lists that come page by page.
+ */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isReturning } from '../app/navigation.ts';
 import { ApiError, get } from './client.ts';
@@ -15,8 +17,8 @@ export type Loaded<Reply> = {
 type Answer<Reply> = { path?: string | undefined; reply?: Reply; error?: ApiError };
 
 /**
- * What screens showed, by its kind and path. Who goes back to one finds all of it at once, and so the place at which it was left, and a moment later
- * what has become of it: it is fetched anew.
+ * What screens showed, by its kind and path. Who goes back to one finds all of it at once, and so the place at which it
+ * was left, and a moment later what has become of it: it is fetched anew.
  */
 const shown = new Map<string, object>();
 const SHOWN_MOST = 20;
@@ -32,7 +34,10 @@ function keptOf<State>(kind: 'list' | 'reply', path: string | undefined): State 
   return isReturning() ? (shown.get(`${kind} ${path}`) as State | undefined) : undefined;
 }
 
-/** Fetches a path, again whenever it or the token changes; undefined fetches nothing. The last reply stays while the next one of the same path comes. */
+/**
+ * Fetches a path, again whenever it or the token changes; undefined fetches nothing. The last reply stays while the
+ * next one of the same path comes.
+ */
 export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
   const [state, setState] = useState(() => keptOf<Answer<Reply>>('reply', path) ?? {});
   const [round, setRound] = useState(0);

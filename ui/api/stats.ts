@@ -1,6 +1,6 @@
 /**
- * What the archive holds. The server counts in the background and answers with what it counted last; when a job has ended since, it is asked to count anew,
- * and the older figures stand until the newer come.
+ * What the archive holds. The server counts in the background and answers with what it counted last; when a job has
+ * ended since, it is asked to count anew, and the older figures stand until the newer come.
  */
 import type { Job, List, Stats } from './replies.ts';
 import { type Loaded, useReply } from './request.ts';

@@ -1,6 +1,6 @@
 /**
- * The token that writing needs. It comes in the fragment of the link that `pinakes serve` prints, which browsers send nowhere, is kept for as long as
- * the tab lives, and leaves the address bar at once.
+ * The token that writing needs. It comes in the fragment of the link that `pinakes serve` prints, which browsers send
+ * nowhere, is kept for as long as the tab lives, and leaves the address bar at once.
  */
 import { tokenInLink } from './token-link.ts';
 

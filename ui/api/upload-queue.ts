@@ -1,6 +1,6 @@
 /**
- * Files on their way to the server, one after another. They belong to the tab and not to a screen: who looks at something else meanwhile finds
- * them as they stand, and who closes the tab is asked first.
+ * Files on their way to the server, one after another. They belong to the tab and not to a screen: who looks at
+ * something else meanwhile finds them as they stand, and who closes the tab is asked first.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, type Upload, upload } from './client.ts';

@@ -1,4 +1,7 @@
-/** The frame of every screen: skip link, masthead, the screen itself, foot. A replayed page has the window to itself, but for its banner. */
+/**
+ * The frame of every screen: skip link, masthead, the screen itself, foot. A replayed page has the window to itself,
+ * but for its banner.
+ */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useInfo } from '../api/request.ts';

@@ -1,5 +1,6 @@
 /**
- * Whether keys without Ctrl or Alt act. Who speaks to the computer, or touches keys unawares, can switch them off (WCAG 2.2, 2.1.4). The choice is kept in this browser.
+ * Whether keys without Ctrl or Alt act. Who speaks to the computer, or touches keys unawares, can switch them off (WCAG
+ * 2.2, 2.1.4). The choice is kept in this browser.
  */
 const KEY = 'pinakes.keys';
 const CHANGED = 'pinakes:keys';

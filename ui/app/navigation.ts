@@ -1,4 +1,7 @@
-/** Moving between screens without loading the page anew, and telling people who do not see it that the screen has changed. */
+/**
+ * Moving between screens without loading the page anew, and telling people who do not see it that the screen has
+ * changed.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { parseRoute, type Route } from './route.ts';
 
@@ -42,7 +45,9 @@ export function useRoute(): Route {
   return route;
 }
 
-/** Links to screens of ours change the screen; every other link, and every wish for a new tab, is left to the browser. */
+/**
+ * Links to screens of ours change the screen; every other link, and every wish for a new tab, is left to the browser.
+ */
 function followLink(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -1,6 +1,7 @@
 /**
- * Names of hosts in their own script: `xn--mnchen-3ya.de` is shown as `münchen.de`, where nobody can take the name for another. A label stays as it is when it mixes scripts,
- * when all of its letters look like Latin ones, when it has letters of no language of today, which nobody knows the look of, or when it is written from right to left, which
+ * Names of hosts in their own script: `xn--mnchen-3ya.de` is shown as `münchen.de`, where nobody can take the name for
+ * another. A label stays as it is when it mixes scripts, when all of its letters look like Latin ones, when it has
+ * letters of no language of today, which nobody knows the look of, or when it is written from right to left, which
  * would turn what stands beside it around.
  */
 

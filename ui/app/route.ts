@@ -1,9 +1,11 @@
 /**
  * Addresses of the screens: what a path means, and the path to every screen. Knows nothing of the browser.
  *
- * Under /web/ the rest of the address, query and all, is the archived page's own: `/web/*` + `/http://example.org/a?b=c`. A last `*` asks for everything
- * that begins so; before the first `*` a time may stand, `/web/2020*` + `/http://example.org/`, or two of them with a dash, and then the list opens there. A page whose own address ends in one has it written as %2A. An address with `/../` in it, which browsers would fold together with ours,
- * is escaped whole.
+ * Under /web/ the rest of the address, query and all, is the archived page's own: `/web/*` +
+ * `/http://example.org/a?b=c`. A last `*` asks for everything that begins so; before the first `*` a time may stand,
+ * `/web/2020*` + `/http://example.org/`, or two of them with a dash, and then the list opens there. A page whose own
+ * address ends in one has it written as %2A. An address with `/../` in it, which browsers would fold together with
+ * ours, is escaped whole.
  */
 export type Route =
   | { readonly kind: 'home' }
@@ -109,7 +111,10 @@ function parseArchived(path: string, hash: string, pathname: string): Route {
   };
 }
 
-/** An address as a person types it, with its scheme, and with the slash that some servers and proxies take away put back. */
+/**
+ * An address as a person types it, with its scheme, and with the slash that some servers and proxies take away put
+ * back.
+ */
 export function withScheme(url: string): string {
   const collapsed = /^(https?|ftp):\/(?!\/)/i.exec(url);
   if (collapsed) return `${collapsed[1]}://${url.slice(collapsed[0].length)}`;
@@ -142,7 +147,9 @@ export const pathTo = {
   help: () => '/help',
 } as const;
 
-/** Where what was typed into the search box leads: a page's captures, everything under a prefix, or a search for words. */
+/**
+ * Where what was typed into the search box leads: a page's captures, everything under a prefix, or a search for words.
+ */
 export function pathToTyped(typed: string): string | undefined {
   const text = typed.trim();
   if (text === '' || text === '*') return undefined;
@@ -163,7 +170,10 @@ export function looksLikeAddress(text: string): boolean {
   return HOST.test(text) || (!FIELD.test(text) && /^[\p{L}\p{N}_-]+(?::\d+)?\//u.test(text));
 }
 
-/** Whether more letters could make an address of it. A colon behind a word makes it a field of a query, unless it is that of a port. */
+/**
+ * Whether more letters could make an address of it. A colon behind a word makes it a field of a query, unless it is
+ * that of a port.
+ */
 export function mayBeginAddress(text: string): boolean {
   return text.length >= 2 && !/[\s"]|:(?!\d)/.test(text.replace(/^https?:/i, ''));
 }

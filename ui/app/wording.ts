@@ -126,8 +126,9 @@ export function shownUrl(url: string): string {
 }
 
 /**
- * Letters and digits of all scripts, which browsers put into addresses as %-escapes, as what they are. What else is escaped stays so: blanks, signs that turn the direction of writing
- * and the like would make the address look like another.
+ * Letters and digits of all scripts, which browsers put into addresses as %-escapes, as what they are. What else is
+ * escaped stays so: blanks, signs that turn the direction of writing and the like would make the address look like
+ * another.
  */
 export function readableUrl(url: string): string {
   return url.replace(/(?:%[89a-f][0-9a-f])+/gi, (escapes) => {

@@ -1,6 +1,6 @@
 /**
- * A picture of figures that stand in a table beneath it, so that nothing is told by the picture alone. The library that draws comes when the first chart
- * does.
+ * A picture of figures that stand in a table beneath it, so that nothing is told by the picture alone. The library that
+ * draws comes when the first chart does.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

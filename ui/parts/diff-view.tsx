@@ -1,4 +1,7 @@
-/** A comparison as a table of lines: both sides beside one another, or one under the other. Signs and words say what colours say. */
+/**
+ * A comparison as a table of lines: both sides beside one another, or one under the other. Signs and words say what
+ * colours say.
+ */
 import { useRef, useState } from 'preact/hooks';
 import { counted } from '../app/wording.ts';
 import type { DiffLine, DiffPart, DiffResult, DiffRow } from '../diff-rows.ts';

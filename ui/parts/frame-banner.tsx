@@ -89,7 +89,10 @@ type StepProperties = {
   readonly icon: 'left' | 'right';
   readonly capture: ShownCapture | undefined;
   readonly shortcut: 'n' | 'p';
-  /** It belongs to what was shown before, and stays until the next one is known: who steps on with the keyboard keeps the focus. */
+  /**
+   * It belongs to what was shown before, and stays until the next one is known: who steps on with the keyboard keeps
+   * the focus.
+   */
   readonly isOld: boolean;
 };
 

@@ -1,6 +1,7 @@
 /**
- * What a replayed page tells the window around it: where it is after a link was followed inside it, and its title. The page is hostile, so a message is
- * believed only as far as it can do no harm: it changes the address shown and nothing else, and everything in it is bounded. Knows nothing of the browser.
+ * What a replayed page tells the window around it: where it is after a link was followed inside it, and its title. The
+ * page is hostile, so a message is believed only as far as it can do no harm: it changes the address shown and nothing
+ * else, and everything in it is bounded. Knows nothing of the browser.
  */
 export type FrameMessage =
   | { readonly kind: 'moved'; readonly url: string; readonly timestamp: string; readonly title: string }
@@ -9,7 +10,10 @@ export type FrameMessage =
 const URL_LENGTH_MAX = 64 * 1024;
 const TITLE_LENGTH_MAX = 300;
 
-/** The message in what a frame posted; undefined when it is none of ours. The shape is that of wombat, which runs in the page. */
+/**
+ * The message in what a frame posted; undefined when it is none of ours. The shape is that of wombat, which runs in the
+ * page.
+ */
 export function readFrameMessage(data: unknown): FrameMessage | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
   const { wb_type: kind, url, ts, title } = data as Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** How the fields of jobs are shown: which come first, what they are called, and what to say of them. What is not named here is shown as the server describes it. */
+/**
+ * How the fields of jobs are shown: which come first, what they are called, and what to say of them. What is not named
+ * here is shown as the server describes it.
+ */
 import type { Schema } from '../api/replies.ts';
 import type { Values } from './schema-values.ts';
 import { selectionSchema } from './selection-schema.ts';
@@ -139,7 +142,10 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
   },
 };
 
-/** What must be filled in here, besides what the server always needs: other ways to say it are for other screens, or chosen among the settings. */
+/**
+ * What must be filled in here, besides what the server always needs: other ways to say it are for other screens, or
+ * chosen among the settings.
+ */
 export function neededOf(kind: string, values: Values): readonly string[] {
   if (kind === 'add') return ['paths'];
   return kind === 'crawl' && !values.mode ? ['seeds'] : [];

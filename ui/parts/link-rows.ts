@@ -1,4 +1,7 @@
-/** Links to a page, a row for each page that has some: its links and its versions are brought together. Knows nothing of the browser. */
+/**
+ * Links to a page, a row for each page that has some: its links and its versions are brought together. Knows nothing of
+ * the browser.
+ */
 import type { LinkEnd } from '../api/replies.ts';
 
 export type LinkRow = Pick<LinkEnd, 'url' | 'first' | 'last' | 'isKnown'> & {

@@ -1,4 +1,7 @@
-/** The head of every screen: the name, the way to the other screens, a search box where the screen has none of its own, and the theme. */
+/**
+ * The head of every screen: the name, the way to the other screens, a search box where the screen has none of its own,
+ * and the theme.
+ */
 import { useState } from 'preact/hooks';
 import { pathTo, type Route } from '../app/route.ts';
 import { chooseTheme, storedTheme, type Theme } from '../app/theme.ts';

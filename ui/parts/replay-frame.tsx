@@ -1,6 +1,6 @@
 /**
- * A replayed page. It runs on an origin of its own, in a sandbox that cannot move the window around it, so that nothing in it reaches these pages, the
- * token or the interface of the server.
+ * A replayed page. It runs on an origin of its own, in a sandbox that cannot move the window around it, so that nothing
+ * in it reaches these pages, the token or the interface of the server.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { replayAddress } from '../app/route.ts';
@@ -22,8 +22,9 @@ const PAUSE_MS = 150;
 const SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
 /**
- * Ports of one host share cookies: enough of them, set by a hostile page, and no request to that host would be answered any more. So its frame gets a jar of its own, where browsers know of that, which
- * goes with this page. Not behind a proxy, which may let people in by a cookie; the server itself speaks plain HTTP.
+ * Ports of one host share cookies: enough of them, set by a hostile page, and no request to that host would be answered
+ * any more. So its frame gets a jar of its own, where browsers know of that, which goes with this page. Not behind a
+ * proxy, which may let people in by a cookie; the server itself speaks plain HTTP.
  */
 function confines(replayOrigin: string) {
   const isShared = location.protocol === 'http:' && new URL(replayOrigin).hostname === location.hostname;

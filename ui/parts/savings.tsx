@@ -1,6 +1,7 @@
 /**
- * What deduplication and compression save, as three bars on one scale: as captured, without what deduplication saves, as it lies on disk. While an
- * archive is so small that its records are larger than its pages, a sentence says why instead.
+ * What deduplication and compression save, as three bars on one scale: as captured, without what deduplication saves,
+ * as it lies on disk. While an archive is so small that its records are larger than its pages, a sentence says why
+ * instead.
  */
 import type { Stats } from '../api/replies.ts';
 import { formatBytes, formatPercent } from '../app/wording.ts';

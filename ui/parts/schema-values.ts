@@ -1,4 +1,7 @@
-/** What is typed into the fields of a schema, and what of it is sent: only what was filled in. Knows nothing of the browser. */
+/**
+ * What is typed into the fields of a schema, and what of it is sent: only what was filled in. Knows nothing of the
+ * browser.
+ */
 import type { Schema } from '../api/replies.ts';
 
 export type Value = string | boolean | Values;

@@ -1,4 +1,7 @@
-/** How the results divide, each part a link that narrows them to it; and what they are narrowed to already, each with a way back. */
+/**
+ * How the results divide, each part a link that narrows them to it; and what they are narrowed to already, each with a
+ * way back.
+ */
 import { useState } from 'preact/hooks';
 import type { SearchPage } from '../api/replies.ts';
 import { readableHost } from '../app/readable-host.ts';

@@ -1,4 +1,7 @@
-/** Keys that work on every screen, and the list of them. None acts while something is being typed, or when they are switched off. */
+/**
+ * Keys that work on every screen, and the list of them. None acts while something is being typed, or when they are
+ * switched off.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { areKeysOn, chooseKeys, onKeysChoice } from '../app/keys-choice.ts';
 import { navigate } from '../app/navigation.ts';

@@ -1,11 +1,17 @@
-/** Sends files from the reader's machine: chosen or dropped, one after another, each with its progress; each becomes a job. */
+/**
+ * Sends files from the reader's machine: chosen or dropped, one after another, each with its progress; each becomes a
+ * job.
+ */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { forgetSent, sendFiles, stopSending, useUploads } from '../api/upload-queue.ts';
 import { pathTo } from '../app/route.ts';
 import { formatBytes } from '../app/wording.ts';
 import { FaultNotice } from './notice.tsx';
 
-/** Takes files that are dropped anywhere on the page: a browser would go to one that nobody takes. Tells whether some are held over it. */
+/**
+ * Takes files that are dropped anywhere on the page: a browser would go to one that nobody takes. Tells whether some
+ * are held over it.
+ */
 function useDrop(onFiles: (files: FileList | undefined) => void): boolean {
   const [isOver, setIsOver] = useState(false);
   const taker = useRef(onFiles);

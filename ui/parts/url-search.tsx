@@ -1,4 +1,7 @@
-/** The box that addresses and words are typed into, with what the archive has under an address. A combobox as ARIA describes it: arrows choose, Enter goes, Escape closes. */
+/**
+ * The box that addresses and words are typed into, with what the archive has under an address. A combobox as ARIA
+ * describes it: arrows choose, Enter goes, Escape closes.
+ */
 import { useEffect, useId, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
 import type { List, UrlSummary } from '../api/replies.ts';

@@ -1,6 +1,7 @@
 /**
- * A year as twelve months. A day with captures is a button: filled when the page changed on it, a ring when no capture brought anything new; the
- * more captures, the darker. Shape and label say what the colour says. What has no captures is there for the eye only, and not read out.
+ * A year as twelve months. A day with captures is a button: filled when the page changed on it, a ring when no capture
+ * brought anything new; the more captures, the darker. Shape and label say what the colour says. What has no captures
+ * is there for the eye only, and not read out.
  */
 import type { CalendarDay, CalendarYear } from '../api/replies.ts';
 import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../app/wording.ts';

@@ -1,4 +1,6 @@
-/** One address: when it was captured, when it changed, and every capture with what it is. Two of them can be compared. */
+/**
+ * One address: when it was captured, when it changed, and every capture with what it is. Two of them can be compared.
+ */
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Calendar, CalendarDay } from '../api/replies.ts';

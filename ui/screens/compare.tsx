@@ -1,4 +1,7 @@
-/** Two captures beside one another: what changed in the text, in the source and in the headers, and both pages as they looked. */
+/**
+ * Two captures beside one another: what changed in the text, in the source and in the headers, and both pages as they
+ * looked.
+ */
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { CaptureDetail, CaptureText } from '../api/replies.ts';

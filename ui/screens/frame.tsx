@@ -1,4 +1,7 @@
-/** A page as it was: a slim banner of ours above the replayed page, which follows when links inside the page are used. `if_` has no banner. */
+/**
+ * A page as it was: a slim banner of ours above the replayed page, which follows when links inside the page are used.
+ * `if_` has no banner.
+ */
 import { useRef, useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Calendar, Neighbours } from '../api/replies.ts';

@@ -1,4 +1,7 @@
-/** Home: the search box, what the archive holds and saves, its collections, and what is being done. An empty archive says how to fill it. */
+/**
+ * Home: the search box, what the archive holds and saves, its collections, and what is being done. An empty archive
+ * says how to fill it.
+ */
 import { useJobs } from '../api/job-events.ts';
 import type { Stats } from '../api/replies.ts';
 import { useInfo } from '../api/request.ts';

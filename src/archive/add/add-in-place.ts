@@ -1,12 +1,13 @@
 /**
- * Makes files read-only segments of the archive where they lie (`add --in-place`). Nothing is copied: a capture whose content the archive holds already
- * is counted as a duplicate and keeps its own record.
+ * Makes files read-only segments of the archive where they lie (`add --in-place`). Nothing is copied: a capture whose
+ * content the archive holds already is counted as a duplicate and keeps its own record.
  *
- * The link is durable before the catalog hears of the file, and the catalog's mark moves with every step: an interrupted add is finished by the next
- * opening of the archive (see heal.ts). Records that share a compressed member have no place of their own and cannot be read where they lie; a file
- * of such records is refused.
+ * The link is durable before the catalog hears of the file, and the catalog's mark moves with every step: an
+ * interrupted add is finished by the next opening of the archive (see heal.ts). Records that share a compressed member
+ * have no place of their own and cannot be read where they lie; a file of such records is refused.
  *
- * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, have to wait until all files are entered.
+ * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, have
+ * to wait until all files are entered.
  */
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
@@ -37,7 +38,10 @@ export async function addInPlace(
 ): Promise<AddReport> {
   const report = emptyReport();
   const entries = new Map<string, LinkedEntry>();
-  /** Files that were entered before, and that have something wrong with them: they are read only to tell that again, as when files are copied. */
+  /**
+   * Files that were entered before, and that have something wrong with them: they are read only to tell that again, as
+   * when files are copied.
+   */
   const toldAgain: string[] = [];
   for (const file of new Set(files)) {
     options.signal?.throwIfAborted();

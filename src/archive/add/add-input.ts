@@ -1,4 +1,7 @@
-/** Everything that `add` takes: files, and packages whose files are laid out first. One that cannot be read costs only itself (I10). */
+/**
+ * Everything that `add` takes: files, and packages whose files are laid out first. One that cannot be read costs only
+ * itself (I10).
+ */
 import { stat } from 'node:fs/promises';
 import { type Finding, PinakesError } from '../../base/index.ts';
 import { type AddOptions, type AddParts, type AddReport, addFiles, emptyReport, isOfInput } from './add.ts';

@@ -1,7 +1,7 @@
 /**
- * One file while it is being added. The catalog's ledger says how far it has come, under a fingerprint of the file: samples of its bytes from the first to
- * the last. They find the place where an interrupted add goes on. That a whole file was added before they say only together with its path and times: another file may
- * have the same samples.
+ * One file while it is being added. The catalog's ledger says how far it has come, under a fingerprint of the file:
+ * samples of its bytes from the first to the last. They find the place where an interrupted add goes on. That a whole
+ * file was added before they say only together with its path and times: another file may have the same samples.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -39,7 +39,10 @@ import { PassedCaptures } from './passed-captures.ts';
 import { isSameVisit, visitOf } from './visit.ts';
 
 const ADDED_NOTE = 'added:';
-/** Records decided on together, and how many captures may be among them. A step ends between two visits, but never has more than STEP_RECORDS_MAX. */
+/**
+ * Records decided on together, and how many captures may be among them. A step ends between two visits, but never has
+ * more than STEP_RECORDS_MAX.
+ */
 const STEP_RECORDS = 2000;
 const STEP_CAPTURES = 750;
 const STEP_RECORDS_MAX = 2 * STEP_RECORDS;
@@ -50,7 +53,10 @@ const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
 /** How far a reader reads on rather than being begun anew. */
 const READ_ON_BYTES_MAX = 1024 * 1024;
 
-/** How far a file has been added: up to and with the record at this offset and, where records share a member, this offset inside it. */
+/**
+ * How far a file has been added: up to and with the record at this offset and, where records share a member, this
+ * offset inside it.
+ */
 type Ledger = {
   readonly file: string;
   readonly offset: number;
@@ -59,7 +65,10 @@ type Ledger = {
   readonly done: boolean;
   /** Where the file lay when its end was reached, and when it and its entry were changed last. */
   readonly seen?: string;
-  /** Captures that had been deleted from the collection by then; where the disk did not give all of it, before it was read. */
+  /**
+   * Captures that had been deleted from the collection by then; where the disk did not give all of it, before it was
+   * read.
+   */
   readonly deleted?: number;
   /** Whether the disk did not give all of it: it may give more the next time, also of what lies before the offset. */
   readonly hasGap?: boolean;
@@ -90,7 +99,10 @@ export class FileSource implements StepSource {
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
   #ledger: Ledger;
-  /** The ledger of a file with these samples that was added to its end; where something was wrong with that, of this very file. */
+  /**
+   * The ledger of a file with these samples that was added to its end; where something was wrong with that, of this
+   * very file.
+   */
   readonly #finished: Ledger | undefined;
   /** Made when a record of our own is written; most files of few records need none. */
   #madeEncoder: MemberEncoder | undefined;
@@ -132,7 +144,10 @@ export class FileSource implements StepSource {
     this.#own = new OwnCaptures(parts.catalog);
   }
 
-  /** `earlier`: what it was before threads began to read it. What grew behind that may be unread, and is no part of what is noted as added. */
+  /**
+   * `earlier`: what it was before threads began to read it. What grew behind that may be unread, and is no part of what
+   * is noted as added.
+   */
   static async open(parts: AddParts, path: string, options: AddOptions, earlier?: Glimpse): Promise<FileSource> {
     try {
       const handle = await open(path, 'r');
@@ -155,7 +170,8 @@ export class FileSource implements StepSource {
         const noted = options.again ? undefined : (await parts.catalog.notes(note))[note];
         const deleted = await deletedFrom(parts.catalog, collection);
         const ledger = noted === undefined ? undefined : (JSON.parse(noted) as Ledger);
-        // What the disk did not give is looked for again, from the beginning on; but not when that might bring back what was deleted.
+        // What the disk did not give is looked for again, from the beginning on; but not when that might bring back
+        // what was deleted.
         const held = ledger?.hasGap && ledger.deleted === deleted ? undefined : ledger;
         return new FileSource(parts, options, { path, handle, glimpse, coding, kind, note, held, deleted });
       } catch (error) {
@@ -174,8 +190,9 @@ export class FileSource implements StepSource {
   }
 
   /**
-   * Whether this file was added before and need not be read. Where only the samples say so it is read again, which adds nothing twice; but not when captures were deleted since,
-   * which it might bring back: that is for whoever adds it to decide, and they are told.
+   * Whether this file was added before and need not be read. Where only the samples say so it is read again, which adds
+   * nothing twice; but not when captures were deleted since, which it might bring back: that is for whoever adds it to
+   * decide, and they are told.
    */
   async wasAdded(): Promise<boolean> {
     if (!this.#finished?.done) return false;
@@ -198,10 +215,14 @@ export class FileSource implements StepSource {
     await this.#handle.close();
   }
 
-  /** A file that has something wrong with it is read again when it comes again, so that it is told again; but nothing of it is added twice. */
+  /**
+   * A file that has something wrong with it is read again when it comes again, so that it is told again; but nothing of
+   * it is added twice.
+   */
   async finish(report: AddReport): Promise<void> {
     await this.takeRest(report);
-    // What was cut off before it was read is not there to be told of otherwise. What was added behind comes with the next add.
+    // What was cut off before it was read is not there to be told of otherwise. What was added behind comes with the
+    // next add.
     await this.#assertSame();
     if (this.#finished && !this.#finished.done) {
       report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
@@ -348,7 +369,10 @@ export class FileSource implements StepSource {
     }
   }
 
-  /** The record to be written anew. They are asked for in order, so one reader serves them all, also those that share one member. */
+  /**
+   * The record to be written anew. They are asked for in order, so one reader serves them all, also those that share
+   * one member.
+   */
   async #recordAt({ offset, innerOffset }: RecordFacts): Promise<ReadingRecord> {
     const isFar = innerOffset === 0 && offset > this.#readerAt + READ_ON_BYTES_MAX;
     if (!this.#reader || isFar || offset < this.#readerAt) await this.#beginReading(offset);
@@ -376,7 +400,10 @@ export class FileSource implements StepSource {
     this.#reader = readRecords(this.path, { offset, passesGaps: true, signal: this.#options.signal });
   }
 
-  /** Writes a foreign revisit anew: the capture it points at is a revisit here, and it shall point at what holds the content. */
+  /**
+   * Writes a foreign revisit anew: the capture it points at is a revisit here, and it shall point at what holds the
+   * content.
+   */
   async repoint(
     open: OpenSegment,
     facts: RecordFacts,

@@ -1,7 +1,8 @@
 /**
  * A step of an add: some records of one file, decided on together and committed together.
  *
- * Odd records that are kept go to a segment of their own, with their own bytes, and the other records of their visits go there with them.
+ * Odd records that are kept go to a segment of their own, with their own bytes, and the other records of their visits
+ * go there with them.
  */
 import { assert, equal } from '../../base/index.ts';
 import type { BlockKey, Place } from '../../catalog/index.ts';
@@ -83,8 +84,8 @@ class SegmentEnd {
 }
 
 /**
- * One step of an add: decides record by record what becomes of it and where it will stand, and writes all of it at the end. Only a record that has to be
- * read again is written at once, after those before it.
+ * One step of an add: decides record by record what becomes of it and where it will stand, and writes all of it at the
+ * end. Only a record that has to be read again is written at once, after those before it.
  */
 export class AddStep {
   readonly #parts: AddParts;
@@ -103,7 +104,10 @@ export class AddStep {
   readonly #kept: { readonly facts: RecordFacts; readonly place: Place }[] = [];
   /** Holders whose contents got another name. */
   readonly #named: { readonly place: Place; readonly holder: HolderFacts }[] = [];
-  /** Records that go with captures which are passed over are passed over too, also when these were the end of the step before. */
+  /**
+   * Records that go with captures which are passed over are passed over too, also when these were the end of the step
+   * before.
+   */
   passed = new PassedCaptures();
   readonly #passedBefore: PassedCaptures;
 
@@ -202,7 +206,10 @@ export class AddStep {
     return this.#keep(facts);
   }
 
-  /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. One that is cut short needs more than that written anew. */
+  /**
+   * Takes a revisit of the file as it is, unless it names a capture that became a revisit here. One that is cut short
+   * needs more than that written anew.
+   */
   async #takeRevisit(facts: ScanFacts): Promise<void> {
     const block =
       facts.isComplete && this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
@@ -217,8 +224,9 @@ export class AddStep {
   }
 
   /**
-   * What is no capture was not asked about; the first part of a content that goes on in other records says nothing of the whole (I7); and a URI whose bytes are no
-   * UTF-8 would be another in a record of ours (I4). Whether the revisit is worth it shows when its holder is known.
+   * What is no capture was not asked about; the first part of a content that goes on in other records says nothing of
+   * the whole (I7); and a URI whose bytes are no UTF-8 would be another in a record of ours (I4). Whether the revisit
+   * is worth it shows when its holder is known.
    */
   #canBeRevisit(facts: ScanFacts): boolean {
     if (!facts.isUtf8) return false;
@@ -258,7 +266,10 @@ export class AddStep {
     return this.#oddEnd;
   }
 
-  /** Whether a revisit at this end may refer to the holder (I1): the segment for odd records is written before the other one. */
+  /**
+   * Whether a revisit at this end may refer to the holder (I1): the segment for odd records is written before the other
+   * one.
+   */
   #isWrittenBefore(block: BlockKey, end: SegmentEnd): boolean {
     if (end === this.#end || !this.#registrar.freshHolder(block)) return true;
     return this.#registrar.holderOf(block).segment === end.open.segment.number;
@@ -377,7 +388,10 @@ export class AddStep {
   }
 }
 
-/** The record that is kept in the place of a revisit, as far as their fields are the same. One of an ARC file gets an id and a digest when it is written. */
+/**
+ * The record that is kept in the place of a revisit, as far as their fields are the same. One of an ARC file gets an id
+ * and a digest when it is written.
+ */
 function fullRecordOf(facts: ScanFacts, revisit: NewRecord, fields: readonly Field[]): NewRecord {
   const payloadDigest = facts.declaredDigest || (facts.isArc ? revisit.payloadDigest : undefined);
   const recordId = facts.recordId || revisit.recordId;

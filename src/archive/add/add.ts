@@ -1,9 +1,10 @@
 /**
  * Takes WARC and ARC files in: worker threads walk and hash the members, this thread decides and copies.
  *
- * What is new is copied as the members it came in, whole runs at a time (I4). A response whose content the archive holds becomes a revisit with
- * its own head; a capture that is there already is passed over, so that adding a file twice adds nothing. Everything of one step is durable
- * before the catalog hears of it, and the step's end in the file is noted with it: an interrupted add goes on where it was.
+ * What is new is copied as the members it came in, whole runs at a time (I4). A response whose content the archive
+ * holds becomes a revisit with its own head; a capture that is there already is passed over, so that adding a file
+ * twice adds nothing. Everything of one step is durable before the catalog hears of it, and the step's end in the file
+ * is noted with it: an interrupted add goes on where it was.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import { findingOf, notArchiveFile, scanFiles } from '../../warc/index.ts';
@@ -63,8 +64,8 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
 const HELD_MAX = 1000;
 
 /**
- * What is found in the file that is being read, told from its first record on. Where nothing but garbage comes it is no WARC file at all, and its findings
- * would be noise.
+ * What is found in the file that is being read, told from its first record on. Where nothing but garbage comes it is no
+ * WARC file at all, and its findings would be noise.
  */
 class HeldFindings {
   readonly #options: AddOptions;
@@ -104,7 +105,9 @@ class HeldFindings {
   }
 }
 
-/** Those that are there and were not added before. None is held open: there may be more of them than a process may open. */
+/**
+ * Those that are there and were not added before. None is held open: there may be more of them than a process may open.
+ */
 async function filesToRead(
   parts: AddParts,
   files: readonly string[],
@@ -144,7 +147,10 @@ async function lookAt(
   }
 }
 
-/** Whether a failure is one of a file that is added, or of a place in it; what is wrong with the archive's own files ends an add. */
+/**
+ * Whether a failure is one of a file that is added, or of a place in it; what is wrong with the archive's own files
+ * ends an add.
+ */
 export function isOfInput(error: unknown, file: string): error is PinakesError {
   if (!(error instanceof PinakesError) || !error.where?.startsWith(file)) return false;
   return error.where === file || /^[:!]/.test(error.where.slice(file.length));

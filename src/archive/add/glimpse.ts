@@ -1,4 +1,7 @@
-/** Whether a file is still the one that it was: by its length, its path and times, and by samples of its bytes from the first to the last. */
+/**
+ * Whether a file is still the one that it was: by its length, its path and times, and by samples of its bytes from the
+ * first to the last.
+ */
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
@@ -11,7 +14,10 @@ const FINGERPRINT_SAMPLES = 17;
 /** The samples of a file up to this size are all its bytes. */
 export const SAMPLED_BYTES = FINGERPRINT_BYTES * FINGERPRINT_SAMPLES;
 
-/** What a file was before anybody read it: unless its length and times are others, it is the same still; else its samples tell. */
+/**
+ * What a file was before anybody read it: unless its length and times are others, it is the same still; else its
+ * samples tell.
+ */
 export type Glimpse = { readonly size: number; readonly seen: string; readonly print: Uint8Array };
 
 function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {

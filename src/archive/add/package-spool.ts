@@ -1,6 +1,7 @@
 /**
- * The WARC and ARC files inside of packages (WACZ), laid out one at a time as files of their own in the archive's spool, so that they are added like
- * any other file. At most one of them takes up room at a time; what a crash leaves behind goes when the archive is opened.
+ * The WARC and ARC files inside of packages (WACZ), laid out one at a time as files of their own in the archive's
+ * spool, so that they are added like any other file. At most one of them takes up room at a time; what a crash leaves
+ * behind goes when the archive is opened.
  */
 import { open, unlink } from 'node:fs/promises';
 import { extname, join } from 'node:path';

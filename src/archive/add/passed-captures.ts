@@ -1,8 +1,10 @@
 /**
- * The captures that a step of an add passes over because the archive has them, and the records that are passed over with them.
+ * The captures that a step of an add passes over because the archive has them, and the records that are passed over
+ * with them.
  *
- * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes with the captures of the same URI and
- * date. What belongs to a capture that is taken is never passed over, nor is what may belong to one.
+ * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes
+ * with the captures of the same URI and date. What belongs to a capture that is taken is never passed over, nor is what
+ * may belong to one.
  */
 import type { RecordFacts } from '../record-facts.ts';
 import { visitOf } from './visit.ts';

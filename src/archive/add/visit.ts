@@ -1,7 +1,9 @@
 /**
- * Visits: a capture and the records that a crawler wrote beside it, such as its request. They have one URI and one date, or name one another in WARC-Concurrent-To.
+ * Visits: a capture and the records that a crawler wrote beside it, such as its request. They have one URI and one
+ * date, or name one another in WARC-Concurrent-To.
  *
- * The records of a visit are kept in one segment, because compaction looks there for what leaves with a deleted capture (I6).
+ * The records of a visit are kept in one segment, because compaction looks there for what leaves with a deleted capture
+ * (I6).
  */
 import type { RecordFacts } from '../record-facts.ts';
 

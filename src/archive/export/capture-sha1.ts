@@ -1,5 +1,6 @@
 /**
- * The SHA-1 digests of captures, for indexes that know no other. The catalog does not have them: the capture's own record declares one, or its payload is read.
+ * The SHA-1 digests of captures, for indexes that know no other. The catalog does not have them: the capture's own
+ * record declares one, or its payload is read.
  */
 import { formatDigest, PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture } from '../../catalog/index.ts';

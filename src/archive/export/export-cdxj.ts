@@ -1,6 +1,7 @@
 /**
- * The captures of a slice as lines of an index, CDXJ or CDX, sorted in byte order. They point into the segments of the archive, whose file names are unique.
- * Digests are the archive's own, SHA-256 of the payload, unless SHA-1 is asked for (see capture-sha1.ts).
+ * The captures of a slice as lines of an index, CDXJ or CDX, sorted in byte order. They point into the segments of the
+ * archive, whose file names are unique. Digests are the archive's own, SHA-256 of the payload, unless SHA-1 is asked
+ * for (see capture-sha1.ts).
  */
 import { basename } from 'node:path';
 import { formatTimestamp, toHex } from '../../base/index.ts';
@@ -11,7 +12,10 @@ import type { StreamParts } from '../stream/stream.ts';
 import { sha1sOf } from './capture-sha1.ts';
 
 export type CdxjExportOptions = {
-  /** `declared-sha1`: the SHA-1 that the capture's record declares, or none. `computed-sha1`: where it declares none, that of the payload, which is read. */
+  /**
+   * `declared-sha1`: the SHA-1 that the capture's record declares, or none. `computed-sha1`: where it declares none,
+   * that of the payload, which is read.
+   */
   readonly digests?: 'own' | 'declared-sha1' | 'computed-sha1';
   readonly signal?: AbortSignal;
   /** How many captures are gathered, before the first line comes. */

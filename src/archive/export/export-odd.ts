@@ -1,6 +1,7 @@
 /**
- * The odd records that a slice leaves out: those of which no date can be worked out, and odd requests, metadata and warcinfo records that go with nothing in it. What they
- * belong to cannot be known by their dates, so a slice means all of its collections and URLs.
+ * The odd records that a slice leaves out: those of which no date can be worked out, and odd requests, metadata and
+ * warcinfo records that go with nothing in it. What they belong to cannot be known by their dates, so a slice means all
+ * of its collections and URLs.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';

@@ -1,6 +1,7 @@
 /**
- * The captures of a slice as a Parquet table, with the columns of Common Crawl's columnar index as far as an archive knows them, and a few of its own:
- * `collection`, `record_type`, `payload_bytes`. DuckDB writes it, in this process, within a fixed amount of memory, spilling to a file beside the output.
+ * The captures of a slice as a Parquet table, with the columns of Common Crawl's columnar index as far as an archive
+ * knows them, and a few of its own: `collection`, `record_type`, `payload_bytes`. DuckDB writes it, in this process,
+ * within a fixed amount of memory, spilling to a file beside the output.
  */
 import { mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

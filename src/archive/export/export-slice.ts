@@ -1,8 +1,9 @@
 /**
- * The slice of an archive that an export takes: the captures a selection means, segment by segment in storage order, with the records that go with
- * them. Sorted outside of memory (I9).
+ * The slice of an archive that an export takes: the captures a selection means, segment by segment in storage order,
+ * with the records that go with them. Sorted outside of memory (I9).
  *
- * To find what goes along, segments are read from front to back. How each record stands there is known from then on, so that copying does not have to look.
+ * To find what goes along, segments are read from front to back. How each record stands there is known from then on, so
+ * that copying does not have to look.
  */
 import { type Finding, fromHex, toHex } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
@@ -112,7 +113,10 @@ async function segmentSlice(
   }
 }
 
-/** A record of the slice where it stands now, when its segment was written anew meanwhile; undefined when it was deleted. */
+/**
+ * A record of the slice where it stands now, when its segment was written anew meanwhile; undefined when it was
+ * deleted.
+ */
 export async function movedRecord(
   archive: StreamParts,
   number: number,
@@ -205,7 +209,10 @@ async function walkedSlice(
   return { segment, records, unreadable };
 }
 
-/** Which warcinfo records describe chosen captures: those they name, or the last before them. The first of our own segments tells of the segment only. */
+/**
+ * Which warcinfo records describe chosen captures: those they name, or the last before them. The first of our own
+ * segments tells of the segment only.
+ */
 class WarcinfoFinder {
   readonly found: Companion[] = [];
   readonly #isChosen: (head: RecordHead) => boolean;

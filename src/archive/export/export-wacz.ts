@@ -1,4 +1,7 @@
-/** A slice of the archive as a WACZ package: its records in one WARC file, their index, and the pages: HTML captures with status 200. */
+/**
+ * A slice of the archive as a WACZ package: its records in one WARC file, their index, and the pages: HTML captures
+ * with status 200.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileError, formatW3cDate } from '../../base/index.ts';

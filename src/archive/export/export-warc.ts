@@ -1,14 +1,17 @@
 /**
  * A slice of the archive as one WARC file. Records go as they are stored (I4).
  *
- * Self-contained, the file stands alone: a revisit becomes a full record, with its own head and the payload of the record it leans on, under a new id
- * and with WARC-Previous-Record-ID. Its HTTP head is its own but for the codings: the transfer coding goes, the content coding is that of the payload. A
- * server's "not modified" is no response that could carry a body; it stays a revisit, pointed at a full record that is in the file, put there if need be.
+ * Self-contained, the file stands alone: a revisit becomes a full record, with its own head and the payload of the
+ * record it leans on, under a new id and with WARC-Previous-Record-ID. Its HTTP head is its own but for the codings:
+ * the transfer coding goes, the content coding is that of the payload. A server's "not modified" is no response that
+ * could carry a body; it stays a revisit, pointed at a full record that is in the file, put there if need be.
  *
- * Damage is told, and nothing that can be read stays behind. A damaged record that is all there goes as it lies, so that its wrong checksum shows in the file as well; of one
- * that is not, what can be read goes, and the record says that it is cut short. A revisit whose content is damaged stays a revisit.
+ * Damage is told, and nothing that can be read stays behind. A damaged record that is all there goes as it lies, so
+ * that its wrong checksum shows in the file as well; of one that is not, what can be read goes, and the record says
+ * that it is cut short. A revisit whose content is damaged stays a revisit.
  *
- * Odd records (see `HeadForm`) would keep other readers from what stands behind them. They are written anew where that can be, and else left out and counted, unless they are asked for.
+ * Odd records (see `HeadForm`) would keep other readers from what stands behind them. They are written anew where that
+ * can be, and else left out and counted, unless they are asked for.
  */
 import { assert, type Finding, formatW3cDate } from '../../base/index.ts';
 import type { Block, Place, Segment } from '../../catalog/index.ts';
@@ -43,7 +46,10 @@ import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingO
 
 const ATTEMPTS = 5;
 const COPY_BYTES = 4 * 1024 * 1024;
-/** Holders that were put in besides the slice, and damaged records, are remembered up to so many; one more may then come, or be told of, twice. */
+/**
+ * Holders that were put in besides the slice, and damaged records, are remembered up to so many; one more may then
+ * come, or be told of, twice.
+ */
 const REMEMBERED_MAX = 100_000;
 
 export type WarcExportOptions = {
@@ -56,7 +62,10 @@ export type WarcExportOptions = {
   readonly software: string;
   readonly title?: string;
   readonly onProgress?: (progress: { captures: number; bytes: number }) => void;
-  /** Told of every record of the slice that is damaged, and of whatever in its segments cannot be read, which may have been a part of it. */
+  /**
+   * Told of every record of the slice that is damaged, and of whatever in its segments cannot be read, which may have
+   * been a part of it.
+   */
   readonly onDamage?: (damage: OutputDamage) => void;
   readonly signal?: AbortSignal | undefined;
 };
@@ -75,7 +84,10 @@ export type WarcExportReport = {
   extras: number;
   /** Records that are damaged and in the file all the same, as they are stored or as far as they can be read. */
   damaged: number;
-  /** Damaged records that are not in the file: nothing of them can be read, or they are not of the slice, and revisits of it lean on them. */
+  /**
+   * Damaged records that are not in the file: nothing of them can be read, or they are not of the slice, and revisits
+   * of it lean on them.
+   */
   leftOut: number;
   /** Odd records that are in the file as they are, and those that are not in it. */
   odd: number;
@@ -282,8 +294,8 @@ class WarcExport {
   }
 
   /**
-   * A "not modified" revisit, pointed at the record that holds the content; that comes along when the slice does not have it. False when nothing of that can
-   * be read.
+   * A "not modified" revisit, pointed at the record that holds the content; that comes along when the slice does not
+   * have it. False when nothing of that can be read.
    */
   async #leanOnHolder(own: OpenedRecord, block: Block): Promise<boolean> {
     const head = await this.#headAt(block.holder);
@@ -350,7 +362,8 @@ class WarcExport {
       known ??= this.#decoder.decode(member)?.isSound ? SOUND : await this.#standingIn(once(member), place);
       if (known.isWhole) await this.#writer.writeMember(member);
     } else {
-      // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records, unless they are damaged or odd.
+      // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records,
+      // unless they are damaged or odd.
       const isOurs = (await access.isOwn(segment)) && !this.#oddSegments.has(segment.number);
       if (!isOurs) known ??= await this.#standingIn(access.memberPieces(place), place);
       if (known?.isWhole) for await (const _ of this.#copying(place));

@@ -1,4 +1,7 @@
-/** Rows as a Parquet table, for whoever has rows and not the engine. Written beside its place and put there whole; within a fixed amount of memory. */
+/**
+ * Rows as a Parquet table, for whoever has rows and not the engine. Written beside its place and put there whole;
+ * within a fixed amount of memory.
+ */
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';

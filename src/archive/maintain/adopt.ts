@@ -1,10 +1,10 @@
 /**
- * Puts a segment that was written anew into the place of the one it replaces: every capture moves to where its record stands now, every content that
- * the old segment held moves with it, and then the old segment goes.
+ * Puts a segment that was written anew into the place of the one it replaces: every capture moves to where its record
+ * stands now, every content that the old segment held moves with it, and then the old segment goes.
  *
- * It reads the new segment back from its bytes, so what the catalog comes to say is what really stands there. Interrupted and run again it does what
- * is left to do: the note that names the two stays until the old segment is gone, and the next opening of the archive, or the next deletion or
- * compaction, sees to it first.
+ * It reads the new segment back from its bytes, so what the catalog comes to say is what really stands there.
+ * Interrupted and run again it does what is left to do: the note that names the two stays until the old segment is
+ * gone, and the next opening of the archive, or the next deletion or compaction, sees to it first.
  */
 import { assert, PinakesError } from '../../base/index.ts';
 import type { BlockKey, Capture, Place, Segment } from '../../catalog/index.ts';
@@ -122,7 +122,8 @@ async function adoptGroup(
     deadBytes += place.length;
     const key = dead.get(facts.offset);
     const block = facts.type === 'revisit' || !key ? undefined : draft.block(key);
-    // Where several deleted records have the content, any of them may hold it; a record that is not deleted never loses it to one that is.
+    // Where several deleted records have the content, any of them may hold it; a record that is not deleted never loses
+    // it to one that is.
     if (block?.holder.segment === replaced.number && replacedDead.has(block.holder.offset))
       draft.moveHolder(block.key, place);
   }
@@ -132,7 +133,10 @@ async function adoptGroup(
   return next;
 }
 
-/** The captures that stand in the old segment, by identity. Of records that stood twice each has its own, in the same order: the last comes first. */
+/**
+ * The captures that stand in the old segment, by identity. Of records that stood twice each has its own, in the same
+ * order: the last comes first.
+ */
 function standingIn(
   replaced: Segment,
   collection: number,

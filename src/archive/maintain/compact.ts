@@ -6,10 +6,10 @@
  *   promote   segments with chosen survivors are written anew, the survivor now holding the content itself
  *   repoint   segments with revisits that point at a record that is leaving are written anew, pointing at the holder that stays
  *   sweep     segments with deleted records are written anew without them
- * ```
- * Each step is whole before the next begins: a deleted holder leaves only when every content it held stands elsewhere, durably, and when nothing
- * points at it any more. Interrupted anywhere, the next compaction finds from the tombstones what is left to do. Each segment is exchanged on its own;
- * reading, storing and deleting go on in between, so every exchange looks again at what it was planned to do.
+ * ``` Each step is whole before the next begins: a deleted holder leaves only when every content it held stands
+ * elsewhere, durably, and when nothing points at it any more. Interrupted anywhere, the next compaction finds from the
+ * tombstones what is left to do. Each segment is exchanged on its own; reading, storing and deleting go on in between,
+ * so every exchange looks again at what it was planned to do.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -44,8 +44,8 @@ export type StayingSegments = {
   /** They cannot be written to. */
   readonly readOnly: string[];
   /**
-   * They wait for a volume that is missing, or for a segment that could not be read: their tombstones may lie in it, or captures that refer to them. Or they wait for
-   * the list of snapshots, which is damaged: a snapshot may keep them.
+   * They wait for a volume that is missing, or for a segment that could not be read: their tombstones may lie in it, or
+   * captures that refer to them. Or they wait for the list of snapshots, which is damaged: a snapshot may keep them.
    */
   readonly waiting: string[];
   /** A snapshot keeps them. */
@@ -58,9 +58,14 @@ export type CompactReport = StayingSegments & {
   repointed: number;
   bytesBefore: number;
   bytesAfter: number;
-  /** Segments that stay as they are because something in them is damaged: what cannot be read would be lost with them. */
+  /**
+   * Segments that stay as they are because something in them is damaged: what cannot be read would be lost with them.
+   */
   readonly damaged: { readonly segment: string; readonly why: string }[];
-  /** Segments that stay as they are because another volume has a file of their name that is not the same, or that cannot be removed. */
+  /**
+   * Segments that stay as they are because another volume has a file of their name that is not the same, or that cannot
+   * be removed.
+   */
   readonly doubled: { readonly segment: string; readonly volume: string }[];
 };
 
@@ -139,11 +144,16 @@ type Wish = {
   readonly drop?: Iterable<number>;
   readonly promote?: ReadonlyMap<number, BlockKey>;
   readonly repoint?: ReadonlyMap<number, Referent>;
-  /** Contents whose deleted records other segments may still have revisits of that point at them: these stay for now. */
+  /**
+   * Contents whose deleted records other segments may still have revisits of that point at them: these stay for now.
+   */
   readonly mayBePointedAt?: ReadonlyMap<string, BlockKey>;
 };
 
-/** Contents that deleted records had and that are still referred to: revisits may point at these records, also at those that lean on others. */
+/**
+ * Contents that deleted records had and that are still referred to: revisits may point at these records, also at those
+ * that lean on others.
+ */
 type ContentGroup = {
   readonly keys: ReadonlyMap<string, BlockKey>;
   /** Those that a deleted record holds. */
@@ -158,9 +168,15 @@ class Compaction {
   readonly #options: CompactOptions;
   readonly #report: CompactReport;
   readonly #lackOfRoom: LackOfRoom;
-  /** Deleted records of segments that can be written to, as they were when this compaction began, by where they stand now. */
+  /**
+   * Deleted records of segments that can be written to, as they were when this compaction began, by where they stand
+   * now.
+   */
   readonly #dead: DeadOffsets;
-  /** Contents with revisits in segments that stay as they are, which could not be pointed anew: deleted records that these may name stay. */
+  /**
+   * Contents with revisits in segments that stay as they are, which could not be pointed anew: deleted records that
+   * these may name stay.
+   */
   readonly #stuck = new Map<string, BlockKey>();
 
   constructor(
@@ -422,7 +438,10 @@ class Compaction {
     if (!damaged.some(({ segment }) => segment === name)) damaged.push({ segment: name, why });
   }
 
-  /** The segment written anew, as far as the wish still holds; undefined when nothing is left to do, or another of its name or the lack of room forbids it. */
+  /**
+   * The segment written anew, as far as the wish still holds; undefined when nothing is left to do, or another of its
+   * name or the lack of room forbids it.
+   */
   async #rewritten(old: Segment, wish: Wish): Promise<{ plan: RewritePlan; rewritten: Rewritten } | undefined> {
     const plan = await this.#planFor(old, wish);
     if (!plan || (await this.#isDoubled(old, plan)) || !(await this.#hasRoom(old, plan))) return undefined;
@@ -435,7 +454,10 @@ class Compaction {
     }
   }
 
-  /** Whether there is room to write a segment anew, be it that of the reserve. One for which there is none stays, for now. */
+  /**
+   * Whether there is room to write a segment anew, be it that of the reserve. One for which there is none stays, for
+   * now.
+   */
   async #hasRoom(old: Segment, plan: RewritePlan, isFull = false): Promise<boolean> {
     const { catalog, volumes } = this.#archive;
     const volume = volumes.get(old.volume);
@@ -513,7 +535,10 @@ class Referents {
     this.#onUnknown = onUnknown;
   }
 
-  /** Undefined for a content whose holder cannot be read, or was to go and could not: none of its revisits took its place. */
+  /**
+   * Undefined for a content whose holder cannot be read, or was to go and could not: none of its revisits took its
+   * place.
+   */
   async of(id: string): Promise<Referent | undefined> {
     if (this.#known.has(id)) return this.#known.get(id);
     const holder = this.#holders.get(id);
@@ -526,7 +551,10 @@ class Referents {
   }
 }
 
-/** Full records before revisits, and of these the ones that carry a head of their own before those that only say "not modified". */
+/**
+ * Full records before revisits, and of these the ones that carry a head of their own before those that only say "not
+ * modified".
+ */
 function rank(capture: Capture): number {
   if (capture.kind !== 'revisit') return 0;
   return capture.status === 304 ? 2 : 1;

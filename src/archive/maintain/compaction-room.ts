@@ -1,6 +1,6 @@
 /**
- * The room that compaction needs: a segment is written anew before the old one goes. Segments for which there is no room are left as they are and remembered,
- * so that those which do fit can free room for them.
+ * The room that compaction needs: a segment is written anew before the old one goes. Segments for which there is no
+ * room are left as they are and remembered, so that those which do fit can free room for them.
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
@@ -8,7 +8,10 @@ import type { Volume } from '../../volume/index.ts';
 import type { RewritePlan } from './segment-rewrite.ts';
 
 const MIB = 1024 * 1024;
-/** What the catalog writes for each record that moves, and what it is left in any case: without room it could not be opened again. */
+/**
+ * What the catalog writes for each record that moves, and what it is left in any case: without room it could not be
+ * opened again.
+ */
 const CATALOG_BYTES_EACH = 512;
 const CATALOG_BYTES_MIN = MIB;
 

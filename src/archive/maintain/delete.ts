@@ -1,9 +1,10 @@
 /**
- * Deleting: captures leave the catalog, their records get tombstones, reference counts fall; a content that nothing refers to any more leaves with
- * the last of them. Bytes leave the segments when they are compacted (I5, I6).
+ * Deleting: captures leave the catalog, their records get tombstones, reference counts fall; a content that nothing
+ * refers to any more leaves with the last of them. Bytes leave the segments when they are compacted (I5, I6).
  *
- * Tombstones are durable before the catalog forgets: after a crash in between, the captures are still there, and the next opening takes them
- * out (see finish-delete.ts), so that a deletion is never half done in the answers the archive gives.
+ * Tombstones are durable before the catalog forgets: after a crash in between, the captures are still there, and the
+ * next opening takes them out (see finish-delete.ts), so that a deletion is never half done in the answers the archive
+ * gives.
  */
 import type { Capture, CatalogView } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -137,7 +138,8 @@ export async function deleteCaptures(
 }
 
 async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Promise<DeleteReport> {
-  // A segment that is taking another's place must have taken it, or its copy of what is deleted now would get no tombstone.
+  // A segment that is taking another's place must have taken it, or its copy of what is deleted now would get no
+  // tombstone.
   await finishAdoptions(archive);
   const captures = await asTheyAreNow(archive, wanted);
   const bySegment = new Map<number, Capture[]>();
@@ -164,13 +166,17 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
     for (const mark of marks) await archive.tombstones.takeBack(mark);
     throw error;
   }
-  // When this fails, the catalog may have taken it all the same, so the tombstones stay: the next opening carries out what it has not.
+  // When this fails, the catalog may have taken it all the same, so the tombstones stay: the next opening carries out
+  // what it has not.
   await archive.catalog.write(draft.batch());
   archive.shelf.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
   return { captures: captures.length, contents: draft.removedBlocks };
 }
 
-/** The captures as the catalog knows them at this moment: some may have moved, some may be gone. Only those are searched for, among all of their moment. */
+/**
+ * The captures as the catalog knows them at this moment: some may have moved, some may be gone. Only those are searched
+ * for, among all of their moment.
+ */
 async function asTheyAreNow({ catalog }: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
   const standing = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
   const moved = wanted.filter((capture, index) => !standing[index]!.some((now) => isStill(capture, now)));

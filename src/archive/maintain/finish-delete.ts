@@ -1,8 +1,9 @@
 /**
- * Carries out deletions whose tombstones are durable and that the catalog has not heard of: a crash came between the two (I3).
+ * Carries out deletions whose tombstones are durable and that the catalog has not heard of: a crash came between the
+ * two (I3).
  *
- * There is no index of captures by place, so the record at each such tombstone is read to learn which capture it is. That it cannot be, or that its volume is not there,
- * keeps nothing from being deleted.
+ * There is no index of captures by place, so the record at each such tombstone is read to learn which capture it is.
+ * That it cannot be, or that its volume is not there, keeps nothing from being deleted.
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Capture, Segment } from '../../catalog/index.ts';
@@ -67,7 +68,10 @@ function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, l
   archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
 }
 
-/** The catalog has carried out more than is there: the file is gone, or is of an earlier day. The deleted is deleted as long as this catalog is. */
+/**
+ * The catalog has carried out more than is there: the file is gone, or is of an earlier day. The deleted is deleted as
+ * long as this catalog is.
+ */
 function tellLost(archive: ArchiveParts, volume: Volume, { name }: Segment): void {
   const message =
     'captures were deleted whose tombstones are gone: after a rebuild they would be back; put the file back from the newest backup, or delete them again after a rebuild';
@@ -75,7 +79,9 @@ function tellLost(archive: ArchiveParts, volume: Volume, { name }: Segment): voi
   archive.report({ code: 'tombstones-lost', level: 'error', file, offset: 0, message });
 }
 
-/** The captures whose records stand at these offsets. Where a record cannot be read, the whole catalog is asked for it. */
+/**
+ * The captures whose records stand at these offsets. Where a record cannot be read, the whole catalog is asked for it.
+ */
 async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: readonly number[]): Promise<Capture[]> {
   const captures: Capture[] = [];
   const unread = new Set<number>();

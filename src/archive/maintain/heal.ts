@@ -1,14 +1,17 @@
 /**
  * What is done when an archive is opened: the catalog is brought up to what the segments say (I3).
  *
- * - A segment that the catalog does not know is entered from its beginning; one that grew behind the catalogued mark, from there.
+ * - A segment that the catalog does not know is entered from its beginning; one that grew behind the catalogued mark,
+ *   from there.
  * - Bytes behind the last whole record of an open segment are cut off.
  * - Deletions whose tombstones are durable and that the catalog had not yet heard of are carried out.
- * - A segment that is gone, that is shorter than the catalog knows it, or that cannot be read, is told of and left as it is; it costs only itself.
- * - A segment that compaction was writing when it was interrupted, still open, is removed; one that was finished takes the place of the segment
- *   it replaces.
- * - Where the catalog knows neither of the two, as when files were put back that had been copied at different times, the one that was replaced may be an older
- *   state: it is removed unread, once the other was read from its beginning to its end.
+ * - A segment that is gone, that is shorter than the catalog knows it, or that cannot be read, is told of and left as
+ *   it is; it costs only itself.
+ * - A segment that compaction was writing when it was interrupted, still open, is removed; one that was finished takes
+ *   the place of the segment it replaces.
+ * - Where the catalog knows neither of the two, as when files were put back that had been copied at different times,
+ *   the one that was replaced may be an older state: it is removed unread, once the other was read from its beginning
+ *   to its end.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -119,7 +122,10 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
   return found;
 }
 
-/** Files that were added in place and whose lines are damaged: nobody knows which they are, and what in them leans on others. */
+/**
+ * Files that were added in place and whose lines are damaged: nobody knows which they are, and what in them leans on
+ * others.
+ */
 function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
   const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
   if (damagedLines.length === 0) return;
@@ -129,7 +135,10 @@ function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
   archive.report({ code: 'links-damaged', level: 'error', file: `volume ${name}`, offset: 0, message });
 }
 
-/** Segments that the catalog knows and that are not in their volume, though that is there: in one go, since they may be very many. */
+/**
+ * Segments that the catalog knows and that are not in their volume, though that is there: in one go, since they may be
+ * very many.
+ */
 function tellMissing(archive: ArchiveParts, volume: Volume, objects: readonly ObjectInfo[]): void {
   const there = new Set(objects.map(({ name }) => name));
   const [first, ...others] = archive.shelf.all().filter((one) => one.volume === volume.name && !there.has(one.name));
@@ -145,7 +154,10 @@ function tellMissing(archive: ArchiveParts, volume: Volume, objects: readonly Ob
   });
 }
 
-/** Of two objects of one name, neither known to the catalog: a finished one before an unfinished one, the longer before the shorter. */
+/**
+ * Of two objects of one name, neither known to the catalog: a finished one before an unfinished one, the longer before
+ * the shorter.
+ */
 function isBetter(one: Found, other: Found): boolean {
   if (one.object.sealed !== other.object.sealed) return one.object.sealed;
   return one.object.bytes > other.object.bytes;
@@ -205,8 +217,9 @@ async function healObject(
 }
 
 /**
- * Segments that were written anew and that the catalog does not know. One of which that cannot be learned now is `unclear`, and is not entered though it could be read a
- * moment later: it may have been given up, and would bring back what was deleted since.
+ * Segments that were written anew and that the catalog does not know. One of which that cannot be learned now is
+ * `unclear`, and is not entered though it could be read a moment later: it may have been given up, and would bring back
+ * what was deleted since.
  */
 async function findWritten(
   archive: ArchiveParts,
@@ -230,9 +243,10 @@ async function findWritten(
 }
 
 /**
- * Removes segments that the catalog does not know and that others have replaced. They may be older states: still open, as a segment never is when it is replaced, or
- * without its last tombstones. Taken for the truth, these would bring back what was deleted and cost what was stored since. Where the later one cannot be relied on,
- * or the older one not be removed, both are kept, `apart` from each other: some captures then stand twice, and none is lost.
+ * Removes segments that the catalog does not know and that others have replaced. They may be older states: still open,
+ * as a segment never is when it is replaced, or without its last tombstones. Taken for the truth, these would bring
+ * back what was deleted and cost what was stored since. Where the later one cannot be relied on, or the older one not
+ * be removed, both are kept, `apart` from each other: some captures then stand twice, and none is lost.
  */
 async function removeStale(
   archive: ArchiveParts,
@@ -273,14 +287,18 @@ async function isSound({ volume, object }: Found): Promise<boolean> {
   return sound;
 }
 
-/** A finished one takes the place of its forebear; one that was not finished, or that was given up because more was deleted, goes. */
+/**
+ * A finished one takes the place of its forebear; one that was not finished, or that was given up because more was
+ * deleted, goes.
+ */
 async function settleReplacement(
   archive: ArchiveParts,
   { found: { volume, object }, replacement }: Written,
   isDouble: boolean,
 ): Promise<Segment | undefined> {
   const old = archive.shelf.byName(replacement.name);
-  // Where the forebear could not be read, a finished one may be all there is of it, though it has what was deleted since.
+  // Where the forebear could not be read, a finished one may be all there is of it, though it has what was deleted
+  // since.
   if (!volume.writable || (object.sealed && !old)) return undefined;
   const isCurrent = replacement.tombstoneBytes === (await archive.tombstones.bytes(replacement.name));
   if (!object.sealed || !isCurrent) {
@@ -295,8 +313,9 @@ async function settleReplacement(
 }
 
 /**
- * A second object of one name is a segment on its way from one volume to another (see migrate.ts): the catalog says which of them counts. A copy that
- * was not finished is removed; a finished one is left for the next migration, which compares before it removes.
+ * A second object of one name is a segment on its way from one volume to another (see migrate.ts): the catalog says
+ * which of them counts. A copy that was not finished is removed; a finished one is left for the next migration, which
+ * compares before it removes.
  */
 async function settleDouble(archive: ArchiveParts, found: Found): Promise<undefined> {
   const { volume, object } = found;

@@ -1,10 +1,11 @@
 /**
- * Moves the segments of one volume to another: copies, reads the copy back, lets the catalog say where the segment lies now, removes the source.
+ * Moves the segments of one volume to another: copies, reads the copy back, lets the catalog say where the segment lies
+ * now, removes the source.
  *
- * A segment keeps its number, its name and its offsets, so nothing else in the catalog changes. The copy is sealed only when it was read back and is
- * the same; until the catalog names the new volume, the old one counts. An interruption leaves at most two objects of one name, of which the
- * catalog names the one that counts: an unfinished copy goes when the archive is opened next, a finished one is compared and settled when the
- * migration is run again.
+ * A segment keeps its number, its name and its offsets, so nothing else in the catalog changes. The copy is sealed only
+ * when it was read back and is the same; until the catalog names the new volume, the old one counts. An interruption
+ * leaves at most two objects of one name, of which the catalog names the one that counts: an unfinished copy goes when
+ * the archive is opened next, a finished one is compared and settled when the migration is run again.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -116,7 +117,10 @@ class Migration {
     return moved;
   }
 
-  /** Takes away what an interrupted migration left in the source, once it is known to be the same. Gives what forbids it. */
+  /**
+   * Takes away what an interrupted migration left in the source, once it is known to be the same. Gives what forbids
+   * it.
+   */
   async removeDoubles(): Promise<PinakesError[]> {
     const { shelf } = this.#archive;
     const failures: PinakesError[] = [];

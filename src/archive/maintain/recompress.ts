@@ -1,10 +1,11 @@
 /**
- * Recompression: segments become `.warc.zst` files, each with a dictionary that was trained from its own records. What a segment would become is
- * judged from a sample first; one that would hardly become smaller stays as it is.
+ * Recompression: segments become `.warc.zst` files, each with a dictionary that was trained from its own records. What
+ * a segment would become is judged from a sample first; one that would hardly become smaller stays as it is.
  *
- * Only segments of volumes that can be written to are taken. One that is still open is sealed first, and what is stored next begins another. Each is
- * written anew beside the old one, read back, and put into its place like a segment that compaction wrote (see segment-recode.ts and adopt.ts): reading,
- * storing, streams and their cursors go on, and an interruption at any moment leaves the old one in force or the new one.
+ * Only segments of volumes that can be written to are taken. One that is still open is sealed first, and what is stored
+ * next begins another. Each is written anew beside the old one, read back, and put into its place like a segment that
+ * compaction wrote (see segment-recode.ts and adopt.ts): reading, storing, streams and their cursors go on, and an
+ * interruption at any moment leaves the old one in force or the new one.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../../warc/index.ts';
@@ -38,7 +39,9 @@ export type RecompressReport = {
   bytesAfter: number;
   /** How many of them were still open and were sealed for it. */
   sealed: number;
-  /** Segments that stay as they are, and why; some because something in them is damaged, or the disk does not give it. */
+  /**
+   * Segments that stay as they are, and why; some because something in them is damaged, or the disk does not give it.
+   */
   readonly left: Left[];
 };
 
@@ -80,7 +83,10 @@ export async function recompressArchive(
   return report;
 }
 
-/** Does something for each segment that may be packed; it says why one was left. A bad sector costs only the segment it is under. */
+/**
+ * Does something for each segment that may be packed; it says why one was left. A bad sector costs only the segment it
+ * is under.
+ */
 async function eachSegment(
   archive: ArchiveParts,
   report: RecompressReport,
@@ -115,7 +121,9 @@ async function seal({ shelf, catalog }: ArchiveParts, { number }: Segment): Prom
   return segment?.state === 'sealed' ? segment : undefined;
 }
 
-/** Deleted records have no place in a new segment, so compaction comes first; and what a snapshot names stays as it is. */
+/**
+ * Deleted records have no place in a new segment, so compaction comes first; and what a snapshot names stays as it is.
+ */
 async function isHeldUp(archive: ArchiveParts, segment: Segment, report: RecompressReport): Promise<boolean> {
   const { name } = segment;
   const snapshot = archive.snapshots.keeperOf(segment);
@@ -162,7 +170,10 @@ async function takePlace(
   }
 }
 
-/** A dictionary for a segment, and which share of its size it would keep. The dictionary is judged by other records than it was trained from. */
+/**
+ * A dictionary for a segment, and which share of its size it would keep. The dictionary is judged by other records than
+ * it was trained from.
+ */
 async function sampleSegment(
   archive: ArchiveParts,
   segment: Segment,

@@ -1,9 +1,11 @@
 /**
- * Counts anew how many captures refer to each block, and compares with what the catalog says, in memory that does not grow with the archive (I9).
+ * Counts anew how many captures refer to each block, and compares with what the catalog says, in memory that does not
+ * grow with the archive (I9).
  *
- * Captures come in order of URL, blocks in order of digest, so the two cannot be walked side by side. Each reference is hashed to 64 bits and added
- * to the sum of one of 4096 parts, once as the captures pass by and once, times the count, as the blocks do. Parts whose sums agree have the right
- * counts. Only those that do not are counted one by one, as many parts at a time as fit into memory.
+ * Captures come in order of URL, blocks in order of digest, so the two cannot be walked side by side. Each reference is
+ * hashed to 64 bits and added to the sum of one of 4096 parts, once as the captures pass by and once, times the count,
+ * as the blocks do. Parts whose sums agree have the right counts. Only those that do not are counted one by one, as
+ * many parts at a time as fit into memory.
  */
 
 import type { Block, BlockKey, Capture, CatalogView } from '../../catalog/index.ts';

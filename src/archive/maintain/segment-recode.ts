@@ -1,10 +1,12 @@
 /**
- * Writes a segment anew in another packing: every record byte for byte as it was, id included, in the same order, each in a member of its own. Only the
- * warcinfo that the archive itself put at the beginning is replaced by one that says which segment this one takes the place of.
+ * Writes a segment anew in another packing: every record byte for byte as it was, id included, in the same order, each
+ * in a member of its own. Only the warcinfo that the archive itself put at the beginning is replaced by one that says
+ * which segment this one takes the place of.
  *
- * The new segment is read back from the volume and compared before it is sealed, and sealing is the moment from which it counts (see adopt.ts). The old
- * one is sealed and never changes, so all of this goes on beside storing and reading. A segment with bytes that are not whole records of their own, as
- * others may have written it, is left alone: nothing of it could get lost.
+ * The new segment is read back from the volume and compared before it is sealed, and sealing is the moment from which
+ * it counts (see adopt.ts). The old one is sealed and never changes, so all of this goes on beside storing and reading.
+ * A segment with bytes that are not whole records of their own, as others may have written it, is left alone: nothing
+ * of it could get lost.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -33,7 +35,10 @@ export type Recoded =
       readonly kind: 'written';
       readonly segment: Segment;
       readonly bytes: number;
-      /** How long the tombstones of the old one were; when they grow, what was deleted since still stands in the new one. */
+      /**
+       * How long the tombstones of the old one were; when they grow, what was deleted since still stands in the new
+       * one.
+       */
       readonly tombstoneBytes: number;
     };
 

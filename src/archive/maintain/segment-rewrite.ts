@@ -1,9 +1,10 @@
 /**
- * Writes a segment anew: without the records that were deleted, with contents promoted to revisits that lost their holder, with revisits pointed at
- * their new holders. Everything else is copied byte for byte, whole runs at a time (I4), in the order it stood in.
+ * Writes a segment anew: without the records that were deleted, with contents promoted to revisits that lost their
+ * holder, with revisits pointed at their new holders. Everything else is copied byte for byte, whole runs at a time
+ * (I4), in the order it stood in.
  *
- * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an interruption leaves the
- * old segment in force; after, the next opening finishes the exchange (see adopt.ts).
+ * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an
+ * interruption leaves the old segment in force; after, the next opening finishes the exchange (see adopt.ts).
  */
 import { basename } from 'node:path';
 import { assert, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
@@ -67,7 +68,10 @@ class Rewrite {
   readonly #promoted = new Map<string, Referent>();
   readonly #keptDead = new Map<number, number>();
   readonly #moves = new SegmentMoves();
-  /** Records that go with deleted captures: those that name one of these ids, those that have one of these, and those of visits of which nothing is left. */
+  /**
+   * Records that go with deleted captures: those that name one of these ids, those that have one of these, and those of
+   * visits of which nothing is left.
+   */
   readonly #deadIds = new Set<string>();
   readonly #namedIds = new Set<string>();
   readonly #deadVisits = new Set<string>();
@@ -149,7 +153,10 @@ class Rewrite {
       throw damageError({ volume, segment: name, offset: 0, code: 'capture-without-record', message, url: undefined });
   }
 
-  /** What cannot be read would be lost with the old segment, so that has to stay; only files of others hold bytes that never were a record. */
+  /**
+   * What cannot be read would be lost with the old segment, so that has to stay; only files of others hold bytes that
+   * never were a record.
+   */
   #refuse(finding: Finding): void {
     const isForeign = finding.code === 'garbage-skipped' && this.#isOurs !== true;
     if (!isForeign && !this.#plan.drop.has(finding.offset)) this.#refuseDamaged([finding]);
@@ -283,7 +290,8 @@ class Rewrite {
       recordId,
       date: head.standardDate,
       targetUri: head.targetUri,
-      // In the very words of the revisit, so that others who use the same find it, after a rebuild and with other tools.
+      // In the very words of the revisit, so that others who use the same find it, after a rebuild and with other
+      // tools.
       payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
       contentType,
       fields,

@@ -1,9 +1,11 @@
 /**
- * Walks one segment from its beginning and holds every record against the catalog: is it there, at this place; is it deleted and gone from the
- * answers; in a full verification also, is its payload the one that the catalog knows by its digest, and are the digests right that it declares.
+ * Walks one segment from its beginning and holds every record against the catalog: is it there, at this place; is it
+ * deleted and gone from the answers; in a full verification also, is its payload the one that the catalog knows by its
+ * digest, and are the digests right that it declares.
  *
- * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures and holders were met as the
- * catalog has for it has them all. Those that fall short are looked into one by one (see verify.ts).
+ * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures
+ * and holders were met as the catalog has for it has them all. Those that fall short are looked into one by one (see
+ * verify.ts).
  */
 import { equal, type Finding, parseRecordDate } from '../../base/index.ts';
 import type { Capture, Segment } from '../../catalog/index.ts';
@@ -158,8 +160,9 @@ class SegmentWalk {
   }
 
   /**
-   * Whether the record that a revisit names by URI and date is in the archive, so that any other tool finds it too. Nearly always it is the one that holds the content,
-   * which is one row of the catalog; the other captures of that moment may be many.
+   * Whether the record that a revisit names by URI and date is in the archive, so that any other tool finds it too.
+   * Nearly always it is the one that holds the content, which is one row of the catalog; the other captures of that
+   * moment may be many.
    */
   async #compareReferents(group: readonly Met[], captures: readonly (Capture | undefined)[]): Promise<void> {
     const { catalog } = this.#archive;

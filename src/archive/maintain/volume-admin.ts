@@ -1,4 +1,7 @@
-/** The volumes of an archive as its keeper sees them: which there are, what lies in them, adding one, making one read-only or writable. */
+/**
+ * The volumes of an archive as its keeper sees them: which there are, what lies in them, adding one, making one
+ * read-only or writable.
+ */
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError } from '../../base/index.ts';
@@ -106,8 +109,9 @@ async function refuseNested(archive: VolumeAdminParts, name: string, path: strin
 }
 
 /**
- * Files to be added, but for those that are segments of the archive. A directory that is added may well hold the archive too, and its own segments would bring back what
- * was deleted and is not compacted away, and carry captures from one collection to another.
+ * Files to be added, but for those that are segments of the archive. A directory that is added may well hold the
+ * archive too, and its own segments would bring back what was deleted and is not compacted away, and carry captures
+ * from one collection to another.
  */
 export async function withoutOwnFiles(archive: VolumeAdminParts, files: readonly string[]): Promise<string[]> {
   const directories = await directoriesOf(archive);
@@ -190,7 +194,9 @@ function refused(name: string, detail: string): PinakesError {
   return new PinakesError('BAD_ARGUMENT', { where: `volume ${name}`, detail });
 }
 
-/** The path as the connector keeps it: relative inside of the archive, so that the archive can be moved, else absolute. */
+/**
+ * The path as the connector keeps it: relative inside of the archive, so that the archive can be moved, else absolute.
+ */
 function placeFor(directory: string, path: string, from?: string): string {
   const absolute = from === undefined ? resolve(path) : resolve(from, path);
   const inside = relative(resolve(directory), absolute);

@@ -1,7 +1,9 @@
 /**
- * Removes a volume from an archive. Only one that is seen to be empty goes: what it still holds would be lost to the archive.
+ * Removes a volume from an archive. Only one that is seen to be empty goes: what it still holds would be lost to the
+ * archive.
  *
- * The directory and the files of others in it stay. What marks it as a volume goes last, so that it can become a volume under another name.
+ * The directory and the files of others in it stay. What marks it as a volume goes last, so that it can become a volume
+ * under another name.
  */
 import { PinakesError } from '../../base/index.ts';
 import { unmarkDirectoryVolume } from '../../volume/index.ts';

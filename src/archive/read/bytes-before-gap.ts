@@ -1,6 +1,7 @@
 /**
- * The bytes of a segment up to those that the disk does not give any more. A volume reads much at a time, so around a bad sector it is asked for little: all that
- * can be had before the gap comes, and the gap ends where something can be had again.
+ * The bytes of a segment up to those that the disk does not give any more. A volume reads much at a time, so around a
+ * bad sector it is asked for little: all that can be had before the gap comes, and the gap ends where something can be
+ * had again.
  */
 import { READ_CHUNK_BYTES } from '../../base/index.ts';
 import type { Volume } from '../../volume/index.ts';

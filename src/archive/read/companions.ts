@@ -1,9 +1,9 @@
 /**
  * Finds the records that go with captures: requests, metadata and what else a crawler wrote beside them.
  *
- * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes with the captures of the same URI and
- * date. Crawlers write what belongs together closely together, so it is looked for among the WINDOW_RECORDS records on either side, and memory
- * does not grow with the segment (I9).
+ * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes
+ * with the captures of the same URI and date. Crawlers write what belongs together closely together, so it is looked
+ * for among the WINDOW_RECORDS records on either side, and memory does not grow with the segment (I9).
  */
 import type { Finding } from '../../base/index.ts';
 import type { ReadingRecord, RecordHead } from '../../warc/index.ts';
@@ -121,7 +121,10 @@ class CompanionFinder {
     }
   }
 
-  /** What was decided on the captures that a record is linked to, or else on those of its URI and date; undefined when there are none. */
+  /**
+   * What was decided on the captures that a record is linked to, or else on those of its URI and date; undefined when
+   * there are none.
+   */
   #choiceOf({ named, recordId, visit }: Waiting): Choice | undefined {
     const links = [
       ...named.map((id) => this.#byId.get(id)),

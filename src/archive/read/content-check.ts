@@ -1,8 +1,9 @@
 /**
  * Checks records whose member has no checksum of its own against the digests that are known of them.
  *
- * The digest that the archive took when the record came in is asked only where those in the record's own head do not settle it: some tools declare wrong ones, and their
- * records are sound all the same. A record of which no digest is known at all cannot be checked.
+ * The digest that the archive took when the record came in is asked only where those in the record's own head do not
+ * settle it: some tools declare wrong ones, and their records are sound all the same. A record of which no digest is
+ * known at all cannot be checked.
  */
 import { equal, type Finding } from '../../base/index.ts';
 import type { CatalogView, Place } from '../../catalog/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The bytes that a member decodes to, exactly as they were packed: heads, blocks and whatever stands behind them. At once while they are few, in pieces
- * when they are many (I9).
+ * The bytes that a member decodes to, exactly as they were packed: heads, blocks and whatever stands behind them. At
+ * once while they are few, in pieces when they are many (I9).
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

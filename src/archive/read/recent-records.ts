@@ -1,8 +1,9 @@
 /**
  * Small records that were retrieved lately, decoded: a style sheet or a logo is asked for with every page of its site.
  *
- * A place in a segment holds one record for ever, so nothing that is kept here can turn false; what was deleted is not found in the catalog any more, and so is
- * not asked for. Whoever wants to know what is on disk, as a check does, does not ask here.
+ * A place in a segment holds one record for ever, so nothing that is kept here can turn false; what was deleted is not
+ * found in the catalog any more, and so is not asked for. Whoever wants to know what is on disk, as a check does, does
+ * not ask here.
  */
 import { Recent } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';

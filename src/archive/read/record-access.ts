@@ -1,8 +1,9 @@
 /**
  * Reads single records out of segments: whole for the quick way, in pieces for large ones.
  *
- * Both ways verify the checksum of the member, and where it has none, the digests that are known of the record. The quick way gives sound records only. Records that it
- * refuses are read in pieces, which gives all that can be read and reports what is damaged.
+ * Both ways verify the checksum of the member, and where it has none, the digests that are known of the record. The
+ * quick way gives sound records only. Records that it refuses are read in pieces, which gives all that can be read and
+ * reports what is damaged.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { CatalogView, Place, Segment } from '../../catalog/index.ts';
@@ -51,8 +52,8 @@ type RecordsOptions = {
   /** How much stays in memory, to get all that can be read out of a damaged member. */
   readonly lookBackBytes?: number | undefined;
   /**
-   * For those who tell of whatever does not come: bytes that the disk does not give are passed over, and told of as unreadable. So is what the segment has too little, and
-   * are NULs where the archive itself wrote nothing but records.
+   * For those who tell of whatever does not come: bytes that the disk does not give are passed over, and told of as
+   * unreadable. So is what the segment has too little, and are NULs where the archive itself wrote nothing but records.
    */
   readonly passesGaps?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -125,8 +126,8 @@ export class RecordAccess {
   }
 
   /**
-   * A record to make another one of; or what is damaged of it. Written anew, with a length and a checksum of its own, what is damaged would look sound. What is too large to be
-   * known as sound beforehand is read twice for this.
+   * A record to make another one of; or what is damaged of it. Written anew, with a length and a checksum of its own,
+   * what is damaged would look sound. What is too large to be known as sound beforehand is read twice for this.
    */
   async openSound(place: Place, url: string | undefined): Promise<OpenedRecord | Damage> {
     try {
@@ -147,7 +148,10 @@ export class RecordAccess {
     return record && wholeOf(record);
   }
 
-  /** The record in the member that stands at a place; undefined when the member is damaged or holds anything but one whole record. */
+  /**
+   * The record in the member that stands at a place; undefined when the member is damaged or holds anything but one
+   * whole record.
+   */
   async soundRecord(place: Place, member: Uint8Array): Promise<DecodedRecord | undefined> {
     const { name } = this.#shelf.get(place.segment);
     const dictionary = name.endsWith('.zst') ? await ifGiven(this.dictionaryOf(place.segment)) : undefined;
@@ -163,7 +167,10 @@ export class RecordAccess {
       this.#check.findings({ segment: number, offset: head.offset }, name, head, facts, isComplete);
   }
 
-  /** The heads of the records at these places, without their payloads; undefined for one that cannot be read, be it damaged or away with its volume. */
+  /**
+   * The heads of the records at these places, without their payloads; undefined for one that cannot be read, be it
+   * damaged or away with its volume.
+   */
   async heads(places: readonly Place[]): Promise<(RecordHead | undefined)[]> {
     const starts: (Uint8Array | undefined)[] = [];
     for (const [volume, indexes] of this.#byVolume(places)) {
@@ -220,8 +227,8 @@ export class RecordAccess {
   }
 
   /**
-   * Whether the archive began a segment itself, as its warcinfo says: then every member in it was whole, unless compaction took a damaged one over. What others wrote may end
-   * in half a record.
+   * Whether the archive began a segment itself, as its warcinfo says: then every member in it was whole, unless
+   * compaction took a damaged one over. What others wrote may end in half a record.
    */
   async isOwn(segment: Segment): Promise<boolean> {
     const known = this.#own.get(segment.number);

@@ -1,8 +1,9 @@
 /**
- * Giving captures and contents back: the head comes from the capture's own record, the payload from the record that holds the block, decoded by that
- * record's transfer coding.
+ * Giving captures and contents back: the head comes from the capture's own record, the payload from the record that
+ * holds the block, decoded by that record's transfer coding.
  *
- * What is read is checked on the way (see record-access.ts). Damaged records are given as far as they can be read, and say so.
+ * What is read is checked on the way (see record-access.ts). Damaged records are given as far as they can be read, and
+ * say so.
  */
 import { type EpochMs, type Finding, PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import {
@@ -25,7 +26,10 @@ import { type OpenedRecord, openedOf, type RecordAccess, releasePayload } from '
 const ATTEMPTS = 3;
 /** Captures within so long of one another are of one visit of the crawler. */
 export const VISIT_MS = 12 * 60 * 60 * 1000;
-/** Among so many captures of one key, before a time and after it, those of the very URL are looked for: some addresses are called thousands of times a visit. */
+/**
+ * Among so many captures of one key, before a time and after it, those of the very URL are looked for: some addresses
+ * are called thousands of times a visit.
+ */
 const VISIT_CAPTURES_MAX = 1000;
 
 export type Retrieved = {
@@ -74,7 +78,10 @@ export class Retrieval {
     this.#fingerprint = fingerprint;
   }
 
-  /** Captures of a URL in order of time; those whose URL differs from the one asked for, though their key is the same, included. */
+  /**
+   * Captures of a URL in order of time; those whose URL differs from the one asked for, though their key is the same,
+   * included.
+   */
   async *captures(url: string, range: CaptureSpan = {}): AsyncGenerator<Capture> {
     const { from, to, reverse } = range;
     const pages = this.#catalog.captures({
@@ -87,8 +94,9 @@ export class Retrieval {
   }
 
   /**
-   * The capture of a URL nearest to a time. One key stands for several URLs (`http` and `https`, `/a` and `/A`), and what leads from one of them to another is
-   * captured with it; so of the captures of one visit those of the very URL go first.
+   * The capture of a URL nearest to a time. One key stands for several URLs (`http` and `https`, `/a` and `/A`), and
+   * what leads from one of them to another is captured with it; so of the captures of one visit those of the very URL
+   * go first.
    */
   async nearest(url: string, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
     const nearest = await this.#catalog.nearest(urlKey(url), time, side);
@@ -222,8 +230,9 @@ export function isRedirection({ status }: Pick<Capture, 'status'>): boolean {
 }
 
 /**
- * Whether a capture is a revisit without an answer: its original is not in the archive, and it is not a redirection, whose own head is the whole answer
- * (ISO 28500, 6.7.2). Without its HTTP head, every redirection counts as one that says where it leads.
+ * Whether a capture is a revisit without an answer: its original is not in the archive, and it is not a redirection,
+ * whose own head is the whole answer (ISO 28500, 6.7.2). Without its HTTP head, every redirection counts as one that
+ * says where it leads.
  */
 export function lacksAnswer(capture: Pick<Capture, 'kind' | 'block' | 'status'>, http?: HttpHead): boolean {
   if (capture.kind !== 'revisit' || capture.block) return false;
@@ -235,8 +244,8 @@ function samePlace(a: Place, b: Place): boolean {
 }
 
 /**
- * The payload for those who must not take it for sound when it is not: what is damaged fails with RECORD_DAMAGED. That can show behind the last byte, so the last piece waits
- * until it is known.
+ * The payload for those who must not take it for sound when it is not: what is damaged fails with RECORD_DAMAGED. That
+ * can show behind the last byte, so the last piece waits until it is known.
  */
 export function soundPayload(retrieved: Pick<Retrieved, 'payload' | 'isSound' | 'damage'>): AsyncIterable<Uint8Array> {
   return retrieved.isSound ? retrieved.payload : heldBack(retrieved);

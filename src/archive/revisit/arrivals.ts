@@ -1,9 +1,9 @@
 /**
- * What came into the archive since all unresolved revisits were last tried: captures, contents and what these were called. A revisit that says nothing of any of
- * it need not be tried again, be there millions of them.
+ * What came into the archive since all unresolved revisits were last tried: captures, contents and what these were
+ * called. A revisit that says nothing of any of it need not be tried again, be there millions of them.
  *
- * Every draft of a change tells what it brings. Changes are made one at a time and trying is one of them, so nothing comes in unnoticed in between. Kept as a
- * Bloom filter of fixed size, which may say yes without reason and never no.
+ * Every draft of a change tells what it brings. Changes are made one at a time and trying is one of them, so nothing
+ * comes in unnoticed in between. Kept as a Bloom filter of fixed size, which may say yes without reason and never no.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
@@ -25,7 +25,9 @@ export class Arrivals {
     this.#isComplete = true;
   }
 
-  /** Whether everything is known that came in; before the first trial nothing is, so that all revisits have to be tried. */
+  /**
+   * Whether everything is known that came in; before the first trial nothing is, so that all revisits have to be tried.
+   */
   get isComplete(): boolean {
     return this.#isComplete;
   }

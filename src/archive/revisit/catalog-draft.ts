@@ -1,8 +1,10 @@
 /**
- * Changes to the catalog while they are being thought out: what will be written together, and what the catalog will answer once it is.
+ * Changes to the catalog while they are being thought out: what will be written together, and what the catalog will
+ * answer once it is.
  *
- * A draft keeps reference counts right: every capture that is put adds one to its block, every one that is removed takes one away, and a block
- * that nothing refers to any more leaves with the same batch. What it brings in is told to those who wait for it.
+ * A draft keeps reference counts right: every capture that is put adds one to its block, every one that is removed
+ * takes one away, and a block that nothing refers to any more leaves with the same batch. What it brings in is told to
+ * those who wait for it.
  */
 import { assert, equal, fromHex, toHex } from '../../base/index.ts';
 import type {
@@ -33,8 +35,8 @@ export function parseBlockId(text: string): BlockKey | undefined {
 }
 
 /**
- * Whether a capture that the catalog has now is one that it had, wherever its record stands. Careless writers give one id to records of different contents. A content that
- * was not known may have been found since.
+ * Whether a capture that the catalog has now is one that it had, wherever its record stands. Careless writers give one
+ * id to records of different contents. A content that was not known may have been found since.
  */
 export function isStill({ hash, collection, block }: Capture, now: Capture): boolean {
   if (now.hash !== hash || now.collection !== collection) return false;
@@ -64,14 +66,20 @@ export class CatalogDraft {
 
   readonly #keepsUnreferenced: boolean;
 
-  /** `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild, or while a segment is unread that may. */
+  /**
+   * `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild, or while a
+   * segment is unread that may.
+   */
   constructor(catalog: CatalogView, arrivals: Arrivals, options: { keepUnreferenced?: boolean } = {}) {
     this.#catalog = catalog;
     this.#arrivals = arrivals;
     this.#keepsUnreferenced = options.keepUnreferenced ?? false;
   }
 
-  /** Loads the blocks of these digests, so that the draft can be asked about them. One call, however many (see the design's bars). */
+  /**
+   * Loads the blocks of these digests, so that the draft can be asked about them. One call, however many (see the
+   * design's bars).
+   */
   async load(digests: readonly Uint8Array[]): Promise<void> {
     const missing = digests.filter((digest) => !this.#find(digest));
     if (missing.length === 0) return;

@@ -1,6 +1,6 @@
 /**
- * Captures that records may be: by URL, time, hash and collection, and among these by content. None of it is a search, since one URL may have any number of captures of
- * one moment, and a careless writer gives one id to all its records.
+ * Captures that records may be: by URL, time, hash and collection, and among these by content. None of it is a search,
+ * since one URL may have any number of captures of one moment, and a careless writer gives one id to all its records.
  */
 import { fromLatin1 } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';

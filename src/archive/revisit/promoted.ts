@@ -1,4 +1,7 @@
-/** What becomes of a revisit that is promoted: it is written anew as a full record, with a head of its own and the payload of the record that held it so far. */
+/**
+ * What becomes of a revisit that is promoted: it is written anew as a full record, with a head of its own and the
+ * payload of the record that held it so far.
+ */
 import type { Field, HttpHead } from '../../warc/index.ts';
 import { SOURCE_DATE_FIELD } from '../../warc/index.ts';
 import { CARRIED_FIELDS, DECLARED_FIELD } from '../record-facts.ts';
@@ -7,8 +10,8 @@ import { CARRIED_FIELDS, DECLARED_FIELD } from '../record-facts.ts';
 export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
 
 /**
- * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding and with the content coding
- * of the record it comes from.
+ * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding
+ * and with the content coding of the record it comes from.
  */
 export function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
   const text = Buffer.from(ownHead).toString('latin1');
@@ -28,7 +31,10 @@ export function isHttpType(contentType: string | undefined): boolean {
 
 const NOT_MODIFIED = 304;
 
-/** The head that a revisit gets with its payload: its own, or, where it has none, the one of the record that held the payload. */
+/**
+ * The head that a revisit gets with its payload: its own, or, where it has none, the one of the record that held the
+ * payload.
+ */
 export function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | undefined): Uint8Array {
   if (!own) return withCodingsOf(holder!.bytes, holder!.fields);
   if (own.status !== NOT_MODIFIED || !holder) return withCodingsOf(own.bytes, holder?.fields ?? own.fields);

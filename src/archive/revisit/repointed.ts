@@ -16,7 +16,10 @@ const REPOINTED = new Set([
 
 const DIGEST_FIELD = 'warc-payload-digest';
 
-/** Whether a digest of a revisit is a name of its content that is worth keeping. A server's "not modified" has the digest of whatever came with it. */
+/**
+ * Whether a digest of a revisit is a name of its content that is worth keeping. A server's "not modified" has the
+ * digest of whatever came with it.
+ */
 function isOthersName(head: RecordHead, text: string): boolean {
   const digest = parseDigest(text);
   const isOfContent = revisitProfileOf(head.get('warc-profile') ?? '') === 'identical-payload-digest';
@@ -24,8 +27,8 @@ function isOthersName(head: RecordHead, text: string): boolean {
 }
 
 /**
- * The fields of a revisit with a new holder and, since the record is another, a new id. Its payload digest becomes the one that the holder's record writes; what
- * its own writer called the content stays in DECLARED_FIELD.
+ * The fields of a revisit with a new holder and, since the record is another, a new id. Its payload digest becomes the
+ * one that the holder's record writes; what its own writer called the content stays in DECLARED_FIELD.
  */
 export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
   const own = head.get(DIGEST_FIELD) ?? '';

@@ -1,9 +1,9 @@
 /**
- * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any order, and a rebuild reads
- * segments in the order of their names.
+ * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any
+ * order, and a rebuild reads segments in the order of their names.
  *
- * What was tried in vain is tried again only when records came in since: the catalog notes which segments there were then, and how long. What there
- * is to try stands in notes (see revisit-clues.ts).
+ * What was tried in vain is tried again only when records came in since: the catalog notes which segments there were
+ * then, and how long. What there is to try stands in notes (see revisit-clues.ts).
  *
  * ```
  *   note  resolution     digest of the numbers and lengths of all segments when all of these had been tried

@@ -1,6 +1,6 @@
 /**
- * What a revisit says of its content, and the notes in which that is kept while the content is not known: so it can be tried again without reading
- * the record.
+ * What a revisit says of its content, and the notes in which that is kept while the content is not known: so it can be
+ * tried again without reading the record.
  *
  * ```
  *   note  unresolved:<segment>:<offset>     JSON array: URL, time, overflow, then texts in the order of CLUES

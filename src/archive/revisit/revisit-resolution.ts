@@ -1,12 +1,14 @@
 /**
  * Finds the contents that revisits stand for.
  *
- * In this order: the SHA-256 a revisit declares; the capture its Refers-To fields name by URI and date, to the second; any capture whose writer declared the
- * same digest in whatever form; what a deleted capture left behind; the capture of the same URL whose record has the id that Refers-To names; and, for a server's
- * "not modified", the latest earlier capture of the same URL. Declared
- * digests cover different bytes in the wild, so they are compared with each other, as what their writers said, and never taken for digests of our own.
+ * In this order: the SHA-256 a revisit declares; the capture its Refers-To fields name by URI and date, to the second;
+ * any capture whose writer declared the same digest in whatever form; what a deleted capture left behind; the capture
+ * of the same URL whose record has the id that Refers-To names; and, for a server's "not modified", the latest earlier
+ * capture of the same URL. Declared digests cover different bytes in the wild, so they are compared with each other, as
+ * what their writers said, and never taken for digests of our own.
  *
- * The catalog is asked about many revisits in few calls, before the first of them is resolved; what is entered after that is told to the resolver.
+ * The catalog is asked about many revisits in few calls, before the first of them is resolved; what is entered after
+ * that is told to the resolver.
  */
 import {
   assert,
@@ -35,7 +37,10 @@ const REFERRED_MAX = 1000;
 
 export type ResolutionOptions = {
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
-  /** Whether segments of the archive are being read in whatever order: then the content may be one that is still to come. */
+  /**
+   * Whether segments of the archive are being read in whatever order: then the content may be one that is still to
+   * come.
+   */
   readonly isOwn: boolean;
   /** Whether `namesRevisit` will be asked, for which the captures have to be known that revisits name. */
   readonly asksNames?: boolean;
@@ -198,7 +203,10 @@ export class RevisitResolver {
     return undefined;
   }
 
-  /** The content of the capture that Refers-To-Target-URI and -Date name. Several captures of one second are told apart by digest. */
+  /**
+   * The content of the capture that Refers-To-Target-URI and -Date name. Several captures of one second are told apart
+   * by digest.
+   */
   #namedCapture(visit: Visit, aliases: readonly BlockKey[]): BlockKey | undefined {
     // A capture that became a revisit when it was added still names its content.
     const candidates = this.#capturesOf(visit).filter((capture) => capture.block !== undefined);
@@ -270,8 +278,8 @@ export function aliasBytes(digest: Digest): Uint8Array {
 }
 
 /**
- * What a deleted capture goes by, so that revisits that name it find the content that it leaves behind. It stands among the declared digests: a digest
- * of URL and second.
+ * What a deleted capture goes by, so that revisits that name it find the content that it leaves behind. It stands among
+ * the declared digests: a digest of URL and second.
  */
 export function visitAlias(url: string, time: EpochMs): Digest {
   return aliasOfVisit({ text: visitText(urlKey(url), time) });

@@ -1,5 +1,6 @@
 /**
- * Where the deleted records of segments stand, for all segments of an archive, in memory for one segment at a time (I9).
+ * Where the deleted records of segments stand, for all segments of an archive, in memory for one segment at a time
+ * (I9).
  *
  * ```
  *   <directory>/<segment number>      offsets, 8 bytes each, as the machine writes numbers

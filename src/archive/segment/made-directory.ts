@@ -1,4 +1,7 @@
-/** A directory that an archive needs, made when it is not there. What keeps it from being made is the user's to mend, and is told as such. */
+/**
+ * A directory that an archive needs, made when it is not there. What keeps it from being made is the user's to mend,
+ * and is told as such.
+ */
 import { fileError, makeDirectories, PinakesError } from '../../base/index.ts';
 
 export async function makeDirectory(path: string): Promise<void> {

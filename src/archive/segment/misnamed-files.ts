@@ -1,4 +1,7 @@
-/** WARC and ARC files in a directory volume whose names no object can have, with blanks or `~` for one. The volume passes over them; whoever put them there should know. */
+/**
+ * WARC and ARC files in a directory volume whose names no object can have, with blanks or `~` for one. The volume
+ * passes over them; whoever put them there should know.
+ */
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { isObjectName } from '../../volume/index.ts';

@@ -1,6 +1,7 @@
 /**
- * How a segment that compaction wrote says which segment it takes the place of: in its warcinfo record. It also says how long the tombstones of that
- * segment were: when they have grown since, the new segment was given up, and what was deleted since still stands in it.
+ * How a segment that compaction wrote says which segment it takes the place of: in its warcinfo record. It also says
+ * how long the tombstones of that segment were: when they have grown since, the new segment was given up, and what was
+ * deleted since still stands in it.
  */
 import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../../base/index.ts';
@@ -30,7 +31,10 @@ export function replacementOf(warcinfo: Uint8Array): Replacement | undefined {
 
 const OWN_FIELDS = new Set(['software', 'format', 'ispartof', REPLACES, TOMBSTONE_BYTES]);
 
-/** Whether a warcinfo's block says what the archive says at the beginning of its segments, and no more: of the segment, not of what was captured. */
+/**
+ * Whether a warcinfo's block says what the archive says at the beginning of its segments, and no more: of the segment,
+ * not of what was captured.
+ */
 function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {
   const lines = fromUtf8(warcinfo).split(/\r?\n/);
   if (!lines.includes(`isPartOf: ${collection}`)) return false;
@@ -38,8 +42,8 @@ function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {
 }
 
 /**
- * Whether the first record of a segment is one that the archive itself put there. It speaks of the segment alone; what another wrote there speaks of the captures. The record
- * is read for it.
+ * Whether the first record of a segment is one that the archive itself put there. It speaks of the segment alone; what
+ * another wrote there speaks of the captures. The record is read for it.
  */
 export async function isOwnBeginning(record: ReadingRecord, segmentName: string): Promise<boolean> {
   const { head } = record;

@@ -1,13 +1,17 @@
 /**
- * A second object of a segment's name, in another volume: an interrupted migration leaves one (see migrate.ts). As long as the catalog knows the segment, the second
- * object does not count. Without the segment it would be taken for a segment of its own, and bring back what was deleted: so it has to go before the segment does.
+ * A second object of a segment's name, in another volume: an interrupted migration leaves one (see migrate.ts). As long
+ * as the catalog knows the segment, the second object does not count. Without the segment it would be taken for a
+ * segment of its own, and bring back what was deleted: so it has to go before the segment does.
  */
 import { RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { Volume } from '../../volume/index.ts';
 import type { ArchiveParts } from '../archive-parts.ts';
 
-/** Removes what is the same as the segment. Gives the volume of a double that has to stay, because it is not the same or cannot be removed. */
+/**
+ * Removes what is the same as the segment. Gives the volume of a double that has to stay, because it is not the same or
+ * cannot be removed.
+ */
 export async function removeDoubles({ volumes }: ArchiveParts, segment: Segment): Promise<string | undefined> {
   const { name } = segment;
   for (const volume of volumes.available()) {

@@ -1,13 +1,13 @@
 /**
- * Which segment took which one's place. A segment that compaction wrote keeps the standing of the one it replaced: in the order of segments and in
- * every snapshot it counts as its forebear, whatever its own number is.
+ * Which segment took which one's place. A segment that compaction wrote keeps the standing of the one it replaced: in
+ * the order of segments and in every snapshot it counts as its forebear, whatever its own number is.
  *
  * ```
  *   note  lineage:<name of the new segment>    [number of the forebear, number of the segment it replaced, time it was written]
  *   note  moves:<name of the new segment>      where the records of the replaced segment stand in it (see segment-moves.ts)
- * ```
- * Both are durable before the new segment is sealed, and so before it can take the other's place. Moves are kept for CURSOR_LIFE_MS; a cursor that
- * needs older ones has expired. A rebuild numbers segments anew; it forgets all of this, and with the epoch every cursor.
+ * ``` Both are durable before the new segment is sealed, and so before it can take the other's place. Moves are kept
+ * for CURSOR_LIFE_MS; a cursor that needs older ones has expired. A rebuild numbers segments anew; it forgets all of
+ * this, and with the epoch every cursor.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, type EpochMs, type IdSource, PinakesError } from '../../base/index.ts';
@@ -30,7 +30,9 @@ export type LineageParts = {
   readonly newId: IdSource;
 };
 
-/** Remembers where the records of a segment went. Called when the new segment has all its bytes and before it is sealed. */
+/**
+ * Remembers where the records of a segment went. Called when the new segment has all its bytes and before it is sealed.
+ */
 export async function rememberMoves(
   parts: LineageParts,
   fresh: Segment,
@@ -81,7 +83,10 @@ export class SegmentLineage {
     return lineage;
   }
 
-  /** Numbers that were learned before a rebuild mean other segments behind it: whoever holds some asks before trusting what they led to. */
+  /**
+   * Numbers that were learned before a rebuild mean other segments behind it: whoever holds some asks before trusting
+   * what they led to.
+   */
   assertNumbering(): void {
     if (this.#parts.shelf.numbering !== this.#numbering) throw expired('the archive was rebuilt since');
   }
@@ -112,7 +117,10 @@ export class SegmentLineage {
     return this.#origins.get(number) ?? number;
   }
 
-  /** The segments by the number they stand for, in order of it. While one is taking another's place, the other still stands. */
+  /**
+   * The segments by the number they stand for, in order of it. While one is taking another's place, the other still
+   * stands.
+   */
   standing(): Map<number, Segment> {
     const standing = new Map<number, Segment>();
     for (const segment of this.#parts.shelf.all()) {
@@ -122,7 +130,10 @@ export class SegmentLineage {
     return new Map([...standing].sort(([a], [b]) => a - b));
   }
 
-  /** Where what stood at an offset of a segment stands now. When nothing from there on stayed, the offset is beyond every end. */
+  /**
+   * Where what stood at an offset of a segment stands now. When nothing from there on stayed, the offset is beyond
+   * every end.
+   */
   async translate(number: number, offset: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
     const same = this.#parts.shelf.find(number);
     if (same) return { segment: same, offset, isSame: true };

@@ -1,7 +1,9 @@
 /**
- * Where the records of a segment went when compaction wrote it anew, so that a cursor into the old segment goes on in the new one (I8).
+ * Where the records of a segment went when compaction wrote it anew, so that a cursor into the old segment goes on in
+ * the new one (I8).
  *
- * The new segment holds the records of the old one in the same order, without those that left. Runs that were copied together moved together:
+ * The new segment holds the records of the old one in the same order, without those that left. Runs that were copied
+ * together moved together:
  *
  * ```
  *   runs        [old offset, new offset, length] of each run, in order; a record that was written anew is a run of its own
@@ -13,7 +15,10 @@ import { assert, fromLatin1, utf8 } from '../../base/index.ts';
 
 type Run = { readonly from: number; readonly to: number; length: number };
 
-/** Where a record stands now. `isSame`: it is that record; otherwise it left, and this is where the next one that stayed begins. */
+/**
+ * Where a record stands now. `isSame`: it is that record; otherwise it left, and this is where the next one that stayed
+ * begins.
+ */
 export type Moved = { readonly offset: number; readonly isSame: boolean };
 
 export class SegmentMoves {

@@ -3,10 +3,10 @@
  *
  * ```
  *   <collection>/<collection>-<time>-<serial>-<host>.warc.gz         in some volume
- * ```
- * Every segment begins with a warcinfo record. Appends gather in memory and reach the volume by `flush`; they are durable after `sync`, and count only
- * when the catalog says so. `rollBack` cuts an open segment back to what the catalog knows, as if a failed commit had never been tried; where the catalog may
- * have taken it, `abandon` lets go of the segment instead.
+ * ``` Every segment begins with a warcinfo record. Appends gather in memory and reach the volume by `flush`; they are
+ * durable after `sync`, and count only when the catalog says so. `rollBack` cuts an open segment back to what the
+ * catalog knows, as if a failed commit had never been tried; where the catalog may have taken it, `abandon` lets go of
+ * the segment instead.
  */
 import { hostname } from 'node:os';
 import {
@@ -77,7 +77,10 @@ export class SegmentShelf {
   readonly #open = new Map<string, OpenSegment>();
   /** Segments that are full and wait to be sealed until the catalog knows all of them. */
   #full: OpenSegment[] = [];
-  /** Those that could not be read to their end when the archive was opened. What their captures lean on is not known, so nothing that may be it can go. */
+  /**
+   * Those that could not be read to their end when the archive was opened. What their captures lean on is not known, so
+   * nothing that may be it can go.
+   */
   readonly unread = new Set<string>();
   #nextNumber = 1;
   #numbering = 0;
@@ -97,7 +100,10 @@ export class SegmentShelf {
     return this.#numbering;
   }
 
-  /** For a rebuild, before anything is changed: what was learned by numbers of segments so far says nothing from here on. */
+  /**
+   * For a rebuild, before anything is changed: what was learned by numbers of segments so far says nothing from here
+   * on.
+   */
   expireNumbers(): void {
     this.#numbering++;
   }
@@ -144,7 +150,10 @@ export class SegmentShelf {
     return undefined;
   }
 
-  /** The open segment of this kind; undefined when there is none or it is full, unless what comes belongs to what it ends with. */
+  /**
+   * The open segment of this kind; undefined when there is none or it is full, unless what comes belongs to what it
+   * ends with.
+   */
   findOpen(kind: SegmentKind, staysTogether = false): OpenSegment | undefined {
     const open = this.#open.get(kindId(kind));
     return open && (staysTogether || open.position < this.#options.policies.segmentBytesMax) ? open : undefined;
@@ -202,7 +211,10 @@ export class SegmentShelf {
     return open;
   }
 
-  /** Puts a whole member, or a run of them, behind what the segment has. Where it stands is known at once; it is not durable. */
+  /**
+   * Puts a whole member, or a run of them, behind what the segment has. Where it stands is known at once; it is not
+   * durable.
+   */
   append(open: OpenSegment, bytes: Uint8Array, records = 1): Place {
     const place: Place = { segment: open.segment.number, offset: open.position, length: bytes.length };
     open.pending.push(bytes);
@@ -260,7 +272,10 @@ export class SegmentShelf {
     }
   }
 
-  /** Seals the segments that are full, and says which; the catalog has taken all they hold. One that cannot be sealed stays open until the next opening. */
+  /**
+   * Seals the segments that are full, and says which; the catalog has taken all they hold. One that cannot be sealed
+   * stays open until the next opening.
+   */
   async retireFull(): Promise<Segment[]> {
     const full = this.#full;
     this.#full = [];
@@ -274,14 +289,20 @@ export class SegmentShelf {
     return full.flatMap(({ segment }) => (segment.state === 'sealed' ? [segment] : []));
   }
 
-  /** Writes no more to these and cuts nothing off them: whether the catalog has taken what was appended is not known. They heal at the next opening. */
+  /**
+   * Writes no more to these and cuts nothing off them: whether the catalog has taken what was appended is not known.
+   * They heal at the next opening.
+   */
   abandon(segments: readonly Segment[]): void {
     const numbers = new Set(segments.map(({ number }) => number));
     this.#full = this.#full.filter(({ segment }) => !numbers.has(segment.number));
     for (const [id, { segment }] of this.#open) if (numbers.has(segment.number)) this.#open.delete(id);
   }
 
-  /** Undoes what was appended since the catalog last heard of it. A segment that cannot be cut is left alone; it heals at the next opening. */
+  /**
+   * Undoes what was appended since the catalog last heard of it. A segment that cannot be cut is left alone; it heals
+   * at the next opening.
+   */
   async rollBack(): Promise<void> {
     const all = [...this.#full, ...this.#open.values()];
     this.#full = [];
@@ -342,7 +363,10 @@ export class SegmentShelf {
     }
   }
 
-  /** Whether something of this name lies in a volume, be it tombstones alone: a clock that was set back gives names again. */
+  /**
+   * Whether something of this name lies in a volume, be it tombstones alone: a clock that was set back gives names
+   * again.
+   */
   async #isTaken(name: string): Promise<boolean> {
     for (const volume of this.#options.volumes.available()) {
       // What is wrong with a volume is told to those who write to it.

@@ -1,14 +1,14 @@
 /**
- * Tombstones: which records of a segment were deleted and still stand in it. They lie beside the segment, under its name with `.tombstones` behind, and
- * are part of the truth: a rebuild must not bring back what was deleted. While a segment's volume cannot be written to, they go to one that can.
+ * Tombstones: which records of a segment were deleted and still stand in it. They lie beside the segment, under its
+ * name with `.tombstones` behind, and are part of the truth: a rebuild must not bring back what was deleted. While a
+ * segment's volume cannot be written to, they go to one that can.
  *
  * ```
  *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
  *
  *   content    <hex digest>~<overflow>, or `-` when it is not known: what compaction asks the catalog about
- * ```
- * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a crash interrupted, which the next
- * opening carries out, or one that failed, which the next deletion cuts off.
+ * ``` The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a
+ * crash interrupted, which the next opening carries out, or one that failed, which the next deletion cuts off.
  */
 import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Segment } from '../../catalog/index.ts';
@@ -51,7 +51,9 @@ export class Tombstones {
     return new Set((await this.list(segment)).map(({ offset }) => offset));
   }
 
-  /** The tombstones of a segment. A volume may have been read-only for a while: what lies in other volumes counts too. */
+  /**
+   * The tombstones of a segment. A volume may have been read-only for a while: what lies in other volumes counts too.
+   */
   async list(segment: Segment): Promise<Tombstone[]> {
     const all: Tombstone[] = [];
     for (const volume of this.#volumes.available()) {
@@ -61,7 +63,10 @@ export class Tombstones {
     return all;
   }
 
-  /** Only those that the catalog has carried out. A volume that went away is handed to `onMissing`, or fails the call where that is not given. */
+  /**
+   * Only those that the catalog has carried out. A volume that went away is handed to `onMissing`, or fails the call
+   * where that is not given.
+   */
   async listApplied(
     segment: Segment,
     onMissing?: (volume: string, failure: PinakesError) => void,
@@ -80,7 +85,9 @@ export class Tombstones {
     return applied;
   }
 
-  /** Those in one volume that the catalog has not carried out, the note that says it has, and how many lines are none. */
+  /**
+   * Those in one volume that the catalog has not carried out, the note that says it has, and how many lines are none.
+   */
   async listUnapplied(
     volume: Volume,
     segmentName: string,
@@ -152,7 +159,9 @@ export class Tombstones {
     return value === undefined ? undefined : Number(value);
   }
 
-  /** Up to where the lines stay: what the catalog has carried out, or, where it has noted nothing, all that are whole. */
+  /**
+   * Up to where the lines stay: what the catalog has carried out, or, where it has noted nothing, all that are whole.
+   */
   async #keptBytes(volume: Volume, segmentName: string, length: number): Promise<number> {
     const applied = await this.#appliedBytes(volume.name, segmentName);
     if (applied !== undefined) return Math.min(applied, length);
@@ -198,7 +207,9 @@ async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
   return { lines, bytes: at, damagedLines };
 }
 
-/** How a line can begin: what has no end and does not, as the NULs of a failing disk, may have been any number of lines. */
+/**
+ * How a line can begin: what has no end and does not, as the NULs of a failing disk, may have been any number of lines.
+ */
 const TORN_LINE = /^(\d{1,15}( (-|[0-9a-f]{0,64}|[0-9a-f]{64}~\d{0,5})?)?)?$/;
 
 function formatLine({ offset, block }: Tombstone): string {

@@ -1,7 +1,7 @@
 /**
- * Which volume a new content goes to: its digest decides, among the writable volumes, each as likely as it has room. The same digest always
- * goes the same way while the volumes and their room stay about the same, so that equal contents meet in one segment. A volume that is
- * nearly full gets nothing while another one has room.
+ * Which volume a new content goes to: its digest decides, among the writable volumes, each as likely as it has room.
+ * The same digest always goes the same way while the volumes and their room stay about the same, so that equal contents
+ * meet in one segment. A volume that is nearly full gets nothing while another one has room.
  */
 import { PinakesError, view } from '../../base/index.ts';
 import type { Volume, VolumeSpace } from '../../volume/index.ts';
@@ -14,7 +14,10 @@ const ROOM_BYTES_MIN = 64 * 1024 * 1024;
 /** Says of a digest which volume its content goes to. */
 export type VolumeChoice = (digest: Uint8Array) => string;
 
-/** The choice by the room that there is now: for contents that are stored together. Volumes that went away since the archive was opened get none. */
+/**
+ * The choice by the room that there is now: for contents that are stored together. Volumes that went away since the
+ * archive was opened get none.
+ */
 export async function volumeChoice(volumes: Pick<VolumeSet, 'writable' | 'noneWritable'>): Promise<VolumeChoice> {
   const writable = volumes.writable();
   if (writable.length === 0) throw volumes.noneWritable();

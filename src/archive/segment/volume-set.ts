@@ -1,4 +1,7 @@
-/** The volumes of an archive, opened. One that is not there costs only its own contents: whoever needs it is told its name. */
+/**
+ * The volumes of an archive, opened. One that is not there costs only its own contents: whoever needs it is told its
+ * name.
+ */
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { PinakesError } from '../../base/index.ts';

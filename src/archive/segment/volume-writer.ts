@@ -1,8 +1,10 @@
 /**
- * Which archive writes to a volume that lies outside of its directory: `.pinakes-archive` in the volume holds the archive's path, as JSON. A copy of an archive names the
- * same outer directories as the archive itself, and what one of the two deletes and compacts would be gone from the other.
+ * Which archive writes to a volume that lies outside of its directory: `.pinakes-archive` in the volume holds the
+ * archive's path, as JSON. A copy of an archive names the same outer directories as the archive itself, and what one of
+ * the two deletes and compacts would be gone from the other.
  *
- * An archive that was moved is no longer where the file says, and takes the volume over. The file is a warning sign and not a lock: a volume without it is as good.
+ * An archive that was moved is no longer where the file says, and takes the volume over. The file is a warning sign and
+ * not a lock: a volume without it is as good.
  */
 import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
@@ -11,7 +13,10 @@ import { readConnector, type VolumeSetting } from '../connector.ts';
 
 const WRITER_NAME = '.pinakes-archive';
 
-/** Fails when another archive writes to the volume. What is given back is to be called when the volume was opened: it says that this archive does. */
+/**
+ * Fails when another archive writes to the volume. What is given back is to be called when the volume was opened: it
+ * says that this archive does.
+ */
 export async function volumeWriter(archive: string, { name, path }: VolumeSetting): Promise<() => Promise<void>> {
   const place = await realPlace(resolve(archive, path));
   const own = await realPlace(archive);
@@ -51,7 +56,10 @@ async function isSame(one: string, other: string): Promise<boolean> {
   return one === other || (a !== undefined && a.dev === b?.dev && a.ino === b.ino);
 }
 
-/** Whether there is an archive that has this directory for a volume that may be written to. One that cannot be asked is taken to have. */
+/**
+ * Whether there is an archive that has this directory for a volume that may be written to. One that cannot be asked is
+ * taken to have.
+ */
 async function writesTo(archive: string, place: string): Promise<boolean> {
   try {
     const { volumes } = await readConnector(archive);

@@ -1,9 +1,11 @@
 /**
- * Goes through the captures of a snapshot in the order of their URLs, of their times, or of a ranking of URLs; their records are read one by one.
+ * Goes through the captures of a snapshot in the order of their URLs, of their times, or of a ranking of URLs; their
+ * records are read one by one.
  *
- * Captures of one URL key and time come in storage order, which compaction does not change; so a walk that is taken up again knows which of them
- * came already, wherever their records stand by then (I8). Order by time sorts the selection first, outside of memory (I9). By a ranking come the captures of each URL
- * together, those of one URL by time; behind them, by URL, those that the ranking does not know.
+ * Captures of one URL key and time come in storage order, which compaction does not change; so a walk that is taken up
+ * again knows which of them came already, wherever their records stand by then (I8). Order by time sorts the selection
+ * first, outside of memory (I9). By a ranking come the captures of each URL together, those of one URL by time; behind
+ * them, by URL, those that the ranking does not know.
  */
 import { fromHex, toHex } from '../../base/index.ts';
 import {

@@ -1,8 +1,9 @@
 /**
- * A selection, asked of records as they stand in segments. What is no capture has neither status nor media type to be chosen by, and no query means it.
+ * A selection, asked of records as they stand in segments. What is no capture has neither status nor media type to be
+ * chosen by, and no query means it.
  *
- * A record is asked twice: when its head is known, and when the HTTP head in it is. Only how large its payload is has to be asked of the catalog, since a
- * revisit does not hold what it stands for.
+ * A record is asked twice: when its head is known, and when the HTTP head in it is. Only how large its payload is has
+ * to be asked of the catalog, since a revisit does not hold what it stands for.
  */
 import type { CaptureKind, CatalogView, Segment } from '../../catalog/index.ts';
 import { isInRanges, urlKey } from '../../url/index.ts';

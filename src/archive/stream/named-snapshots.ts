@@ -1,17 +1,19 @@
 /**
- * Snapshots with names: what the archive held at an instant, kept together until the name is given up. As long as a snapshot stands, compaction leaves the segments it
- * names as they are, so that a stream of it, or an index made from it, stays whole. What was deleted is not given out all the same: a snapshot keeps bytes, it grants
- * nobody access.
+ * Snapshots with names: what the archive held at an instant, kept together until the name is given up. As long as a
+ * snapshot stands, compaction leaves the segments it names as they are, so that a stream of it, or an index made from
+ * it, stays whole. What was deleted is not given out all the same: a snapshot keeps bytes, it grants nobody access.
  *
  * ```
  *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...], mark }] }     in the archive's directory; truth
  * ```
  * The digest is of the list of snapshots as compact JSON. Files of earlier versions have none.
  *
- * A file that is damaged does not keep the archive shut. It stays as it is, and nothing is written to it. Until it is put back or moved away, no
- * snapshot is made or removed, and compaction leaves every segment alone, since a snapshot may keep it.
+ * A file that is damaged does not keep the archive shut. It stays as it is, and nothing is written to it. Until it is
+ * put back or moved away, no snapshot is made or removed, and compaction leaves every segment alone, since a snapshot
+ * may keep it.
  *
- * The mark serves streams until the next rebuild, which numbers segments anew; the names of the segments hold beyond that.
+ * The mark serves streams until the next rebuild, which numbers segments anew; the names of the segments hold beyond
+ * that.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

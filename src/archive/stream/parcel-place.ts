@@ -1,5 +1,6 @@
 /**
- * A place between two parcels of a stream: a cursor, or, inside of a record that is larger than a parcel, a cursor and the bytes behind it.
+ * A place between two parcels of a stream: a cursor, or, inside of a record that is larger than a parcel, a cursor and
+ * the bytes behind it.
  *
  * A place inside of a record can be taken up again only where the same bytes stand before it; their digest tells.
  */
@@ -41,7 +42,10 @@ export function keyOf(format: string, { cursor, inner }: ParcelPlace): string {
 /** A segment counts as so long, for how far apart two places are. */
 const SEGMENT_BYTES = 2 ** 32;
 
-/** About how far a place is ahead of another; infinite where who is there does not come by, as far as numbers tell: compaction may exchange segments. */
+/**
+ * About how far a place is ahead of another; infinite where who is there does not come by, as far as numbers tell:
+ * compaction may exchange segments.
+ */
 export function bytesAhead(place: ParcelPlace, from: ParcelPlace): number {
   if (place.stream !== from.stream) return Number.POSITIVE_INFINITY;
   const bytes = linear(place.parsed.position) - linear(from.parsed.position);

@@ -1,6 +1,7 @@
 /**
- * A record on its way into a WARC file of another packing than the one it lies in. Its head and block stay as they are. Only what WARC cannot say so
- * changes: an ARC record gets the head that says the same in WARC, a record that was cut short says how long it is, and an odd one is written as the standard asks, under another id.
+ * A record on its way into a WARC file of another packing than the one it lies in. Its head and block stay as they are.
+ * Only what WARC cannot say so changes: an ARC record gets the head that says the same in WARC, a record that was cut
+ * short says how long it is, and an odd one is written as the standard asks, under another id.
  */
 import { join } from 'node:path';
 import type { IdSource } from '../../base/index.ts';

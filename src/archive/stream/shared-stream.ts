@@ -1,15 +1,15 @@
 /**
  * One client's way through a stream whose reading it shares.
  *
- * A client that comes late may join where the others are. It then goes from there to the end, and after that from the beginning to where it joined; each record comes
- * exactly once (I8). Its cursors say where it joined:
+ * A client that comes late may join where the others are. It then goes from there to the end, and after that from the
+ * beginning to where it joined; each record comes exactly once (I8). Its cursors say where it joined:
  *
  * ```
  *   cursor                  in order, or not joined
  *   cursor~join~1           on the way from where it joined to the end
  *   cursor~join~2           on the way from the beginning to where it joined
- * ```
- * A client that joins gets the snapshot that the others read: the archive as it was when they began, within the last hour.
+ * ``` A client that joins gets the snapshot that the others read: the archive as it was when they began, within the
+ * last hour.
  */
 import { assert, PinakesError } from '../../base/index.ts';
 import { SegmentLineage } from '../segment/segment-lineage.ts';
@@ -131,7 +131,10 @@ export class SharedStream implements ParcelClient, AsyncDisposable {
     return this.place.cursor === this.join && !this.place.inner;
   }
 
-  /** Whether all of a parcel certainly stands before the join. Numbers of segments that are not known yet are high, so that doubt says no. */
+  /**
+   * Whether all of a parcel certainly stands before the join. Numbers of segments that are not known yet are high, so
+   * that doubt says no.
+   */
   async #isBeforeJoin({ parsed }: ParcelPlace, parcel: Parcel): Promise<boolean> {
     const join = this.#joinPosition();
     // While the segment of the join stands, offsets in it mean what they meant.

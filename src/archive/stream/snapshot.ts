@@ -1,8 +1,10 @@
 /**
- * A snapshot: the records that the segments held at one instant (I8). It is told by few numbers, so that a cursor can carry it.
+ * A snapshot: the records that the segments held at one instant (I8). It is told by few numbers, so that a cursor can
+ * carry it.
  *
- * A sealed segment never grows, and numbers only rise. So a snapshot is: all segments that stand for a number below `before`, up to their ends, except
- * those that were open then, up to the length they had. Records that were deleted since do not come any more; none ever comes in addition.
+ * A sealed segment never grows, and numbers only rise. So a snapshot is: all segments that stand for a number below
+ * `before`, up to their ends, except those that were open then, up to the length they had. Records that were deleted
+ * since do not come any more; none ever comes in addition.
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Place, Segment } from '../../catalog/index.ts';

@@ -1,8 +1,9 @@
 /**
  * Goes through the records of a snapshot in storage order: segment after segment, each read from front to back.
  *
- * Compaction may exchange a segment meanwhile. The walk notices before it hands out the next record, and goes on in the segment that took the place,
- * behind the record it handed out last (I8). A record that was deleted, and what goes with it, does not come any more. When the archive is rebuilt meanwhile, the walk ends as expired.
+ * Compaction may exchange a segment meanwhile. The walk notices before it hands out the next record, and goes on in the
+ * segment that took the place, behind the record it handed out last (I8). A record that was deleted, and what goes with
+ * it, does not come any more. When the archive is rebuilt meanwhile, the walk ends as expired.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -45,7 +46,8 @@ export class StorageWalk {
 
   async *records(): AsyncGenerator<WalkedRecord> {
     const { lineage } = this.#snapshot;
-    // A segment that took another's place since the snapshot was opened would else stand for nothing that belongs to it, and be passed over.
+    // A segment that took another's place since the snapshot was opened would else stand for nothing that belongs to
+    // it, and be passed over.
     await lineage.refresh();
     const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
     for (const part of await this.#snapshot.segments()) {

@@ -1,9 +1,11 @@
 /**
  * A stream as bytes: WARC, every record in a gzip member of its own, or JSON lines that tell of the records.
  *
- * Records of gzip segments go out as the members they are stored in, neighbours together; records of other segments are packed anew, the records
- * themselves unchanged (I4). A piece with a cursor ends with a whole record: who has everything up to it goes on from there. The first piece has no bytes, only
- * the cursor of the beginning: with it even a stream that breaks off at once goes on in the same snapshot. So have pieces behind stretches in which nothing is meant.
+ * Records of gzip segments go out as the members they are stored in, neighbours together; records of other segments are
+ * packed anew, the records themselves unchanged (I4). A piece with a cursor ends with a whole record: who has
+ * everything up to it goes on from there. The first piece has no bytes, only the cursor of the beginning: with it even
+ * a stream that breaks off at once goes on in the same snapshot. So have pieces behind stretches in which nothing is
+ * meant.
  */
 import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -16,7 +18,10 @@ import { isGone } from './storage-walk.ts';
 import { RecordStream, type StreamParts, type StreamQuery, type WholePart } from './stream.ts';
 import { StreamedRecord } from './streamed-record.ts';
 
-/** Segments are cut where the first record begins in each cell of this size, wherever a stream began: so streams of the same records come to the same cursors. */
+/**
+ * Segments are cut where the first record begins in each cell of this size, wherever a stream began: so streams of the
+ * same records come to the same cursors.
+ */
 const CELL_BYTES = 1024 * 1024;
 /** Behind the edge of a cell, so far is read at once in the hope that a record begins there. */
 const CUT_SEARCH_BYTES = 64 * 1024;
@@ -191,7 +196,10 @@ class WarcOutput {
     }
   }
 
-  /** A segment as it lies, with a cursor in each cell. Says whether it went out whole; it does not when something in it was deleted meanwhile. */
+  /**
+   * A segment as it lies, with a cursor in each cell. Says whether it went out whole; it does not when something in it
+   * was deleted meanwhile.
+   */
   async *#copyWhole(
     { segment, fromBytes, endBytes }: WholePart,
     stream: RecordStream,
@@ -199,7 +207,8 @@ class WarcOutput {
     let held: Uint8Array = EMPTY;
     for (let at = fromBytes, goal = cellEnd(at); ; goal = cellEnd(at - held.length)) {
       const end = Math.min(endBytes, Math.max(goal, at) + CUT_SEARCH_BYTES);
-      // Nothing goes out before what belongs to it is in hand: a segment that vanishes now is looked for anew from the last cursor.
+      // Nothing goes out before what belongs to it is in hand: a segment that vanishes now is looked for anew from the
+      // last cursor.
       const bytes = await this.#read(segment, at, end);
       const cut = end === endBytes ? end : await this.#cut.find(segment, bytes, at, goal);
       const large = cut === undefined ? this.#largeRecord(segment, end, endBytes) : undefined;
@@ -226,7 +235,9 @@ class WarcOutput {
     }
   }
 
-  /** What is left of a record that goes far beyond its cell, from one open file; up to a piece in which it can be cut. */
+  /**
+   * What is left of a record that goes far beyond its cell, from one open file; up to a piece in which it can be cut.
+   */
   async *#largeRecord(segment: Segment, from: number, to: number): AsyncGenerator<CutPiece> {
     let at = from;
     for await (const bytes of this.#archive.volumes.get(segment.volume).stream(segment.name, from, to)) {
@@ -256,7 +267,9 @@ class WarcOutput {
     return true;
   }
 
-  /** A record that was read to its end and turned out to be cut short, or to share its member: it cannot go as it lies. */
+  /**
+   * A record that was read to its end and turned out to be cut short, or to share its member: it cannot go as it lies.
+   */
   async *#encodeAgain({ segment, head }: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece> {
     const place = { segment: segment.number, offset: head.offset, length: segment.bytes - head.offset };
     const options = { lookBackBytes: RESYNC_WINDOW_BYTES, passesGaps: this.#query.onDamage !== undefined };

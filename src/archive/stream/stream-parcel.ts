@@ -1,11 +1,12 @@
 /**
- * Parcels: a stream in parts of about a mebibyte that several clients can be given. A parcel ends with a whole record and says by its cursor where the next begins; only
- * of a record that is larger than a parcel, all parts but the last do not.
+ * Parcels: a stream in parts of about a mebibyte that several clients can be given. A parcel ends with a whole record
+ * and says by its cursor where the next begins; only of a record that is larger than a parcel, all parts but the last
+ * do not.
  *
  * A parcel without bytes leads past records that are not meant.
  *
- * Where parcels end depends on the records alone: behind the first record of each cell of a segment. So streams that began at different places come to the same
- * parcels before long.
+ * Where parcels end depends on the records alone: behind the first record of each cell of a segment. So streams that
+ * began at different places come to the same parcels before long.
  */
 import { parseCursor } from './cursor.ts';
 import { cellOf, type StreamPiece } from './stream-output.ts';

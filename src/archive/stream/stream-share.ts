@@ -1,10 +1,12 @@
 /**
  * Sharing of scans: clients that want the same records at the same time are given the same parcels, read once.
  *
- * A parcel is asked for by the place before it. Who asks first has it read; who asks meanwhile waits for the same reading; who comes a little later finds it in memory.
- * Nobody waits for anybody: memory is bounded as a whole, and what no longer fits is forgotten, first what no client is still to come by, then what the next
- * client to come by has farthest to go to. What is on its way into a socket takes its room until it is out, so it is not forgotten before. A client that has fallen behind
- * that far has its parcels read again, and shares them with whoever is as far behind as it is.
+ * A parcel is asked for by the place before it. Who asks first has it read; who asks meanwhile waits for the same
+ * reading; who comes a little later finds it in memory. Nobody waits for anybody: memory is bounded as a whole, and
+ * what no longer fits is forgotten, first what no client is still to come by, then what the next client to come by has
+ * farthest to go to. What is on its way into a socket takes its room until it is out, so it is not forgotten before. A
+ * client that has fallen behind that far has its parcels read again, and shares them with whoever is as far behind as
+ * it is.
  *
  * Exactly once (I8) does not depend on any of this: what a place is followed by is the same whoever reads it.
  */
@@ -18,7 +20,9 @@ const BYTES_MAX = 64 * 1024 * 1024;
 /** What no client is still to come by is kept for those that begin a moment later, and no longer. */
 const PASSED_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Room is made by so much of the whole at once: of parcels without bytes there may be very many, and all are looked at. */
+/**
+ * Room is made by so much of the whole at once: of parcels without bytes there may be very many, and all are looked at.
+ */
 const ROOM_PART = 1 / 64;
 
 /** What a parcel takes besides its bytes, of which it may have none. */
@@ -122,7 +126,10 @@ export class StreamSharing {
     return link;
   }
 
-  /** Ends the readings that nobody waits for any more. One that finds nothing would else go through the whole archive for nobody. */
+  /**
+   * Ends the readings that nobody waits for any more. One that finds nothing would else go through the whole archive
+   * for nobody.
+   */
   #breakOff(): void {
     for (const [key, link] of this.#links) {
       if (link.isRead || (link.isAhead ? this.#isNeeded(link) : this.#isAwaited(key, link))) continue;
@@ -158,7 +165,10 @@ export class StreamSharing {
     if (this.#bytes > this.#roomyBytes) this.#makeRoom(link);
   }
 
-  /** Forgets what nobody is still to come by, beyond a little of it, and then what is farthest from who comes by next, until the rest fits. */
+  /**
+   * Forgets what nobody is still to come by, beyond a little of it, and then what is farthest from who comes by next,
+   * until the rest fits.
+   */
   #makeRoom(newest: Link): void {
     const sending = new Set(this.#sending.values());
     const held = [...this.#links].flatMap(([key, link]) =>
@@ -181,7 +191,10 @@ export class StreamSharing {
     return this.#bytesAway(link) < Number.POSITIVE_INFINITY;
   }
 
-  /** How far the next client to come by is. Compaction may lead to a wrong guess, which costs a reading and nothing else. */
+  /**
+   * How far the next client to come by is. Compaction may lead to a wrong guess, which costs a reading and nothing
+   * else.
+   */
   #bytesAway({ format, place }: Link): number {
     let least = Number.POSITIVE_INFINITY;
     for (const { wanted, place: at } of this.#clients)

@@ -1,8 +1,10 @@
 /**
- * Streams: all records of the archive, or those that a selection means, each exactly once, from a snapshot that does not move (I8).
+ * Streams: all records of the archive, or those that a selection means, each exactly once, from a snapshot that does
+ * not move (I8).
  *
- * In storage order come records of every type, as fast as they can be read. In the order of URL, of time or of a ranking come captures only, each read on its own. A stream
- * can be left at any record and taken up again with its cursor, in this process or a later one, after appends, deletions and compactions.
+ * In storage order come records of every type, as fast as they can be read. In the order of URL, of time or of a
+ * ranking come captures only, each read on its own. A stream can be left at any record and taken up again with its
+ * cursor, in this process or a later one, after appends, deletions and compactions.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Capture, Place, Segment } from '../../catalog/index.ts';
@@ -24,7 +26,10 @@ const GROUP_CAPTURES = 64;
 /** Members up to this size are read and decoded at once. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
 const ATTEMPTS = 3;
-/** In storage order, a stretch of a segment in which nothing is meant has a place of its own to go on from: who goes on reads no more than so much of it again. */
+/**
+ * In storage order, a stretch of a segment in which nothing is meant has a place of its own to go on from: who goes on
+ * reads no more than so much of it again.
+ */
 const STRETCH_BYTES = 16 * 1024 * 1024;
 
 export type StreamOrder = 'storage' | CatalogOrder | UrlRanking;
@@ -37,20 +42,23 @@ export type StreamQuery = {
   /** Name of a snapshot to go through, instead of what there is now. */
   readonly snapshot?: string | undefined;
   /**
-   * In storage order: only what came behind the snapshot of this cursor, which an earlier stream went through to its end. With it a client takes in
-   * what is new, again and again, and reads nothing twice.
+   * In storage order: only what came behind the snapshot of this cursor, which an earlier stream went through to its
+   * end. With it a client takes in what is new, again and again, and reads nothing twice.
    */
   readonly since?: string | undefined;
   /**
-   * As WARC, in storage order, of everything or of collections: segments go out without being looked into, as fast as they can be read. Cursors then come about
-   * once a mebibyte.
+   * As WARC, in storage order, of everything or of collections: segments go out without being looked into, as fast as
+   * they can be read. Cursors then come about once a mebibyte.
    */
   readonly wholeSegments?: boolean | undefined;
   /** In storage order: nothing behind this cursor, which another stream of the same question and snapshot gave out. */
   readonly until?: string | undefined;
   /** As WARC: revisits go out as full records, with the payload that they lean on, so that the records stand alone. */
   readonly resolve?: boolean | undefined;
-  /** Told of every record that is damaged, when it has come or could not; where no head can be read, whether it was meant is not known. Segments that go out whole are not looked into. */
+  /**
+   * Told of every record that is damaged, when it has come or could not; where no head can be read, whether it was
+   * meant is not known. Segments that go out whole are not looked into.
+   */
   readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -86,7 +94,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   /** The version of the ranking that it goes by. */
   readonly #ranking: string | undefined;
   #position: StreamPosition | undefined;
-  /** What the catalog said last of one URL key and time, after so many batches: of one there can be more captures than a group has. */
+  /**
+   * What the catalog said last of one URL key and time, after so many batches: of one there can be more captures than a
+   * group has.
+   */
   #lastMoment: (Moment & { readonly batches: number }) | undefined;
 
   private constructor(archive: StreamParts, query: StreamQuery, peeks: boolean, view: StreamView) {
@@ -157,7 +168,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position, since });
   }
 
-  /** Where a later stream goes on: behind the record that was handed out last, or behind others after it that are not meant. */
+  /**
+   * Where a later stream goes on: behind the record that was handed out last, or behind others after it that are not
+   * meant.
+   */
   cursor(): string {
     const ranking = this.#ranking === undefined ? {} : { ranking: this.#ranking };
     return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position: this.#position, ...ranking });
@@ -190,7 +204,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return this.#position;
   }
 
-  /** Segments that can go out as they are, and the records of those that cannot, with pauses. Only for streams of whole collections in storage order. */
+  /**
+   * Segments that can go out as they are, and the records of those that cannot, with pauses. Only for streams of whole
+   * collections in storage order.
+   */
   async *parts(
     isWhole: (segment: Segment) => Promise<boolean>,
   ): AsyncGenerator<WholePart | StreamedRecord | undefined> {
@@ -268,7 +285,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
   }
 
-  /** Tells of a damaged record that is not meant, unless it is a capture that the catalog knows: it may be the damage that made another record of it. */
+  /**
+   * Tells of a damaged record that is not meant, unless it is a capture that the catalog knows: it may be the damage
+   * that made another record of it.
+   */
   async #tellPassed({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
     const { targetUri, time, offset } = head;
     const at = { segment: segment.number, offset };
@@ -420,7 +440,10 @@ function stretchOf({ segment, offset }: StreamPosition): string {
   return `${segment}:${Math.floor(offset / STRETCH_BYTES)}`;
 }
 
-/** The offset of a position that stands before a record of this very segment; undefined when records have to be counted to find it. */
+/**
+ * The offset of a position that stands before a record of this very segment; undefined when records have to be counted
+ * to find it.
+ */
 function offsetBefore(position: StreamPosition | undefined, segment: Segment): number | undefined {
   const isBefore = position?.segment === segment.number && position.innerOffset === BEFORE_RECORD;
   return isBefore ? position.offset : undefined;

@@ -87,7 +87,10 @@ export class StreamedRecord {
     return bareMime((http ? http.get('content-type') : (head.get('arc-mime') ?? head.contentType)) ?? '');
   }
 
-  /** What tells its capture from others of the same URL and time, wherever the record is moved. Undefined of ARC records, which have no id. */
+  /**
+   * What tells its capture from others of the same URL and time, wherever the record is moved. Undefined of ARC
+   * records, which have no id.
+   */
   get captureHash(): number | undefined {
     const id = this.head.get(CAPTURE_ID_FIELD) ?? this.head.recordId;
     return id === undefined ? undefined : recordHash(id);
@@ -110,7 +113,10 @@ export class StreamedRecord {
     return scanner.end().payloadBytes;
   }
 
-  /** Whether the record has a member of its own and both are all there; known once its block was read, or the next record was asked for. */
+  /**
+   * Whether the record has a member of its own and both are all there; known once its block was read, or the next
+   * record was asked for.
+   */
   get isWhole(): boolean {
     return this.isComplete && this.length !== undefined && !this.#ending()!.isTorn;
   }

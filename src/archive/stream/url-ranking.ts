@@ -1,8 +1,9 @@
 /**
- * An order of URLs that somebody outside of the archive knows, such as the search index: which come first, and nothing of why.
+ * An order of URLs that somebody outside of the archive knows, such as the search index: which come first, and nothing
+ * of why.
  *
- * Streams by such an order are paused, and go on when the world has changed. So a ranking is kept as it was, under a version that cursors name, and handed
- * out by that version as long as it is kept (I8).
+ * Streams by such an order are paused, and go on when the world has changed. So a ranking is kept as it was, under a
+ * version that cursors name, and handed out by that version as long as it is kept (I8).
  */
 import type { UrlKey } from '../../url/index.ts';
 
@@ -10,8 +11,8 @@ export interface UrlRanking {
   /** `inlinks`, `rank`: cursors of one are not good for another. */
   readonly name: string;
   /**
-   * Without a version: sees to it that the order of now is kept, and gives its version. With one: gives it back as long as it is kept, and refuses with
-   * CURSOR_EXPIRED when it is gone.
+   * Without a version: sees to it that the order of now is kept, and gives its version. With one: gives it back as long
+   * as it is kept, and refuses with CURSOR_EXPIRED when it is gone.
    */
   keep(version: string | undefined): Promise<string>;
   open(version: string): Promise<KeptRanking>;

@@ -1,5 +1,6 @@
 /**
- * Enters the records of a segment into the catalog by reading it: after a crash what stands behind the catalogued mark (I3), at a rebuild all of it.
+ * Enters the records of a segment into the catalog by reading it: after a crash what stands behind the catalogued mark
+ * (I3), at a rebuild all of it.
  */
 import type { Finding } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
@@ -25,7 +26,10 @@ export type CataloguingParts = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The facts of every record of a segment from an offset on, in order. `to` is where it ends now, which may be behind what the catalog has of it. */
+/**
+ * The facts of every record of a segment from an offset on, in order. `to` is where it ends now, which may be behind
+ * what the catalog has of it.
+ */
 export async function* recordsOf(
   parts: CataloguingParts,
   segment: Segment,
@@ -55,7 +59,8 @@ export async function* recordsOf(
     for await (const piece of record.body()) scanner.push(piece);
     const facts = scanner.end();
     const isComplete = record.tail?.complete ?? false;
-    // The catalog will know damaged content by the digest that it has now: from here on nothing else would show the damage.
+    // The catalog will know damaged content by the digest that it has now: from here on nothing else would show the
+    // damage.
     if (!isChecked)
       for (const code of digestMismatches(head, facts, isComplete)) tell(findingOf(code, segment.name, head.offset));
     const payloadDigests = facts.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
@@ -64,8 +69,9 @@ export async function* recordsOf(
 }
 
 /**
- * Enters the records from `segment.bytes` on. The answer has the length up to which whole records reach; when the segment is `open`, what stands
- * behind them is a torn tail. Blocks of deleted records are entered without references; `sweepBlocks` takes out those that stay so.
+ * Enters the records from `segment.bytes` on. The answer has the length up to which whole records reach; when the
+ * segment is `open`, what stands behind them is a torn tail. Blocks of deleted records are entered without references;
+ * `sweepBlocks` takes out those that stay so.
  */
 export async function catalogueSegment(
   parts: CataloguingParts,
@@ -101,8 +107,8 @@ export async function catalogueSegment(
     options.onStep(current);
     group = [];
   };
-  // A member can lack its last bytes though the record in it is whole: nothing may be appended behind it. That it does is told when the next one is
-  // asked for, so each record waits for that.
+  // A member can lack its last bytes though the record in it is whole: nothing may be appended behind it. That it does
+  // is told when the next one is asked for, so each record waits for that.
   let waiting: RecordFacts | undefined;
   const torn = new Set<number>();
   const onTorn = (offset: number) => torn.add(offset);
@@ -120,8 +126,8 @@ export async function catalogueSegment(
 }
 
 /**
- * Takes out the blocks that nothing refers to, once all segments have been read. They would give out what was deleted, and keep it from being compacted away: whoever is
- * interrupted before this is done finds the note at the next opening.
+ * Takes out the blocks that nothing refers to, once all segments have been read. They would give out what was deleted,
+ * and keep it from being compacted away: whoever is interrupted before this is done finds the note at the next opening.
  */
 export async function sweepBlocks(catalog: Catalog): Promise<void> {
   if (!(UNSWEPT_NOTE in (await catalog.notes(UNSWEPT_NOTE)))) return;

@@ -1,6 +1,7 @@
 /**
- * Gathers what is committed together. Whatever comes while a commit is under way is in the next one anyway; who is patient also waits a few milliseconds for others, as long as
- * others keep coming. A commit costs about as much for one as for fifty, so a crawl that asks for one page at a time would spend more on commits than on its pages.
+ * Gathers what is committed together. Whatever comes while a commit is under way is in the next one anyway; who is
+ * patient also waits a few milliseconds for others, as long as others keep coming. A commit costs about as much for one
+ * as for fifty, so a crawl that asks for one page at a time would spend more on commits than on its pages.
  */
 
 /** So many are not made to wait for more. */

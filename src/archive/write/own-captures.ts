@@ -1,9 +1,10 @@
 /**
  * What an add has entered itself, so that most of its duplicates need no look at the catalog.
  *
- * A record whose content is held may be a capture that the archive has already, and only the catalog knows for certain: one search in it for each such record. But a
- * content that this add stored first has no captures other than those this add entered, as long as nobody else wrote meanwhile; and of these it knows which they are.
- * When anybody did write, it begins anew and knows of nothing.
+ * A record whose content is held may be a capture that the archive has already, and only the catalog knows for certain:
+ * one search in it for each such record. But a content that this add stored first has no captures other than those this
+ * add entered, as long as nobody else wrote meanwhile; and of these it knows which they are. When anybody did write, it
+ * begins anew and knows of nothing.
  */
 import type { Block, Catalog } from '../../catalog/index.ts';
 import type { RecordFacts } from '../record-facts.ts';

@@ -1,8 +1,8 @@
 /**
  * What revisits say of the records that hold their contents, found in few calls and kept for the next ones.
  *
- * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it is committed, whatever becomes of
- * the numbers of segments. Only committed places are asked for and remembered.
+ * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it
+ * is committed, whatever becomes of the numbers of segments. Only committed places are asked for and remembered.
  */
 import { type Digest, formatDigest, parseDigest } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
@@ -26,7 +26,10 @@ export function holderFacts({ recordId, url, date, declaredDigest }: RecordFacts
   return { recordId, targetUri: url, date, declaredDigest, ownDigest: declaredDigest };
 }
 
-/** Contents that repeat do so mostly within one crawl; of those that were asked for before the last so many characters, some are read again. */
+/**
+ * Contents that repeat do so mostly within one crawl; of those that were asked for before the last so many characters,
+ * some are read again.
+ */
 const GENERATION_LENGTH_MAX = 3_000_000;
 /** What is longer is not kept. */
 const KEPT_LENGTH_MAX = 4000;
@@ -37,8 +40,8 @@ export class Referents {
   readonly #access: RecordAccess;
   readonly #shelf: SegmentShelf;
   /**
-   * Those of late, and those of before. What is asked for again joins the younger; when they are many, the older go, all at once. Each is one text of its own:
-   * one that is cut out of a longer text would keep all of that in memory.
+   * Those of late, and those of before. What is asked for again joins the younger; when they are many, the older go,
+   * all at once. Each is one text of its own: one that is cut out of a longer text would keep all of that in memory.
    */
   #young = new Map<string, string>();
   #old = new Map<string, string>();
@@ -123,8 +126,9 @@ export class Referents {
 }
 
 /**
- * What a revisit says of its payload: what the record says that holds it, since other tools find that by the very same words; else the digest that names contents here.
- * Where it is not that one, the revisit has to name its content by CONTENT_FIELD.
+ * What a revisit says of its payload: what the record says that holds it, since other tools find that by the very same
+ * words; else the digest that names contents here. Where it is not that one, the revisit has to name its content by
+ * CONTENT_FIELD.
  */
 export function revisitDigest(digest: Digest, ownDigest: string): Digest | string {
   return parseDigest(ownDigest) && ownDigest !== formatDigest(digest) ? ownDigest : digest;

@@ -1,8 +1,10 @@
 /**
- * Enters records into the catalog that stand in a segment already, or are about to: captures, blocks, declared digests, reference counts.
+ * Enters records into the catalog that stand in a segment already, or are about to: captures, blocks, declared digests,
+ * reference counts.
  *
- * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every record is a capture: one
- * that stands twice, in files that were added in place, is entered twice. One that would be copied a second time is not (see `findKnown`).
+ * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every
+ * record is a capture: one that stands twice, in files that were added in place, is entered twice. One that would be
+ * copied a second time is not (see `findKnown`).
  */
 import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
@@ -41,8 +43,9 @@ export class Registrar {
   readonly #segment: number | undefined;
 
   /**
-   * `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are. `copyingFor`: they are about to be
-   * copied by an add that entered these captures before, so that nothing stands at their places yet. `segment`: they stand in this one.
+   * `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are.
+   * `copyingFor`: they are about to be copied by an add that entered these captures before, so that nothing stands at
+   * their places yet. `segment`: they stand in this one.
    */
   constructor(
     catalog: CatalogView,
@@ -64,8 +67,9 @@ export class Registrar {
   }
 
   /**
-   * Asks the catalog everything that entering these records needs to know, in few calls. Of records that are about to be copied, a whole one whose content
-   * is new is certainly no capture that is known, nor is one whose content is that add's alone, and their URLs need not be looked up.
+   * Asks the catalog everything that entering these records needs to know, in few calls. Of records that are about to
+   * be copied, a whole one whose content is new is certainly no capture that is known, nor is one whose content is that
+   * add's alone, and their URLs need not be looked up.
    */
   async prepare(records: readonly RecordFacts[]): Promise<void> {
     const copyingFor = this.#copyingFor;
@@ -93,8 +97,8 @@ export class Registrar {
   }
 
   /**
-   * The capture in the archive that this record is, if it is there already, wherever it stands. Careless writers give one id to records of different contents; these are
-   * captures of their own. What is cut short is not.
+   * The capture in the archive that this record is, if it is there already, wherever it stands. Careless writers give
+   * one id to records of different contents; these are captures of their own. What is cut short is not.
    */
   findKnown(facts: RecordFacts, collection: number): Capture | undefined {
     const { urlKey: key, time, hash } = facts;
@@ -158,8 +162,8 @@ export class Registrar {
   }
 
   /**
-   * The content that a revisit of our own names, though the record that holds it may come later: segments are read in the order of their names. Others may know the
-   * content only by what this record says.
+   * The content that a revisit of our own names, though the record that holds it may come later: segments are read in
+   * the order of their names. Others may know the content only by what this record says.
    */
   #namedByOwn(facts: RecordFacts): BlockKey | undefined {
     if (!this.#isOwn || facts.type !== 'revisit') return undefined;
@@ -170,7 +174,10 @@ export class Registrar {
     return { digest: copyOf(this.#fingerprint(declared.bytes)), overflow: facts.overflow };
   }
 
-  /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. `isNamed`: the catalog has what it calls the content. */
+  /**
+   * Enters a capture whose record is a revisit that we write ourselves for a block that is held. `isNamed`: the catalog
+   * has what it calls the content.
+   */
   enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey, isNamed: boolean): void {
     this.#put(captureOf(facts, 'revisit', place, collection, block));
     if (!isNamed) this.#declare(facts.declaredDigest, block);
@@ -182,7 +189,10 @@ export class Registrar {
     if (this.#copyingFor) this.#known.add(capture);
   }
 
-  /** Whether a foreign revisit that is about to be copied names a capture that is itself a revisit here, since the archive held its content. */
+  /**
+   * Whether a foreign revisit that is about to be copied names a capture that is itself a revisit here, since the
+   * archive held its content.
+   */
   namesRevisit(facts: RecordFacts): boolean {
     return this.#revisits.namesRevisit(facts);
   }
@@ -220,7 +230,8 @@ export class Registrar {
   #holdBlock(facts: RecordFacts, place: Place): BlockKey {
     const digest = this.#digest(facts);
     const found = this.heldBlock(facts);
-    // A record that stays as it is and names no overflow is the first content of its digest, in whatever order segments are read at a rebuild.
+    // A record that stays as it is and names no overflow is the first content of its digest, in whatever order segments
+    // are read at a rebuild.
     const isFirst = facts.overflow === 0 && !this.#draft.block({ digest, overflow: 0 });
     const held = found && isFirst && !this.#lost.has(found) ? undefined : found;
     if (held) {

@@ -1,6 +1,6 @@
 /**
- * A block on its way in: hashed while it arrives, kept in memory while it is small, in a file when it is not (I9). Its payload is identified
- * before a byte of it is written to a segment.
+ * A block on its way in: hashed while it arrives, kept in memory while it is small, in a file when it is not (I9). Its
+ * payload is identified before a byte of it is written to a segment.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';

@@ -1,12 +1,14 @@
 /**
  * Storing: contents come in from many callers at once and are committed in groups, many stores to one sync (I2).
  *
- * Each content is spooled and identified first. Then one commit at a time decides, in order of arrival, whether the archive holds it
- * already: a new content becomes a response or resource record, a held one a revisit that points at its holder (I1, I7). The records go
- * to their segments, the segments are synced, the catalog takes the batch, and only then are the callers told.
+ * Each content is spooled and identified first. Then one commit at a time decides, in order of arrival, whether the
+ * archive holds it already: a new content becomes a response or resource record, a held one a revisit that points at
+ * its holder (I1, I7). The records go to their segments, the segments are synced, the catalog takes the batch, and only
+ * then are the callers told.
  *
- * Of a group of many, the small contents that look new are made into members ahead, all at once on another thread, while the caller goes on. What is found to be held
- * after all, by one that came earlier in the group, is made anew: the decision is never taken ahead.
+ * Of a group of many, the small contents that look new are made into members ahead, all at once on another thread,
+ * while the caller goes on. What is found to be held after all, by one that came earlier in the group, is made anew:
+ * the decision is never taken ahead.
  */
 import { sep } from 'node:path';
 import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
@@ -50,11 +52,16 @@ export type StoreInput =
       readonly responseHead: Uint8Array;
       /** The same, where it has been read. */
       readonly http?: HttpHead;
-      /** The body as received, transfer coding included. Bytes in memory must stay as they are until they are stored. */
+      /**
+       * The body as received, transfer coding included. Bytes in memory must stay as they are until they are stored.
+       */
       readonly body: BlockSource;
       /** The whole request message. */
       readonly request?: Uint8Array;
-      /** Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is asked once the body is in, which may turn out truncated. */
+      /**
+       * Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is asked once the body is in, which
+       * may turn out truncated.
+       */
       readonly fields?: readonly Field[] | (() => readonly Field[]);
       /** The capture whose content the server says is still right, by a 304 to a conditional request. */
       readonly notModified?: Capture;
@@ -100,7 +107,10 @@ type Ahead = { readonly record: NewRecord; readonly member: Uint8Array; readonly
 const GROUP_MAX = 512;
 const TEXT_LEVEL = 6;
 const PACKED_LEVEL = 0;
-/** Contents up to this are made into members ahead, so many bytes of them at once; fewer are not worth the way to another thread. */
+/**
+ * Contents up to this are made into members ahead, so many bytes of them at once; fewer are not worth the way to
+ * another thread.
+ */
 const AHEAD_BYTES_EACH_MAX = 256 * 1024;
 const AHEAD_BYTES_MAX = 4 * 1024 * 1024;
 const AHEAD_BYTES_MIN = 64 * 1024;
@@ -178,7 +188,8 @@ export class StoreQueue {
         }
       }
     } finally {
-      // In the same turn as the last look at what waits: a store that came a turn later would wait for a run that has ended.
+      // In the same turn as the last look at what waits: a store that came a turn later would wait for a run that has
+      // ended.
       this.#running = undefined;
     }
   }
@@ -396,7 +407,10 @@ export class StoreQueue {
     };
   }
 
-  /** The record that holds a content; undefined when that cannot be read, though of what is unmodified the capture tells all the same. */
+  /**
+   * The record that holds a content; undefined when that cannot be read, though of what is unmodified the capture tells
+   * all the same.
+   */
   async #holderOf(held: Block, input: StoreInput): Promise<Holder | undefined> {
     const fresh = this.#fresh.get(blockId(held.key));
     if (fresh) return fresh;

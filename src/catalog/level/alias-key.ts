@@ -3,7 +3,8 @@
  *
  *     'a'  first 8 bytes of the declared digest   first 6 bytes of the block's digest   slot (ordered), when it is not 0
  *
- * Eight bytes of a digest find the candidates; a declared digest proves nothing anyway, and who relies on one reads the content.
+ * Eight bytes of a digest find the candidates; a declared digest proves nothing anyway, and who relies on one reads the
+ * content.
  */
 import { assert } from '../../base/index.ts';
 import { BLOCK_PREFIX_BYTES, type BlockReference } from '../block-codec.ts';

@@ -1,6 +1,6 @@
 /**
- * The rows of the blocks table that a batch touches: read once, changed in memory, written once. What they change in the totals is the difference
- * between what they add up to before and after, so it is right for any order of changes.
+ * The rows of the blocks table that a batch touches: read once, changed in memory, written once. What they change in
+ * the totals is the difference between what they add up to before and after, so it is right for any order of changes.
  */
 import { assert } from '../../base/index.ts';
 import { type BlockEntry, type BlockReference, blockRowKey, readBlockRow, writeBlockRow } from '../block-codec.ts';

@@ -1,6 +1,7 @@
 /**
- * What a question for captures means in keys: where the scan begins and ends, which times it keeps, and how it leaps over the times that it does
- * not. A row past the wanted times of its URL key lets the scan leap to the next key, so that years of captures are not read to find a day.
+ * What a question for captures means in keys: where the scan begins and ends, which times it keeps, and how it leaps
+ * over the times that it does not. A row past the wanted times of its URL key lets the scan leap to the next key, so
+ * that years of captures are not read to find a day.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';

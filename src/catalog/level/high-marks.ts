@@ -1,6 +1,6 @@
 /**
- * How far into each segment captures were ever put: past that, a capture is certainly new and need not be looked for. Records are catalogued in the
- * order of their segment, so nearly all are.
+ * How far into each segment captures were ever put: past that, a capture is certainly new and need not be looked for.
+ * Records are catalogued in the order of their segment, so nearly all are.
  *
  *     'h'  segment (ordered)  ->  the highest offset of any capture put so far, plus one (varint)
  *

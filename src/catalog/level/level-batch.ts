@@ -1,8 +1,9 @@
 /**
  * Turns a batch of changes into one LevelDB batch.
  *
- * Removals come first, then what is put; of two puts of one thing the last counts. The rows that the changes touch are read before, because a capture
- * that replaces another must not count twice, one that is not there must not count at all, and blocks count what names them.
+ * Removals come first, then what is put; of two puts of one thing the last counts. The rows that the changes touch are
+ * read before, because a capture that replaces another must not count twice, one that is not there must not count at
+ * all, and blocks count what names them.
  */
 import { assert, fromLatin1 } from '../../base/index.ts';
 import { type BlockReference, prefixOf } from '../block-codec.ts';
@@ -22,7 +23,10 @@ type Read = (keys: Buffer[]) => Promise<(Buffer | undefined)[]>;
 
 const NO_VALUE = Buffer.alloc(0);
 
-/** Fills the operations, and gives the totals after them and the media types that got a number. `atHand`: rows of blocks that need not be read. */
+/**
+ * Fills the operations, and gives the totals after them and the media types that got a number. `atHand`: rows of blocks
+ * that need not be read.
+ */
 export async function planBatch(
   batch: CatalogBatch,
   state: DatabaseState,

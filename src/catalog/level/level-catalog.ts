@@ -1,8 +1,8 @@
 /**
  * The catalog on LevelDB, one database in one directory.
  *
- * Changes are taken one batch after the other; questions are answered from a snapshot of their own and wait for nobody. level-database.ts has the
- * settings, the meta rows and what becomes of them at power loss; table.ts lists the tables.
+ * Changes are taken one batch after the other; questions are answered from a snapshot of their own and wait for nobody.
+ * level-database.ts has the settings, the meta rows and what becomes of them at power loss; table.ts lists the tables.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,7 +41,9 @@ import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
 import { RowsAtHand } from './rows-at-hand.ts';
 
-/** Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open. */
+/**
+ * Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open.
+ */
 export async function openLevelCatalog(directory: string): Promise<Catalog> {
   const database = await openDatabase(directory);
   try {
@@ -52,7 +54,9 @@ export async function openLevelCatalog(directory: string): Promise<Catalog> {
   }
 }
 
-/** Removes the catalog in this directory, damaged or not, so that it can be made again. Fails when it is open somewhere. */
+/**
+ * Removes the catalog in this directory, damaged or not, so that it can be made again. Fails when it is open somewhere.
+ */
 export async function removeLevelCatalog(directory: string): Promise<void> {
   try {
     await removeDatabase(directory);
@@ -103,7 +107,8 @@ class LevelCatalog implements Catalog {
         const batchNumber = state.batchNumber + 1;
         const sync = batch.durable === true || isSyncDue(batchNumber) || this.#owesSync;
         await operations.write({ sync }).catch((cause: unknown) => {
-          // The log may have the batch though nobody sees it yet. A later one would be made without it, and both be there after the next opening.
+          // The log may have the batch though nobody sees it yet. A later one would be made without it, and both be
+          // there after the next opening.
           this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
           throw cause;
         });
@@ -118,7 +123,10 @@ class LevelCatalog implements Catalog {
     });
   }
 
-  /** The batch has been made: that this failed is told only to whoever asked for durability. Others would undo what the catalog has. */
+  /**
+   * The batch has been made: that this failed is told only to whoever asked for durability. Others would undo what the
+   * catalog has.
+   */
   async #syncOlderLogs(isAskedFor: boolean): Promise<void> {
     try {
       await syncOlderLogs(this.#directory);

@@ -7,14 +7,17 @@
  *     00 'totals'               varints: number of the last batch, captures, blocks, revisits, payload bytes, unique payload bytes
  *     00 'mark' n mod 512       varint: n, for each of the last 512 batches
  *
- * LevelDB loses unsynced batches at power loss, and not always the last ones: it changes log files without syncing the old one, and when
- * it replays a log it steps over what is torn. A later batch can thus be there and an earlier one be missing, which nobody would notice: the
- * segment's mark says that all is catalogued. Two rules against it:
+ * LevelDB loses unsynced batches at power loss, and not always the last ones: it changes log files without syncing the
+ * old one, and when it replays a log it steps over what is torn. A later batch can thus be there and an earlier one be
+ * missing, which nobody would notice: the segment's mark says that all is catalogued. Two rules against it:
  *
- * - A durable batch, and every 256th, is synced together with all older logs that are still there. Then all batches up to it are durable.
- * - Every batch leaves a mark. On opening, the last 512 marks must be without a gap, else the catalog is CATALOG_DAMAGED and made again.
+ * - A durable batch, and every 256th, is synced together with all older logs that are still there. Then all batches up
+ *   to it are durable.
+ * - Every batch leaves a mark. On opening, the last 512 marks must be without a gap, else the catalog is
+ *   CATALOG_DAMAGED and made again.
  *
- * Memory: the cache, two write buffers, and for each open table its index and filter (about 200 KB of 8 MiB): together under 100 MB.
+ * Memory: the cache, two write buffers, and for each open table its index and filter (about 200 KB of 8 MiB): together
+ * under 100 MB.
  */
 import { existsSync } from 'node:fs';
 import { open as openFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -100,7 +103,10 @@ export async function loadState(database: Database): Promise<DatabaseState> {
   return { batchNumber, totals, mimes: await loadMimes(database) };
 }
 
-/** Empties the database. Until it is done the version is missing, so that a catalog left half empty is never taken for whole. */
+/**
+ * Empties the database. Until it is done the version is missing, so that a catalog left half empty is never taken for
+ * whole.
+ */
 export async function clearDatabase(database: Database): Promise<DatabaseState> {
   await database.del(VERSION_KEY, { sync: true });
   await database.clear();
@@ -156,7 +162,10 @@ export function isSyncDue(batchNumber: number): boolean {
   return batchNumber % BATCHES_PER_SYNC === 0;
 }
 
-/** Makes durable what stands in logs that LevelDB has left but not yet turned into tables. Called right after a synced batch. */
+/**
+ * Makes durable what stands in logs that LevelDB has left but not yet turned into tables. Called right after a synced
+ * batch.
+ */
 export async function syncOlderLogs(directory: string): Promise<void> {
   const logs = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name));
   logs.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));

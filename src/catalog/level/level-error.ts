@@ -1,4 +1,7 @@
-/** Failures of LevelDB as errors that say what to do. What is neither LevelDB's nor the file system's passes through unchanged. */
+/**
+ * Failures of LevelDB as errors that say what to do. What is neither LevelDB's nor the file system's passes through
+ * unchanged.
+ */
 import { fileError, PinakesError } from '../../base/index.ts';
 import { DamagedRow } from '../row-bytes.ts';
 
@@ -20,7 +23,10 @@ export function levelError(error: unknown, where: string): unknown {
   return fileError(error, where, 'writing');
 }
 
-/** What the database, or an iterator or a snapshot of it, says that is used after the catalog was closed. One that cannot be opened says so too, with a cause. */
+/**
+ * What the database, or an iterator or a snapshot of it, says that is used after the catalog was closed. One that
+ * cannot be opened says so too, with a cause.
+ */
 const NOT_OPEN = /^LEVEL_(?:BATCH|DATABASE|ITERATOR|SNAPSHOT)_NOT_OPEN$/;
 
 function translate(failure: Failure, where: string, cause: unknown): PinakesError | undefined {

@@ -1,6 +1,6 @@
 /**
- * Checks the files of a LevelDB database byte for byte. LevelDB itself does not: the binding reads without looking at checksums, so that a flipped bit is a wrong
- * answer, or ends the process.
+ * Checks the files of a LevelDB database byte for byte. LevelDB itself does not: the binding reads without looking at
+ * checksums, so that a flipped bit is a wrong answer, or ends the process.
  *
  * ```
  *   table     block, type(1), checksum(4) ...   footer(48) = handles of metaindex and index block, padding, magic(8)

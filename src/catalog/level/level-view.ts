@@ -1,5 +1,6 @@
 /**
- * Questions to a LevelDB catalog, all answered from one snapshot: a capture and the block it names are of the same instant.
+ * Questions to a LevelDB catalog, all answered from one snapshot: a capture and the block it names are of the same
+ * instant.
  *
  * Rows that cannot be read are thrown as DamagedRow; the catalog names the place.
  */
@@ -47,7 +48,10 @@ import { readSegment } from './segment-codec.ts';
 
 export const PAGE_SIZE = 1000;
 
-/** Questions that are asked at the same time. The database answers on other threads, and those that wait in a row cost fewer wakings than those that come one by one. */
+/**
+ * Questions that are asked at the same time. The database answers on other threads, and those that wait in a row cost
+ * fewer wakings than those that come one by one.
+ */
 const LANES = 8;
 /** Pages are cut short at this, so that long URLs do not make them large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
@@ -66,7 +70,10 @@ export class LevelView implements CatalogView {
   readonly #mimes: MimeDictionary;
   readonly #onBlockRow: (prefix: number, row: Buffer | undefined) => void;
 
-  /** Without a snapshot, only questions that one row answers may be asked. `onBlockRow` is told every row that a search for blocks read. */
+  /**
+   * Without a snapshot, only questions that one row answers may be asked. `onBlockRow` is told every row that a search
+   * for blocks read.
+   */
   constructor(
     database: Database,
     snapshot: Snapshot | undefined,
@@ -343,7 +350,10 @@ export class LevelView implements CatalogView {
   }
 }
 
-/** Answers questions in a few lanes, each taking the next until there are none. All of them end before the answer does, also when one fails: their iterators must be closed. */
+/**
+ * Answers questions in a few lanes, each taking the next until there are none. All of them end before the answer does,
+ * also when one fails: their iterators must be closed.
+ */
 async function inLanes<Question>(
   questions: readonly Question[],
   answer: (left: Questions<Question>) => Promise<void>,
@@ -395,7 +405,9 @@ type Scan = {
   readonly found: LinkedCapture[];
 };
 
-/** The searches that answer the questions, but for those that name a place, and for each question which of these it is. */
+/**
+ * The searches that answer the questions, but for those that name a place, and for each question which of these it is.
+ */
 function scansFor(questions: readonly CaptureQuestion[]): { scans: Scan[]; scanOf: Map<CaptureQuestion, Scan> } {
   const scans: Scan[] = [];
   const ofKey = new Map<UrlKey, Scan[]>();

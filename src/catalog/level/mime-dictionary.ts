@@ -1,10 +1,11 @@
 /**
- * Numbers for media types, so that a capture holds one byte in place of thirty. Numbers are given in order of first use from 1 on and never
- * change; 0 says that the type is written out where the number stands.
+ * Numbers for media types, so that a capture holds one byte in place of thirty. Numbers are given in order of first use
+ * from 1 on and never change; 0 says that the type is written out where the number stands.
  *
  *     'm'  number (ordered)  ->  UTF-8
  *
- * Servers send anything as a media type, so the dictionary is bounded: what is long, or comes when it is full, is written out.
+ * Servers send anything as a media type, so the dictionary is bounded: what is long, or comes when it is full, is
+ * written out.
  */
 import { RowReader, RowWriter } from '../row-bytes.ts';
 import { TABLE } from '../table.ts';

@@ -1,16 +1,19 @@
 /**
- * The captures of URL keys that were asked for lately, so that asking again costs no look-up: the database answers on another thread, and waiting for
- * that costs replay and index look-ups more than all their other work.
+ * The captures of URL keys that were asked for lately, so that asking again costs no look-up: the database answers on
+ * another thread, and waiting for that costs replay and index look-ups more than all their other work.
  *
- * What is held is always what the catalog holds: a change forgets its keys when it is made, and an answer that was under way meanwhile is not kept, because
- * it may tell of the time before.
+ * What is held is always what the catalog holds: a change forgets its keys when it is made, and an answer that was
+ * under way meanwhile is not kept, because it may tell of the time before.
  */
 import { Recent } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import type { Capture, CatalogBatch } from '../catalog.ts';
 import { isLongKey } from '../key-order.ts';
 
-/** So many captures are held, and keys without any count as one; about 20 MB. Long URLs count as several captures, and long keys are not held. */
+/**
+ * So many captures are held, and keys without any count as one; about 20 MB. Long URLs count as several captures, and
+ * long keys are not held.
+ */
 const CAPTURES_MAX = 32 * 1024;
 const URL_LENGTH = 512;
 

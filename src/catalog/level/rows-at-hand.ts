@@ -1,6 +1,6 @@
 /**
- * Rows of the blocks table that were looked up since the last change of the catalog. Whoever stores a content asks first whether it is held and then changes the
- * very row that told it, which need not be read a second time.
+ * Rows of the blocks table that were looked up since the last change of the catalog. Whoever stores a content asks
+ * first whether it is held and then changes the very row that told it, which need not be read a second time.
  */
 
 /** More are not kept; about 2 MB. */

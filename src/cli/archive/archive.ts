@@ -1,4 +1,7 @@
-/** The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is loaded when it is asked for. */
+/**
+ * The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is
+ * loaded when it is asked for.
+ */
 import { type Command, Option } from 'commander';
 import { archiveCommand, bytesCommand, withArchive } from '../archive-command.ts';
 import { type CommandContext, choiceOption } from '../command.ts';

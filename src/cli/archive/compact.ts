@@ -1,4 +1,7 @@
-/** `pinakes compact`: takes the bytes of what was deleted out of the segments, and packs cold ones anew when that is asked for. */
+/**
+ * `pinakes compact`: takes the bytes of what was deleted out of the segments, and packs cold ones anew when that is
+ * asked for.
+ */
 import type { Archive, RecompressReport, StayingSegments } from '../../archive/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';

@@ -1,4 +1,7 @@
-/** `pinakes get`: one capture of a URL, as bytes on standard output. What is damaged is given as far as it can be read, and told. */
+/**
+ * `pinakes get`: one capture of a URL, as bytes on standard output. What is damaged is given as far as it can be read,
+ * and told.
+ */
 import { type Archive, captureId, formatContentKey, lacksAnswer, type Retrieved } from '../../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../../base/index.ts';
 import { formatPageId, pageId, parsePageId } from '../../url/index.ts';

@@ -11,13 +11,15 @@ import { counted, formatBytes, formatFinding } from '../terminal.ts';
 const BROKEN: ReadonlySet<string> = new Set(['CATALOG_DAMAGED', 'CATALOG_VERSION']);
 
 export async function archiveRebuild(context: CommandContext, options: ArchiveCommandOptions): Promise<number> {
-  // In a server others are at work on the archive: a catalog that is made half must not be left to them, so nothing interrupts it.
+  // In a server others are at work on the archive: a catalog that is made half must not be left to them, so nothing
+  // interrupts it.
   if (context.archive) return rebuild(context, options, context.archive, undefined);
   const code = await runInServer(context, options.archive);
   if (code !== undefined) return code;
   const { signal } = context;
   const opening = openingOptions(context, 'rebuild');
-  // Numbers of collections are taken over from the old catalog, if it can be read. Damage that opening does not meet would break off what follows, or the process.
+  // Numbers of collections are taken over from the old catalog, if it can be read. Damage that opening does not meet
+  // would break off what follows, or the process.
   if (!(await isCatalogSound(options.archive))) await drop(context, options, 'the catalog is damaged');
   const archive = await openArchive(options.archive, opening).catch(async (error: unknown) => {
     if (!(error instanceof PinakesError) || !BROKEN.has(error.code)) throw error;
@@ -49,7 +51,8 @@ async function rebuild(
     onFinding: (finding) => {
       if (finding.level !== 'error') return;
       errors++;
-      // Elsewhere it is told by the opening's own words; a server that opened the archive tells nobody at this terminal.
+      // Elsewhere it is told by the opening's own words; a server that opened the archive tells nobody at this
+      // terminal.
       if (served) terminal.say(formatFinding(finding));
     },
     ...(signal && { signal }),

@@ -1,4 +1,7 @@
-/** `pinakes stats`: what the archive holds, what it takes, what it saves, and how much its collections repeat one another. */
+/**
+ * `pinakes stats`: what the archive holds, what it takes, what it saves, and how much its collections repeat one
+ * another.
+ */
 import type { Archive, ArchiveStats, CollectionStats } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';

@@ -1,8 +1,8 @@
 /**
  * `pinakes stream`: records of the archive to standard output or a file, as WARC or as JSON lines.
  *
- * With a cursor file a stream can be stopped at any moment and run again with the same words: it goes on where it was, and a file that it writes is first cut
- * back to the last whole record that the cursor file vouches for.
+ * With a cursor file a stream can be stopped at any moment and run again with the same words: it goes on where it was,
+ * and a file that it writes is first cut back to the last whole record that the cursor file vouches for.
  */
 
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
@@ -186,7 +186,8 @@ class Output {
     if (path === undefined) return new Output(terminal, undefined, undefined, 0);
     if (!force && saved === undefined) await refuseExisting(path);
     try {
-      // Something to go on with is taken up; anything else of that name is somebody's and stays, unless it may be replaced.
+      // Something to go on with is taken up; anything else of that name is somebody's and stays, unless it may be
+      // replaced.
       const file = await open(path, saved ? 'r+' : force ? 'w' : 'wx');
       const { size } = await file.stat();
       if (saved && size < saved.bytes) {

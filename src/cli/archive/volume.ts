@@ -1,4 +1,7 @@
-/** `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into another, removing one. */
+/**
+ * `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into
+ * another, removing one.
+ */
 import { stat } from 'node:fs/promises';
 import type { Archive, VolumeStatus } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
@@ -83,7 +86,10 @@ export async function volumeAdd(
   return EXIT_FINE;
 }
 
-/** Whether there is something at this path, or the person wants the directory made: a path that was mistyped would take in what is stored. */
+/**
+ * Whether there is something at this path, or the person wants the directory made: a path that was mistyped would take
+ * in what is stored.
+ */
 async function mayBeUsed(terminal: Terminal, path: string): Promise<boolean> {
   const isAbsent = await stat(path).then(
     () => false,

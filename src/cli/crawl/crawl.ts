@@ -1,4 +1,7 @@
-/** `pinakes crawl`: its arguments and options. What it does is loaded when it is asked for, so that other commands start faster. */
+/**
+ * `pinakes crawl`: its arguments and options. What it does is loaded when it is asked for, so that other commands start
+ * faster.
+ */
 import type { Command } from 'commander';
 import { archiveCommand, withArchive } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';

@@ -1,4 +1,7 @@
-/** The options of `pinakes crawl`, and the settings that they mean. What is not given is not set, so that a resumed or repeated crawl keeps what it had. */
+/**
+ * The options of `pinakes crawl`, and the settings that they mean. What is not given is not set, so that a resumed or
+ * repeated crawl keeps what it had.
+ */
 import { type Command, Option } from 'commander';
 import { PinakesError } from '../../base/index.ts';
 import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../../crawl/index.ts';

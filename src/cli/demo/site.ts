@@ -1,6 +1,7 @@
 /**
- * A small site that never was, as it looked on three days: pages with links among them, styles that import styles, pictures, scripts that fetch, a redirect and a
- * page that went away. Parts change between the days and parts do not, which is what an archive lives on.
+ * A small site that never was, as it looked on three days: pages with links among them, styles that import styles,
+ * pictures, scripts that fetch, a redirect and a page that went away. Parts change between the days and parts do not,
+ * which is what an archive lives on.
  */
 import { utf8 } from '../../base/index.ts';
 import { paintPng } from './picture.ts';

@@ -1,4 +1,7 @@
-/** `pinakes search`: results for people, or one JSON object a line. Works beside a server or an indexer: reading the index takes nobody's turn. */
+/**
+ * `pinakes search`: results for people, or one JSON object a line. Works beside a server or an indexer: reading the
+ * index takes nobody's turn.
+ */
 import { NamedSnapshots, readConnector } from '../../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../../base/index.ts';
 import {

@@ -34,7 +34,10 @@ export async function searchRank(
 
 const TICK_MS = 500;
 
-/** Computes ranks, shows how long it has been at that, and breaks it off when the person has had enough: it is one step, which tells nothing and asks nothing. */
+/**
+ * Computes ranks, shows how long it has been at that, and breaks it off when the person has had enough: it is one step,
+ * which tells nothing and asks nothing.
+ */
 export async function watchedRank(
   { terminal, signal }: CommandContext,
   indexer: Indexer,

@@ -1,6 +1,6 @@
 /**
- * The verbs around the search index, with their arguments and options. What each does stands in a file of its own, which is loaded when it is asked for, so
- * that other commands start faster.
+ * The verbs around the search index, with their arguments and options. What each does stands in a file of its own,
+ * which is loaded when it is asked for, so that other commands start faster.
  */
 import { type Command, Option } from 'commander';
 import { archiveCommand, withArchive } from '../archive-command.ts';

@@ -1,4 +1,7 @@
-/** Runs commands in the server for command lines elsewhere: the same commands, with the archive that is open already and a terminal that is far away. */
+/**
+ * Runs commands in the server for command lines elsewhere: the same commands, with the archive that is open already and
+ * a terminal that is far away.
+ */
 import { Command, CommanderError } from 'commander';
 import type { Archive } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
@@ -112,7 +115,8 @@ class RemoteTerminal extends Terminal {
   }
 
   override writeError(bytes: Uint8Array): void {
-    // Who said something does not wait for it; that the client is gone shows in the next write that is waited for, and in the signal.
+    // Who said something does not wait for it; that the client is gone shows in the next write that is waited for, and
+    // in the signal.
     this.#inTurn(() => this.#command.stderr(bytes)).catch(() => {});
   }
 

@@ -138,8 +138,8 @@ export type CollectedFailures = SlimWatch & { readonly failures: PinakesError[];
 const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', rewrite: 'rewrite' };
 
 /**
- * Tells findings as they come, keeps failures for the end, and shows how far each phase is. A person sees what slimming does or leaves whole, and the first few of each
- * kind of what is odd in records: some crawlers write all of theirs so.
+ * Tells findings as they come, keeps failures for the end, and shows how far each phase is. A person sees what slimming
+ * does or leaves whole, and the first few of each kind of what is odd in records: some crawlers write all of theirs so.
  */
 export function watchOf(terminal: Terminal, json: boolean | undefined, totalBytes: number): CollectedFailures {
   const failures: PinakesError[] = [];

@@ -1,4 +1,7 @@
-/** `pinakes slim`: the commands that deduplicate collections outside an archive, with their options. What they do is loaded when one is asked for. */
+/**
+ * `pinakes slim`: the commands that deduplicate collections outside an archive, with their options. What they do is
+ * loaded when one is asked for.
+ */
 import type { Command, Option } from 'commander';
 import { DIGEST_ALGORITHMS } from '../../base/index.ts';
 import { type CommandContext, choiceOption } from '../command.ts';

@@ -1,6 +1,6 @@
 /**
- * `pinakes warc convert`: files in another compression, or ARC files as WARC files. Sources are only read: no target may be one of them, nor what
- * this run wrote before, whatever `--force` says.
+ * `pinakes warc convert`: files in another compression, or ARC files as WARC files. Sources are only read: no target
+ * may be one of them, nor what this run wrote before, whatever `--force` says.
  */
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -95,7 +95,9 @@ function levelOf(text: string | undefined, coding: Coding): number | undefined {
   return level;
 }
 
-/** Where new files go: beside their sources, or below `--out` as their sources lie below the directory that was named. */
+/**
+ * Where new files go: beside their sources, or below `--out` as their sources lie below the directory that was named.
+ */
 class Targets {
   readonly #options: ConvertCommandOptions;
   readonly #sources: ReadonlySet<string>;
@@ -148,7 +150,10 @@ function chain(inner: string, outer: string): string[] {
   return found;
 }
 
-/** The name without its suffix; of a file in packages with those of the packages before it, since many hold a `data.warc.gz`. */
+/**
+ * The name without its suffix; of a file in packages with those of the packages before it, since many hold a
+ * `data.warc.gz`.
+ */
 function stemOf(file: InputFile, input: Visit['input']): string {
   const stem = input.filename.replace(SUFFIX, '');
   if (input.name === file.path) return stem;

@@ -111,7 +111,10 @@ function payloadFacts(head: RecordHead, facts: BlockFacts, verdict: DigestVerdic
   };
 }
 
-/** Which bytes a digest that matched was made of: without chunks the body as stored is the payload, and some writers hash the whole block. */
+/**
+ * Which bytes a digest that matched was made of: without chunks the body as stored is the payload, and some writers
+ * hash the whole block.
+ */
 function payloadMatch(head: RecordHead, facts: BlockFacts): 'block' | 'payload' | 'framed' {
   const declared = parseDigest(head.get('warc-payload-digest') ?? '');
   const isPayload = facts.payloadDigests.some((digest) => declared && sameDigest(digest, declared));

@@ -1,4 +1,7 @@
-/** `pinakes warc`: the commands on files, with their arguments and options. What they do is loaded when one is asked for. */
+/**
+ * `pinakes warc`: the commands on files, with their arguments and options. What they do is loaded when one is asked
+ * for.
+ */
 import { type Command, Option } from 'commander';
 import { type CommandContext, choiceOption } from '../command.ts';
 

@@ -1,4 +1,6 @@
-/** What a browser is answered with: always what the archive holds, so that a page is rendered from nothing but captures. */
+/**
+ * What a browser is answered with: always what the archive holds, so that a page is rendered from nothing but captures.
+ */
 import { type Archive, type Capture, releasePayload } from '../../archive/index.ts';
 import { DecodedStart, type HttpHead } from '../../warc/index.ts';
 import type { HeldAnswer } from './browser-process.ts';

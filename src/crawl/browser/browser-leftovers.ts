@@ -1,7 +1,9 @@
 /**
- * What browsers leave in the temporary directory. The program that drives them makes a profile there for each, and takes it away when the browser ends; but who is killed takes nothing away.
- * So every browser has a directory of ours beside it, named with this process and machine, and its profile has a mark of the same name. What bears the name of a process that is gone is removed
- * when the next browser is started here: directories of this user alone, since others may make there what they like.
+ * What browsers leave in the temporary directory. The program that drives them makes a profile there for each, and
+ * takes it away when the browser ends; but who is killed takes nothing away. So every browser has a directory of ours
+ * beside it, named with this process and machine, and its profile has a mark of the same name. What bears the name of a
+ * process that is gone is removed when the next browser is started here: directories of this user alone, since others
+ * may make there what they like.
  */
 import { readlinkSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +12,10 @@ import { basename, join } from 'node:path';
 
 const PROFILE = 'playwright_chromiumdev_profile-';
 const MARK = /^pinakes-browser-(\d+)-(.+)-.{6}$/;
-/** Processes are told apart by their numbers only where these are given out: on the same machine, and in the same container. */
+/**
+ * Processes are told apart by their numbers only where these are given out: on the same machine, and in the same
+ * container.
+ */
 const PLACE = `${encodeURIComponent(hostname())}${numberSpace()}`;
 
 /** Makes the directory of a browser. */
@@ -57,7 +62,9 @@ function isLeft(mark: string): boolean {
   }
 }
 
-/** Containers may share a name and a temporary directory, and yet number their processes each for itself; Linux tells. */
+/**
+ * Containers may share a name and a temporary directory, and yet number their processes each for itself; Linux tells.
+ */
 function numberSpace(): string {
   try {
     return `-${readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')}`;

@@ -1,6 +1,8 @@
 /**
- * Watches how much memory a browser takes with the pages in it. Chromium bounds the heap of scripts, but neither elements nor buffers: a page that makes those without an end would
- * take all that the machine has, and the system might end any process for it, this one too. Only Linux tells what a process takes in a file; elsewhere nothing is watched.
+ * Watches how much memory a browser takes with the pages in it. Chromium bounds the heap of scripts, but neither
+ * elements nor buffers: a page that makes those without an end would take all that the machine has, and the system
+ * might end any process for it, this one too. Only Linux tells what a process takes in a file; elsewhere nothing is
+ * watched.
  */
 import { readFile } from 'node:fs/promises';
 

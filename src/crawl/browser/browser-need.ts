@@ -1,4 +1,6 @@
-/** Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill. */
+/**
+ * Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill.
+ */
 import { readPage } from '../../page/index.ts';
 import type { Source } from '../crawl-captures.ts';
 import { isPageRole } from '../frontier/known-url.ts';

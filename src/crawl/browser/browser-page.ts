@@ -1,10 +1,10 @@
 /**
- * Renders a page: opens it in a context of its own, lets it load, scrolls through it so that what waits to be seen is asked for, and takes what it has become:
- * its elements as HTML, and a picture.
+ * Renders a page: opens it in a context of its own, lets it load, scrolls through it so that what waits to be seen is
+ * asked for, and takes what it has become: its elements as HTML, and a picture.
  *
- * Pages are hostile. What is asked of them is asked in a world of its own, which their scripts do not reach; every step has a bound; dialogs are dismissed,
- * windows that they open are closed, downloads refused, service workers and peer connections not to be had. A page that does not answer is
- * given up, and so is its browser.
+ * Pages are hostile. What is asked of them is asked in a world of its own, which their scripts do not reach; every step
+ * has a bound; dialogs are dismissed, windows that they open are closed, downloads refused, service workers and peer
+ * connections not to be had. A page that does not answer is given up, and so is its browser.
  */
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import type { BrowserProcess } from './browser-process.ts';
@@ -39,7 +39,10 @@ export type PageView = {
   readonly screenshot: Uint8Array | undefined;
 };
 
-/** The page or its browser came to grief. When the browser ended or crashed, another may fare better; what a page does to one it does to all. */
+/**
+ * The page or its browser came to grief. When the browser ended or crashed, another may fare better; what a page does
+ * to one it does to all.
+ */
 export class PageLost extends Error {
   readonly isWorthAnother: boolean;
 
@@ -63,7 +66,10 @@ const LOAD_LOOK_MS = 500;
 const SCROLLS_MAX = 100;
 const SCROLL_MS = 100;
 
-/** Before any script of the page: what an archive cannot keep is not offered. A page that asks gets the answer of a browser where it is switched off. */
+/**
+ * Before any script of the page: what an archive cannot keep is not offered. A page that asks gets the answer of a
+ * browser where it is switched off.
+ */
 const PREPARATION = `(() => {
   const refuse = () => Promise.reject(new DOMException('Not available here.', 'SecurityError'));
   if (self.ServiceWorkerContainer) Object.defineProperty(ServiceWorkerContainer.prototype, 'register', { value: refuse });
@@ -198,7 +204,10 @@ class ShownPage {
     await Promise.race([loaded, this.#complete(until), pause(msMax, until), this.#lost]);
   }
 
-  /** Of a page that wants to go elsewhere before it has loaded, and may not, no event tells that it has; it knows that itself. */
+  /**
+   * Of a page that wants to go elsewhere before it has loaded, and may not, no event tells that it has; it knows that
+   * itself.
+   */
   async #complete(until: AbortSignal): Promise<void> {
     const isComplete = () => this.#ask<boolean>('document.readyState === "complete"').catch(() => false);
     do {

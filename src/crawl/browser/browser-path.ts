@@ -1,4 +1,6 @@
-/** Finds the browser: where the settings say, where PINAKES_BROWSER says, or at the usual places of Chromium and Chrome. */
+/**
+ * Finds the browser: where the settings say, where PINAKES_BROWSER says, or at the usual places of Chromium and Chrome.
+ */
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { PinakesError } from '../../base/index.ts';

@@ -1,4 +1,7 @@
-/** The browsers of a crawl: started when they are needed, used for one page at a time, renewed after many pages and when one has come to grief. */
+/**
+ * The browsers of a crawl: started when they are needed, used for one page at a time, renewed after many pages and when
+ * one has come to grief.
+ */
 
 import type { CrawlSettings } from '../settings.ts';
 import { removeLeftovers } from './browser-leftovers.ts';

@@ -1,9 +1,10 @@
 /**
  * A browser: one process of Chromium, without a window, that renders one page at a time.
  *
- * It has no way out of its own. Every request that any page, frame or worker in it makes is held and handed to `onRequest`, whose answer it gets; what is not
- * held, such as sockets, goes to a proxy that does not exist, and names do not resolve. It is driven over a pipe: when this process dies, however it
- * dies, the pipe closes and the browser ends.
+ * It has no way out of its own. Every request that any page, frame or worker in it makes is held and handed to
+ * `onRequest`, whose answer it gets; what is not held, such as sockets, goes to a proxy that does not exist, and names
+ * do not resolve. It is driven over a pipe: when this process dies, however it dies, the pipe closes and the browser
+ * ends.
  */
 import { rm } from 'node:fs/promises';
 import type { Browser, CDPSession } from 'playwright-core';

@@ -1,6 +1,6 @@
 /**
- * When a page has come to rest: nothing that it waits for is under way, and nothing more was asked for in a moment. Scripts that ask for the same thing again
- * and again, or for ever new things of one kind, do not keep it awake.
+ * When a page has come to rest: nothing that it waits for is under way, and nothing more was asked for in a moment.
+ * Scripts that ask for the same thing again and again, or for ever new things of one kind, do not keep it awake.
  */
 import type { EpochMs } from '../../base/index.ts';
 
@@ -25,7 +25,10 @@ export class Quiet {
     this.#movedAt = clock();
   }
 
-  /** A request that begins. Gives what is to be called when it ends. `sent`: what makes it another than those of the same URL. */
+  /**
+   * A request that begins. Gives what is to be called when it ends. `sent`: what makes it another than those of the
+   * same URL.
+   */
   begin(url: string, isOfScript: boolean, sent = ''): () => void {
     if (isOfScript && !this.#isNew(url, sent)) return NOT_AWAITED;
     this.#under++;

@@ -1,9 +1,10 @@
 /**
- * Renders pages that were visited, and keeps what comes of it: all that they ask for as captures, what they have become as links, how they look as a resource
- * record of `urn:view:<URL>`, the name that the field's crawlers with browsers use.
+ * Renders pages that were visited, and keeps what comes of it: all that they ask for as captures, what they have become
+ * as links, how they look as a resource record of `urn:view:<URL>`, the name that the field's crawlers with browsers
+ * use.
  *
- * A page whose browser ends or crashes is tried once more. A page that cannot be rendered is still a page that was visited: it says so in the report, and is asked
- * for first the next time.
+ * A page whose browser ends or crashes is tried once more. A page that cannot be rendered is still a page that was
+ * visited: it says so in the report, and is asked for first the next time.
  */
 import type { Archive } from '../../archive/index.ts';
 import { PinakesError, utf8 } from '../../base/index.ts';
@@ -41,7 +42,10 @@ export class Renderer {
     return this.backlog >= 2 * this.#parts.settings.browsers;
   }
 
-  /** Renders a page, when it is one that is to be rendered. Throws when the crawl is stopped, and when the archive fails. */
+  /**
+   * Renders a page, when it is one that is to be rendered. Throws when the crawl is stopped, and when the archive
+   * fails.
+   */
   async render(visited: Visited): Promise<Rendered> {
     const { settings, captures, signal } = this.#parts;
     if (!(await needsBrowser(settings.browser, visited, () => captures.stored(visited.capture))))

@@ -1,5 +1,6 @@
 /**
- * What one page asks for while it is rendered: decides on each request, has it captured, and answers the browser from the capture.
+ * What one page asks for while it is rendered: decides on each request, has it captured, and answers the browser from
+ * the capture.
  *
  * ```
  *   the page itself                       its capture, which the visit made before
@@ -9,9 +10,8 @@
  *   what scripts send and fetch           as they ask for it, a few times anew; preflights too; but HEAD as GET
  *   forms                                 not sent
  *   sockets, event streams                refused, and counted
- * ```
- * What has begun when the page's time is over is captured to its end; what still waits for its turn is left to the crawl. Nothing that goes wrong here is lost:
- * a failure of the archive is kept, and ends the crawl by `finish`.
+ * ``` What has begun when the page's time is over is captured to its end; what still waits for its turn is left to the
+ * crawl. Nothing that goes wrong here is lost: a failure of the archive is kept, and ends the crawl by `finish`.
  */
 import { hash } from 'node:crypto';
 import type { Archive, Capture } from '../../archive/index.ts';
@@ -41,7 +41,10 @@ const ANSWERS_MAX = 4;
 const REPEATS_MAX = 3;
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 
-/** Fields that the fetcher sends of itself, or that speak of a connection which is not there, or of a browser that the user agent is not. */
+/**
+ * Fields that the fetcher sends of itself, or that speak of a connection which is not there, or of a browser that the
+ * user agent is not.
+ */
 const LEFT_OUT =
   /^(?:accept-encoding|connection|content-length|host|keep-alive|proxy-.*|sec-ch-.*|te|trailer|transfer-encoding|upgrade|user-agent)$/;
 
@@ -59,7 +62,10 @@ export type RequestParts = {
   readonly note: (item: QueuedUrl, outcome: Settled) => Promise<void>;
   /** Why the rules of an origin could not be had, when they could not. */
   readonly unreachable: (origin: string) => Unreachable | undefined;
-  /** Visits for pages that are under way, by URL, over all pages. They give nothing when the page's time was over before. */
+  /**
+   * Visits for pages that are under way, by URL, over all pages. They give nothing when the page's time was over
+   * before.
+   */
   readonly visiting: Map<string, Promise<Capture | 'none' | undefined>>;
 };
 
@@ -135,7 +141,8 @@ export class PageRequests {
       tally.counts.outOfScope++;
       return undefined;
     }
-    // A hint for later, without which the page is shown as well: the crawl asks for it once, however many pages give it.
+    // A hint for later, without which the page is shown as well: the crawl asks for it once, however many pages give
+    // it.
     if (isPrefetch(request)) return this.#leave(url, 'data', true);
     return isOfScript ? this.#ask(request, url, isAwaited) : this.#visit(request, url);
   }

@@ -1,9 +1,10 @@
 /**
- * Which addresses may be connected to. Archived pages can name any host, and a name can lead anywhere: to this machine, to the router, to the metadata
- * service of a cloud. So it is the address that is judged, at the moment it is connected to, and never the name.
+ * Which addresses may be connected to. Archived pages can name any host, and a name can lead anywhere: to this machine,
+ * to the router, to the metadata service of a cloud. So it is the address that is judged, at the moment it is connected
+ * to, and never the name.
  *
- * Public addresses are always allowed. Others are refused, except in the networks that the archive's connector names, or when a crawl on the
- * command line allows all of them.
+ * Public addresses are always allowed. Others are refused, except in the networks that the archive's connector names,
+ * or when a crawl on the command line allows all of them.
  */
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -111,7 +112,10 @@ export class AddressPolicy {
     return isIP(bare) !== 0 && this.#networks.check(bare, familyOf(bare));
   }
 
-  /** A look-up that leaves out the addresses that may not be connected to. `resolve` is the one underneath, the system's by default. */
+  /**
+   * A look-up that leaves out the addresses that may not be connected to. `resolve` is the one underneath, the system's
+   * by default.
+   */
   lookup(resolve: LookupFunction = systemLookup as LookupFunction): LookupFunction {
     return (host, options, done) => {
       resolve(host, { ...options, all: true }, (error, found) => {

@@ -1,14 +1,14 @@
 /**
- * Finds where the body of an HTTP/1.1 response ends in the bytes of a connection (RFC 9112 section 6.3), without changing a byte of it.
+ * Finds where the body of an HTTP/1.1 response ends in the bytes of a connection (RFC 9112 section 6.3), without
+ * changing a byte of it.
  *
  * ```
  *   1xx, 204, 304               no body
  *   Transfer-Encoding: chunked  up to the empty line behind the last chunk and its trailer fields
  *   Content-Length              so many bytes
  *   neither                     until the connection closes; so too lengths that differ
- * ```
- * Servers lie. A body that only claims to be chunked runs until the connection closes. Trailer fields beyond TRAILER_BYTES_MAX end the body: they are not
- * payload, and a server could send them for ever.
+ * ``` Servers lie. A body that only claims to be chunked runs until the connection closes. Trailer fields beyond
+ * TRAILER_BYTES_MAX end the body: they are not payload, and a server could send them for ever.
  */
 import { CR, LF } from '../../base/index.ts';
 import { type HttpHead, hexDigit } from '../../warc/index.ts';
@@ -87,7 +87,10 @@ export class BodyFraming {
     return end;
   }
 
-  /** Takes a line as nearly all are, CR LF alone or a size and CR LF, without making a text of it. Gives where it ends, and 0 for all others. */
+  /**
+   * Takes a line as nearly all are, CR LF alone or a size and CR LF, without making a text of it. Gives where it ends,
+   * and 0 for all others.
+   */
   #takeUsual(bytes: Uint8Array, from: number): number {
     let at = from;
     let size = 0;
@@ -130,7 +133,10 @@ export function hasNoBody({ status = 0 }: HttpHead): boolean {
   return status < 200 || status === 204 || status === 304;
 }
 
-/** The length that a response announces. Lengths that differ are as good as none (RFC 9112 section 6.3): whichever was taken, the rest of the body could be lost. */
+/**
+ * The length that a response announces. Lengths that differ are as good as none (RFC 9112 section 6.3): whichever was
+ * taken, the rest of the body could be lost.
+ */
 export function contentLength(head: HttpHead): number | undefined {
   const values = head.fields
     .filter(({ name }) => name.toLowerCase() === 'content-length')

@@ -1,5 +1,6 @@
 /**
- * Connections to servers: opened when needed, kept while they may serve again, judged by the address they really lead to before a byte is sent.
+ * Connections to servers: opened when needed, kept while they may serve again, judged by the address they really lead
+ * to before a byte is sent.
  */
 import { constants } from 'node:crypto';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
@@ -16,11 +17,17 @@ import { Wire } from './wire.ts';
 /** No more are used at a time than a crawl may have requests to one host; those all come back at once. */
 const IDLE_PER_ORIGIN_MAX = 64;
 const IDLE_MS_MAX = 15_000;
-/** Of a host with several addresses one after the other is tried, each but the last for so much of the time. The platform's own bound, a quarter of a second, gives up servers that are merely far away. */
+/**
+ * Of a host with several addresses one after the other is tried, each but the last for so much of the time. The
+ * platform's own bound, a quarter of a second, gives up servers that are merely far away.
+ */
 const ATTEMPTS = 8;
 
 const VERIFIED = { rejectUnauthorized: true } as const;
-/** Who does not ask who is there needs no better secrecy than the server has: old ones speak TLS 1.0 with short keys, and know of no safe renegotiation. */
+/**
+ * Who does not ask who is there needs no better secrecy than the server has: old ones speak TLS 1.0 with short keys,
+ * and know of no safe renegotiation.
+ */
 const UNVERIFIED = {
   rejectUnauthorized: false,
   minVersion: 'TLSv1',

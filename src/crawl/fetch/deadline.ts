@@ -1,9 +1,10 @@
 /**
- * A time by which something has to have come. A process that was busy for long must not blame the server for it: the time is waited for in slices, so that
- * a stall of whatever length uses up one of them, and at the end one more look is taken at what the system has received.
+ * A time by which something has to have come. A process that was busy for long must not blame the server for it: the
+ * time is waited for in slices, so that a stall of whatever length uses up one of them, and at the end one more look is
+ * taken at what the system has received.
  *
- * Whoever waits again and again, as for every piece of a body, uses one deadline for all of it: its timer runs on from one wait into the next, so that a wait costs
- * next to nothing, and lasts at most one slice longer.
+ * Whoever waits again and again, as for every piece of a body, uses one deadline for all of it: its timer runs on from
+ * one wait into the next, so that a wait costs next to nothing, and lasts at most one slice longer.
  */
 const SLICES = 8;
 

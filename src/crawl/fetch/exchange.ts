@@ -1,8 +1,8 @@
 /**
  * An exchange: one request and what came back, while it is coming.
  *
- * The response is kept as it was on the wire. Interim responses (1xx) are read past. An HTTP/2 response has no such bytes: it is written as HTTP/1.1,
- * and `WARC-Protocol` says what it was.
+ * The response is kept as it was on the wire. Interim responses (1xx) are read past. An HTTP/2 response has no such
+ * bytes: it is written as HTTP/1.1, and `WARC-Protocol` says what it was.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Field, HttpHead } from '../../warc/index.ts';
@@ -12,7 +12,10 @@ export type Truncation = 'length' | 'time' | 'disconnect';
 
 export type FetchRequest = {
   readonly url: string;
-  /** Further fields of the request, such as `If-None-Match`; one that the fetcher would send of itself is sent as given here. */
+  /**
+   * Further fields of the request, such as `If-None-Match`; one that the fetcher would send of itself is sent as given
+   * here.
+   */
   readonly fields?: readonly Field[];
   /** `GET` unless told. Never `HEAD`: a response is read as one that has a body. */
   readonly method?: string;
@@ -33,7 +36,10 @@ export type Exchange = {
   readonly body: AsyncIterable<Uint8Array>;
   /** Set once the body has been read, when it is not whole. */
   truncated(): Truncation | undefined;
-  /** What is known of the exchange beside the messages, once the body has been read: address, protocols, cipher, truncation. */
+  /**
+   * What is known of the exchange beside the messages, once the body has been read: address, protocols, cipher,
+   * truncation.
+   */
   fields(): Field[];
   abandon(): void;
 };
@@ -88,7 +94,10 @@ export class FetchError extends Error {
   }
 }
 
-/** The server has not looked at the request, since it closes the connection or has too many at a time on it: it may be sent again, whatever it is (RFC 9113, 8.7). */
+/**
+ * The server has not looked at the request, since it closes the connection or has too many at a time on it: it may be
+ * sent again, whatever it is (RFC 9113, 8.7).
+ */
 export class RequestUnseen extends FetchError {}
 
 /** The server answers this only over HTTP/1.1, as one that asks for client certificates here and there has to. */

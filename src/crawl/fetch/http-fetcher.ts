@@ -1,4 +1,7 @@
-/** Fetches from the web: HTTP/1.1 and HTTP/2, over connections that are kept. One request leads to one exchange; redirects are not followed. */
+/**
+ * Fetches from the web: HTTP/1.1 and HTTP/2, over connections that are kept. One request leads to one exchange;
+ * redirects are not followed.
+ */
 
 import { ACCEPT_FIELDS, type FetchSettings } from '../fetch-settings.ts';
 import { steadyClock } from '../steady-clock.ts';
@@ -16,7 +19,10 @@ import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exch
 import { http2Exchange } from './http2-exchange.ts';
 import { type Target, Targets } from './target.ts';
 
-/** Some servers say so, to nobody, before they close a connection that lies idle (RFC 9110, 15.5.9). Over HTTP/2 every answer is one to a request. */
+/**
+ * Some servers say so, to nobody, before they close a connection that lies idle (RFC 9110, 15.5.9). Over HTTP/2 every
+ * answer is one to a request.
+ */
 const REQUEST_TIMEOUT = 408;
 /** How often what a server has not looked at is sent, each time on another connection. */
 const UNSEEN_TRIES = 4;
@@ -45,7 +51,8 @@ export class HttpFetcher implements Fetcher {
     try {
       const target = this.#targets.of(url);
       signal?.throwIfAborted();
-      // What was sent twice may have been done twice; so what carries something never goes out on a connection that may be stale.
+      // What was sent twice may have been done twice; so what carries something never goes out on a connection that may
+      // be stale.
       const idle = request.body ? undefined : this.#connections.reuse(target.origin);
       if (idle) {
         try {
@@ -53,7 +60,8 @@ export class HttpFetcher implements Fetcher {
           if (exchange.status !== REQUEST_TIMEOUT || idle.kind === 'http2') return exchange;
           exchange.abandon();
         } catch (error) {
-          // A server may close a connection that lies idle at the very moment it is used again; that says nothing about the page.
+          // A server may close a connection that lies idle at the very moment it is used again; that says nothing about
+          // the page.
           if (!isStale(error)) throw error;
         }
       }

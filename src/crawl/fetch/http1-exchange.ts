@@ -1,5 +1,6 @@
 /**
- * One exchange over an HTTP/1.1 connection: writes the request, reads the head, and hands the body out as it comes, framing and all.
+ * One exchange over an HTTP/1.1 connection: writes the request, reads the head, and hands the body out as it comes,
+ * framing and all.
  *
  * The connection is free for the next exchange once the body has been read to an end that its framing gives.
  */
@@ -38,7 +39,10 @@ export async function http1Exchange(
   }
 }
 
-/** Whether a failure can be blamed on a connection that the server had closed while it lay idle, or on which more came than belonged to the answer before. */
+/**
+ * Whether a failure can be blamed on a connection that the server had closed while it lay idle, or on which more came
+ * than belonged to the answer before.
+ */
 export function isStale(error: unknown): boolean {
   if (error instanceof FetchError) return error.reason === 'no-response' || error.reason === 'not-http';
   return String((error as { code?: unknown } | null)?.code).startsWith('ERR_HTTP2');

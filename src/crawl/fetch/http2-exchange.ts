@@ -1,4 +1,7 @@
-/** One exchange over an HTTP/2 connection. Its messages are written as HTTP/1.1, since they have no bytes of their own that a reader would know. */
+/**
+ * One exchange over an HTTP/2 connection. Its messages are written as HTTP/1.1, since they have no bytes of their own
+ * that a reader would know.
+ */
 
 import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
@@ -92,8 +95,8 @@ function headBytes(raw: readonly string[]): Uint8Array {
 }
 
 /**
- * Whether the server said that the body is at its end, and all of it was handed out. A stream that is reset without an error (RFC 9113, 7) ends for its reader like
- * one that is whole; but its end is put in only after it was closed.
+ * Whether the server said that the body is at its end, and all of it was handed out. A stream that is reset without an
+ * error (RFC 9113, 7) ends for its reader like one that is whole; but its end is put in only after it was closed.
  */
 function endOf(stream: ClientHttp2Stream): () => boolean {
   let isWhole = false;
@@ -105,7 +108,10 @@ function endOf(stream: ClientHttp2Stream): () => boolean {
   return () => isWhole && stream.readableEnded;
 }
 
-/** A body of which all that was announced has come is whole, however its stream ends: some servers reset it then, without an error. Else the end that the server gives to a stream is that of its body. */
+/**
+ * A body of which all that was announced has come is whole, however its stream ends: some servers reset it then,
+ * without an error. Else the end that the server gives to a stream is that of its body.
+ */
 class StreamFraming implements Framing {
   readonly isComplete = false;
   readonly #hasEnded: () => boolean;

@@ -1,6 +1,7 @@
 /**
- * How long the next bytes of a body are waited for. An exchange that takes too long in all, or comes too slowly, is cut; but never before what has arrived
- * was looked at: the time may have passed in this process, which was busy, and not at the server.
+ * How long the next bytes of a body are waited for. An exchange that takes too long in all, or comes too slowly, is
+ * cut; but never before what has arrived was looked at: the time may have passed in this process, which was busy, and
+ * not at the server.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { FetchSettings } from '../fetch-settings.ts';
@@ -24,7 +25,10 @@ export class Patience {
     this.#startMs = startMs;
   }
 
-  /** How long to wait for more, after so many bytes; undefined when no more is to be taken. `isThere`: whether more is in memory already. */
+  /**
+   * How long to wait for more, after so many bytes; undefined when no more is to be taken. `isThere`: whether more is
+   * in memory already.
+   */
   waitMs(bytes: number, isThere: boolean): number | undefined {
     const { slowAfterMs, bytesPerSecondMin, exchangeTimeoutMs, idleTimeoutMs } = this.#settings;
     const elapsedMs = this.#clock() - this.#startMs;

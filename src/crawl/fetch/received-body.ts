@@ -1,10 +1,14 @@
 /**
- * The body of an exchange on its way into the store. A small one is received first, whole and in one piece with its head, and then it is hashed, stored and read for links from
- * that same memory. Of a longer one the beginning is received, and the rest passes by.
+ * The body of an exchange on its way into the store. A small one is received first, whole and in one piece with its
+ * head, and then it is hashed, stored and read for links from that same memory. Of a longer one the beginning is
+ * received, and the rest passes by.
  */
 import type { Exchange } from './exchange.ts';
 
-/** Bodies up to this, as received, are kept in memory to read links from; larger ones are read back from the archive, one at a time. */
+/**
+ * Bodies up to this, as received, are kept in memory to read links from; larger ones are read back from the archive,
+ * one at a time.
+ */
 const KEPT_BYTES_MAX = 256 * 1024;
 
 export class ReceivedBody {

@@ -1,5 +1,6 @@
 /**
- * An exchange whose head has come: hands the body out as it comes, of whatever protocol, until its framing or the connection ends it, or a bound is reached.
+ * An exchange whose head has come: hands the body out as it comes, of whatever protocol, until its framing or the
+ * connection ends it, or a bound is reached.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { Field, HttpHead } from '../../warc/index.ts';

@@ -8,7 +8,10 @@ export type Target = {
   readonly path: string;
 };
 
-/** A path and query that the parser would leave as they are: no dot segments, no escapes in the path, no signs that it changes. */
+/**
+ * A path and query that the parser would leave as they are: no dot segments, no escapes in the path, no signs that it
+ * changes.
+ */
 const PLAIN_PATH = /^(?:\/(?!\.)[A-Za-z0-9_~!$&()*+,;=:@.-]*)+(?:\?[A-Za-z0-9_~!$&()*+,;=:@/?.%-]+)?$/;
 const REMEMBERED_MAX = 1000;
 

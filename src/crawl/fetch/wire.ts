@@ -1,5 +1,6 @@
 /**
- * The reading side of a connection, or of one stream of many on it: bytes as they arrive, one piece at a time, with a bound on what waits in memory and on how long is waited.
+ * The reading side of a connection, or of one stream of many on it: bytes as they arrive, one piece at a time, with a
+ * bound on what waits in memory and on how long is waited.
  */
 import type { Duplex } from 'node:stream';
 import { Deadline } from './deadline.ts';

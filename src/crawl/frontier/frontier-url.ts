@@ -1,9 +1,15 @@
-/** URLs as the frontier has them: their normal form, what of them politeness is about, and the numbers they are found by. */
+/**
+ * URLs as the frontier has them: their normal form, what of them politeness is about, and the numbers they are found
+ * by.
+ */
 import { hash } from 'node:crypto';
 import { getDomain } from 'tldts';
 import { normalUrl, urlKey } from '../../url/index.ts';
 
-/** Host and port of a URL in normal form, the same for `http` and `https` at their usual ports: what politeness is about. */
+/**
+ * Host and port of a URL in normal form, the same for `http` and `https` at their usual ports: what politeness is
+ * about.
+ */
 export function hostName(url: string): string {
   const start = url.indexOf('//') + 2;
   const end = url.indexOf('/', start);
@@ -32,10 +38,16 @@ export function frontierUrl(url: string): string | undefined {
   return STRAY_PERCENT.test(asked) ? asked : normalUrl(asked);
 }
 
-/** Begins no escape. The normal form makes `%25` of it, which is something else to a server; browsers ask for it as it is. */
+/**
+ * Begins no escape. The normal form makes `%25` of it, which is something else to a server; browsers ask for it as it
+ * is.
+ */
 const STRAY_PERCENT = /%(?![0-9a-f]{2})/i;
 
-/** URLs that the parser would leave as they are: an ordinary name or address, no port of few digits, and no dot segments, escapes or queries. */
+/**
+ * URLs that the parser would leave as they are: an ordinary name or address, no port of few digits, and no dot
+ * segments, escapes or queries.
+ */
 const PLAIN_URL = new RegExp(
   `^https?://${[
     '(?:(?:(?!xn--)[a-z0-9][a-z0-9-]*\\.)+[a-z]{2,}|(?:(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(?:\\.(?!:|/)|(?=[:/]))){4})',

@@ -1,14 +1,18 @@
 /**
- * The frontier: which URLs of a collection are known, and which are still to be fetched, host by host and in order of rank.
+ * The frontier: which URLs of a collection are known, and which are still to be fetched, host by host and in order of
+ * rank.
  *
- * A URL is known by its normal form, found by the hash of its key: forms that differ only in scheme, `www.`, letter case, session id or a trailing slash
- * lie side by side, and beyond a few of them in one run the rest is a trap. A URL is queued once a run. It leaves the queue only by `settle`, after its captures were
- * acknowledged; whatever was under way when a process died is still queued (see `CrawlState`).
+ * A URL is known by its normal form, found by the hash of its key: forms that differ only in scheme, `www.`, letter
+ * case, session id or a trailing slash lie side by side, and beyond a few of them in one run the rest is a trap. A URL
+ * is queued once a run. It leaves the queue only by `settle`, after its captures were acknowledged; whatever was under
+ * way when a process died is still queued (see `CrawlState`).
  *
- * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page that is named at a smaller depth than before has that from
- * then on, and with `readsAgain` one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
+ * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page
+ * that is named at a smaller depth than before has that from then on, and with `readsAgain` one that was visited by
+ * then is queued once more, to be read again and not fetched: what it names is nearer too.
  *
- * What a URL is wanted for is a matter of chance likewise: one that waits as a page, and that a visited page turns out to need, takes the place of what is needed. A seed stays one.
+ * What a URL is wanted for is a matter of chance likewise: one that waits as a page, and that a visited page turns out
+ * to need, takes the place of what is needed. A seed stays one.
  */
 import type { EpochMs } from '../../base/index.ts';
 import { RecentTexts } from '../links/recent-texts.ts';
@@ -98,7 +102,10 @@ export class Frontier {
   readonly #urlsPerHostMax: number;
   readonly #heedsDepth: boolean;
   readonly #hosts: HostRows;
-  /** URLs offered lately, as pages and as what pages need, so that the links every page of a site has in common cost next to nothing. */
+  /**
+   * URLs offered lately, as pages and as what pages need, so that the links every page of a site has in common cost
+   * next to nothing.
+   */
   readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
   readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
   /** Rows of the queue that are not written yet, within a transaction: their columns one behind the other. */
@@ -127,7 +134,10 @@ export class Frontier {
     this.#heedsDepth = heedsDepth;
   }
 
-  /** Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has the distance that `needDistance` gives. */
+  /**
+   * Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has the distance that
+   * `needDistance` gives.
+   */
   remembers(url: string, isEmbed: boolean, depth: number): boolean {
     return isEmbed ? this.#seenEmbeds.has(url, depth) : this.#seen.has(url, this.#heedsDepth ? depth : 0);
   }
@@ -152,7 +162,8 @@ export class Frontier {
   }
 
   /**
-   * Takes a URL in, unless the run has it. `onlyNew`: unless the collection has it; `orGone`: what it has and was gone is taken all the same. To be called within `transaction`.
+   * Takes a URL in, unless the run has it. `onlyNew`: unless the collection has it; `orGone`: what it has and was gone
+   * is taken all the same. To be called within `transaction`.
    */
   offer(offer: Offer, onlyNew: boolean, orGone = false): Verdict {
     const name = hostName(offer.url);
@@ -195,7 +206,10 @@ export class Frontier {
     return 'queued';
   }
 
-  /** Notes the depth of a page that is known, where it is smaller than the one it had. Says whether it did so with one that this run has visited. */
+  /**
+   * Notes the depth of a page that is known, where it is smaller than the one it had. Says whether it did so with one
+   * that this run has visited.
+   */
   #isNearerAndDone({ role, depth }: Offer, host: number, key: number, page: number): boolean {
     if (!this.#heedsDepth || !isPageRole(role)) return false;
     const row = this.#state.get<{ run: number; state: number }>(NEARER, depth, host, key, page, depth);
@@ -207,7 +221,9 @@ export class Frontier {
     this.#enqueue(host, offer, key, page);
   }
 
-  /** Gives a URL that waits as a page the place of what visited pages need. Says whether it has another rank since then. */
+  /**
+   * Gives a URL that waits as a page the place of what visited pages need. Says whether it has another rank since then.
+   */
   #moveUp(host: HostRow, offer: Offer, key: number, page: number): boolean {
     const waiting = this.#state.get<{ rank: number }>(WAITING_PAGE, host.id, key, page, this.#run);
     if (!waiting) return false;
@@ -222,7 +238,10 @@ export class Frontier {
     return true;
   }
 
-  /** Queues a URL that led elsewhere again, to be asked for again, unless this run did so after a time. To be called within `transaction`. Says whether it is queued. */
+  /**
+   * Queues a URL that led elsewhere again, to be asked for again, unless this run did so after a time. To be called
+   * within `transaction`. Says whether it is queued.
+   */
   askAgain(url: string, hops: number, time: EpochMs): boolean {
     const host = this.#hosts.get(hostName(url));
     const [key, page] = [keyHash(url), pageHash(url)];
@@ -243,7 +262,10 @@ export class Frontier {
     );
   }
 
-  /** What is known of a URL, if this run took it in, or with `orEarlier` any, and whether it was visited and is not to be visited again. Nothing, when it is gone or was dropped. */
+  /**
+   * What is known of a URL, if this run took it in, or with `orEarlier` any, and whether it was visited and is not to
+   * be visited again. Nothing, when it is gone or was dropped.
+   */
   find(url: string, orEarlier: boolean): (QueuedUrl & { readonly isDone: boolean }) | undefined {
     const row = this.#row(url);
     if (row?.state === STATE_GONE || row?.state === STATE_DROPPED) return undefined;
@@ -252,7 +274,10 @@ export class Frontier {
       : undefined;
   }
 
-  /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
+  /**
+   * What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is
+   * done with it.
+   */
   lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
     const row = this.#row(offer.url, key, page);
@@ -261,7 +286,10 @@ export class Frontier {
     return { ...offer, ...none, host: 0, key, page, tries: 0, status: 0, isSettled: false };
   }
 
-  /** Makes a URL known that a page asked for, without queueing it. To be called within `transaction`, and followed by `settle`. */
+  /**
+   * Makes a URL known that a page asked for, without queueing it. To be called within `transaction`, and followed by
+   * `settle`.
+   */
   admit(item: QueuedUrl): QueuedUrl {
     const host = this.#hosts.get(hostName(item.url));
     const role = ROLES.indexOf(item.role);
@@ -283,7 +311,10 @@ export class Frontier {
     return { ...item, host: host.id };
   }
 
-  /** URLs of a key that this run took in. What earlier ones knew does not count: a site may give out other session ids each time. */
+  /**
+   * URLs of a key that this run took in. What earlier ones knew does not count: a site may give out other session ids
+   * each time.
+   */
   #variants(host: number, key: number): number {
     return this.#state.get<{ count: number }>(COUNT_VARIANTS, host, key, this.#run)!.count;
   }
@@ -323,7 +354,9 @@ export class Frontier {
     this.#settled.clear();
   }
 
-  /** Puts into the queue what is to be there: many rows at a time, since the way to the database costs more than a row. */
+  /**
+   * Puts into the queue what is to be there: many rows at a time, since the way to the database costs more than a row.
+   */
   #flushQueue(): void {
     const values = this.#enqueued;
     this.#enqueued = [];
@@ -362,8 +395,9 @@ export class Frontier {
   }
 
   /**
-   * Takes a visited URL out of the queue, where it stood at `rank` when it was taken, if it did, and stands at `movedTo`, if it has moved since. To be called within `transaction`, once its captures are acknowledged. Says whether it is queued
-   * again, to be read again: it was named at a smaller depth while it was under way.
+   * Takes a visited URL out of the queue, where it stood at `rank` when it was taken, if it did, and stands at
+   * `movedTo`, if it has moved since. To be called within `transaction`, once its captures are acknowledged. Says
+   * whether it is queued again, to be read again: it was named at a smaller depth while it was under way.
    */
   settle(settlement: Settlement, rank: number | undefined, movedTo?: number): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
@@ -450,7 +484,10 @@ export class Frontier {
   }
 }
 
-/** Whether a visited page needs this to be shown. What it only names, such as a picture for those who link to it, has no hops. */
+/**
+ * Whether a visited page needs this to be shown. What it only names, such as a picture for those who link to it, has no
+ * hops.
+ */
 function isNeed({ role, hops, isHint }: Offer): boolean {
   return role === 'embed' && hops > 0 && !isHint;
 }

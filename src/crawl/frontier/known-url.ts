@@ -1,4 +1,7 @@
-/** A URL of a collection as the frontier knows it: where it stands, what it is wanted for, what earlier visits left, and how a visit ended. */
+/**
+ * A URL of a collection as the frontier knows it: where it stands, what it is wanted for, what earlier visits left, and
+ * how a visit ended.
+ */
 import type { EpochMs } from '../../base/index.ts';
 
 export const STATE_QUEUED = 0;

@@ -35,7 +35,10 @@ export type ChoiceParts = {
   readonly onQueued: (host: string, rank: number, movedFrom?: number) => void;
 };
 
-/** Whether what is decided about the links of a page is what would be decided about them on any other: it is not too deep, and the scope cannot grow any more. */
+/**
+ * Whether what is decided about the links of a page is what would be decided about them on any other: it is not too
+ * deep, and the scope cannot grow any more.
+ */
 export function isDecisive(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
   return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasSeedsLeft;
 }
@@ -80,7 +83,10 @@ function isKept(status: number): boolean {
   return status < 400;
 }
 
-/** Offers what a sitemap says is shown on a page, or has it wait until the page is kept. What a crawl does not take in needs nothing. */
+/**
+ * Offers what a sitemap says is shown on a page, or has it wait until the page is kept. What a crawl does not take in
+ * needs nothing.
+ */
 function offerNeeds(parts: ChoiceParts, page: string, links: readonly FoundLink[]): void {
   const url = frontierUrl(page);
   if (parts.settings.htmlOnly || url === undefined) return;
@@ -109,7 +115,8 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
     return;
   }
   if (parts.settings.htmlOnly) return;
-  // However many redirects led to a page, what it needs begins anew; but not what can hold pages again, which could go on without an end.
+  // However many redirects led to a page, what it needs begins anew; but not what can hold pages again, which could go
+  // on without an end.
   const isFirst = item.role === 'page' && link.kind !== 'frame' && link.kind !== 'object';
   const hops = isFirst ? 1 : item.hops + 1;
   if (hops > (link.kind === 'script' ? SCRIPT_HOPS_MAX : EMBED_HOPS_MAX)) {
@@ -154,8 +161,9 @@ function offerPage(parts: ChoiceParts, target: string, depth: number, hops: numb
 }
 
 /**
- * Whether a link is a picture or a film that a page names without showing it, as it does for those who link to it: that is no page, but keeps to where pages are. It may be HTML after
- * all, such as that of a player. So it is a page where only pages are kept or rendered, and where no page names it: else a row of them would know no limit of pages.
+ * Whether a link is a picture or a film that a page names without showing it, as it does for those who link to it: that
+ * is no page, but keeps to where pages are. It may be HTML after all, such as that of a player. So it is a page where
+ * only pages are kept or rendered, and where no page names it: else a row of them would know no limit of pages.
  */
 function isPicture({ settings: { htmlOnly, browser } }: ChoiceParts, item: QueuedUrl, { kind }: FoundLink): boolean {
   return (kind === 'image' || kind === 'media') && isPageRole(item.role) && !htmlOnly && browser === 'none';

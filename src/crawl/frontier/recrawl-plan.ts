@@ -1,9 +1,11 @@
 /**
  * What a recrawl visits, of all that a collection knows.
  *
- * First what could not be verified the last time or was left over by a limit, and seeds that are gone, since all else hangs on them; then what is about to
- * outlive its allowed lifetime, whatever the budget; then, within the budget, pages by how likely they have changed. With `fixed` everything is visited.
- * URLs that the settings of this run leave out are not visited and keep what is known of them. What else is gone stays gone until a crawl from seeds comes by it again, or a page names it that was gone too and is back.
+ * First what could not be verified the last time or was left over by a limit, and seeds that are gone, since all else
+ * hangs on them; then what is about to outlive its allowed lifetime, whatever the budget; then, within the budget,
+ * pages by how likely they have changed. With `fixed` everything is visited. URLs that the settings of this run leave
+ * out are not visited and keep what is known of them. What else is gone stays gone until a crawl from seeds comes by it
+ * again, or a page names it that was gone too and is back.
  */
 import type { EpochMs } from '../../base/index.ts';
 import { noCounts } from '../report.ts';
@@ -23,7 +25,10 @@ import {
 import { type KnownUrl, Scope } from './scope.ts';
 import type { CrawlState } from './state.ts';
 
-/** A page counts as expiring when less than this share of its lifetime is left: it would outlive it before the next crawl. */
+/**
+ * A page counts as expiring when less than this share of its lifetime is left: it would outlive it before the next
+ * crawl.
+ */
 const EXPIRING_SHARE = 0.1;
 
 export type RecrawlPlan = {
@@ -112,8 +117,9 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
 const REACH = ['scope', 'include', 'depthMax'] as const;
 
 /**
- * Which of the URLs that a collection knows a recrawl wants. The reach of the last crawl from seeds says nothing of them: other crawls of the collection found pages that it would not come
- * to. A reach that only this recrawl was given holds, from the seeds of all crawls.
+ * Which of the URLs that a collection knows a recrawl wants. The reach of the last crawl from seeds says nothing of
+ * them: other crawls of the collection found pages that it would not come to. A reach that only this recrawl was given
+ * holds, from the seeds of all crawls.
  */
 export function wantedOfKnown(state: CrawlState, run: Run): (known: KnownUrl) => boolean {
   const { settings, collection } = run;

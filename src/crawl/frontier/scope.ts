@@ -1,6 +1,7 @@
 /**
- * What belongs to a crawl. Pages belong by their URL; what pages need to be shown belongs wherever it lies. A seed that redirects takes its scope along:
- * who asks for `http://example.org/` means `https://www.example.org/` when the one leads to the other.
+ * What belongs to a crawl. Pages belong by their URL; what pages need to be shown belongs wherever it lies. A seed that
+ * redirects takes its scope along: who asks for `http://example.org/` means `https://www.example.org/` when the one
+ * leads to the other.
  */
 
 import type { CrawlSettings } from '../settings.ts';
@@ -85,8 +86,8 @@ export class Scope {
   }
 
   /**
-   * Whether a URL that the collection knows is wanted by the settings of this run, which may be others than those of the run that found it. `isNear`: whether pages have to be within reach of
-   * the seeds too.
+   * Whether a URL that the collection knows is wanted by the settings of this run, which may be others than those of
+   * the run that found it. `isNear`: whether pages have to be within reach of the seeds too.
    */
   hasKnown({ url, role, depth }: KnownUrl, isNear = true): boolean {
     const { htmlOnly, sitemaps, depthMax } = this.#settings;

@@ -1,8 +1,9 @@
 /**
- * Bounds on the sitemaps of a site. Sitemaps come before pages, so a server whose sitemaps name ever new ones would keep a crawl from its pages.
+ * Bounds on the sitemaps of a site. Sitemaps come before pages, so a server whose sitemaps name ever new ones would
+ * keep a crawl from its pages.
  *
- * Sitemaps without a page of the crawl end after BARREN_MAX in a row. A site that mixes pages in has SITEMAPS_MAX, as many as one sitemap index may name. A site is a
- * registered domain, since a server can make up hosts too.
+ * Sitemaps without a page of the crawl end after BARREN_MAX in a row. A site that mixes pages in has SITEMAPS_MAX, as
+ * many as one sitemap index may name. A site is a registered domain, since a server can make up hosts too.
  */
 import { Recent } from '../../base/index.ts';
 import { domainOf } from './frontier-url.ts';

@@ -1,6 +1,7 @@
 /**
- * What sitemaps say is shown on pages that are not kept yet: pictures, films and their players. It waits for its page and is offered with what stands on it, so that whatever
- * bounds the pages of a crawl bounds this too: a sitemap names it for thousands of pages of which a crawl may want ten.
+ * What sitemaps say is shown on pages that are not kept yet: pictures, films and their players. It waits for its page
+ * and is offered with what stands on it, so that whatever bounds the pages of a crawl bounds this too: a sitemap names
+ * it for thousands of pages of which a crawl may want ten.
  */
 import type { LinkKind } from '../../page/index.ts';
 import type { FoundLink } from '../links/page-links.ts';
@@ -28,7 +29,9 @@ export class SitemapNeeds {
     this.#mayHave = state.get('SELECT 1 FROM need LIMIT 1') !== undefined;
   }
 
-  /** Keeps what is shown on a page, up to a bound, and says how much more there was. To be called within a transaction. */
+  /**
+   * Keeps what is shown on a page, up to a bound, and says how much more there was. To be called within a transaction.
+   */
   put({ host, key, page }: Place, links: readonly FoundLink[]): number {
     this.#mayHave = true;
     let room = PAGE_NEEDS_MAX - this.#state.get<{ count: number }>(COUNT, host, key, page)!.count;

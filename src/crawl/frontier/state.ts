@@ -1,5 +1,6 @@
 /**
- * The state of crawls, in `crawl.sqlite` beside the archive: what is known, what is queued, what was learned for the next time.
+ * The state of crawls, in `crawl.sqlite` beside the archive: what is known, what is queued, what was learned for the
+ * next time.
  *
  * ```
  *   crawl     one row a run: collection, seeds, settings, how it ended, its report
@@ -9,9 +10,9 @@
  *   need      what sitemaps say is shown on pages that are not kept yet, by (host, key, page) of those
  *   robots    robots.txt files by origin
  *   schedule  crawls that are to be repeated
- * ```
- * One process owns an archive, so one owns this file. It is written in WAL mode: the death of the process loses nothing that was committed; a power cut may
- * lose the last commits, which leaves URLs queued that are done, and those are found out when the crawl is resumed.
+ * ``` One process owns an archive, so one owns this file. It is written in WAL mode: the death of the process loses
+ * nothing that was committed; a power cut may lose the last commits, which leaves URLs queued that are done, and those
+ * are found out when the crawl is resumed.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +20,9 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { fileError, PinakesError } from '../../base/index.ts';
 
 const STATE_NAME = 'crawl.sqlite';
-/** How the tables came to be. A file of version n has taken the first n steps, and takes the others when it is opened. */
+/**
+ * How the tables came to be. A file of version n has taken the first n steps, and takes the others when it is opened.
+ */
 const SCHEMA_STEPS = [
   `
 CREATE TABLE crawl (

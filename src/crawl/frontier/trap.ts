@@ -1,8 +1,9 @@
 /**
- * Traps: places where a site makes up new URLs without an end. What looks like one is not followed, and the report counts it.
+ * Traps: places where a site makes up new URLs without an end. What looks like one is not followed, and the report
+ * counts it.
  *
- * The judgement is by the URL alone: a path that repeats itself, one that is too deep, a query with too many parts, a calendar far from now.
- * Session ids and the like are found by the frontier, which counts how many URLs share a key.
+ * The judgement is by the URL alone: a path that repeats itself, one that is too deep, a query with too many parts, a
+ * calendar far from now. Session ids and the like are found by the frontier, which counts how many URLs share a key.
  */
 import type { EpochMs } from '../../base/index.ts';
 
@@ -54,7 +55,10 @@ function sameRun(segments: readonly string[], a: number, b: number, length: numb
   return true;
 }
 
-/** Dates in paths and queries that a site made up: `/calendar/2093/04/`, `?month=3&year=1821`. A year alone in a path is a subject, not a date. */
+/**
+ * Dates in paths and queries that a site made up: `/calendar/2093/04/`, `?month=3&year=1821`. A year alone in a path is
+ * a subject, not a date.
+ */
 function isFarCalendar(segments: readonly string[], parts: readonly string[], now: EpochMs): boolean {
   const year = yearOf(segments, parts);
   if (year === undefined) return false;

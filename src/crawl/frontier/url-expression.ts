@@ -2,7 +2,10 @@
 import { fencedTest, PinakesError } from '../../base/index.ts';
 
 const TEST_MS_MAX = 1000;
-/** Repetitions of more than one sign or none. With one of them at most, no URL takes longer than its length squared, which is nothing; what has more runs behind a fence, which costs more than an ordinary test. */
+/**
+ * Repetitions of more than one sign or none. With one of them at most, no URL takes longer than its length squared,
+ * which is nothing; what has more runs behind a fence, which costs more than an ordinary test.
+ */
 const REPETITION = /[*+{]/g;
 
 export class UrlExpression {

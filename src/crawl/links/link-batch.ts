@@ -1,6 +1,6 @@
 /**
- * Pages on their way to the thread that reads their links, and what it found on its way back: one piece of memory each way, which costs next to nothing to hand over, and
- * of which no part outlives its batch.
+ * Pages on their way to the thread that reads their links, and what it found on its way back: one piece of memory each
+ * way, which costs next to nothing to hand over, and of which no part outlives its batch.
  *
  * ```
  *   there   of each page four numbers (32 bits): lengths of its URL, head and bytes, marks; then of each page its URL (UTF-8), head and bytes
@@ -133,7 +133,10 @@ export async function readBatch(batch: LinkBatch): Promise<FoundBatch> {
 
 const NOTHING = new Uint8Array(0);
 
-/** The links that a thread has told its reader lately, so that those which all pages of a site have in common are told once. */
+/**
+ * The links that a thread has told its reader lately, so that those which all pages of a site have in common are told
+ * once.
+ */
 class Told {
   readonly reader: number;
   readonly #links = new RecentTexts(TOLD_REMEMBERED_MAX);
@@ -150,8 +153,8 @@ class Told {
     for (const link of links) {
       const recent = link.isEmbed ? this.#embeds : this.#links;
       const number = link.isEmbed ? needDistance(link) : depth;
-      // Nothing is decided about forms; where a page itself has moved to is no further than the page; and what is decided about a link that is not to be
-      // followed does not hold for the same link where it is.
+      // Nothing is decided about forms; where a page itself has moved to is no further than the page; and what is
+      // decided about a link that is not to be followed does not hold for the same link where it is.
       if (!link.isNofollow && link.kind !== 'form' && link.kind !== 'refresh') {
         if (recent.has(link.url, number)) continue;
         recent.add(link.url, number);
@@ -238,7 +241,10 @@ function packLinks(links: FoundLinks, kinds: LinkKind[]): Uint8Array {
   return packed;
 }
 
-/** URLs are made into strings so many bytes at a time: one by one costs more than all else about them, and all at once could be very many. */
+/**
+ * URLs are made into strings so many bytes at a time: one by one costs more than all else about them, and all at once
+ * could be very many.
+ */
 const PIECE_BYTES = 16 * 1024;
 
 class PackedLinks implements FoundLinks {

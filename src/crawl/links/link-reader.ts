@@ -1,9 +1,10 @@
 /**
  * Reads the links of pages: of few on the caller's thread, of many on another one, in batches.
  *
- * Reading is the largest single part of what a page costs, and a hostile page can make it cost far more; on a thread of its own it holds up neither the network
- * nor the store. The thread has a bound on its memory and on the time of a batch. A page that is too much for it is told as not read, with the reason, and the others of its
- * batch are read again without it.
+ * Reading is the largest single part of what a page costs, and a hostile page can make it cost far more; on a thread of
+ * its own it holds up neither the network nor the store. The thread has a bound on its memory and on the time of a
+ * batch. A page that is too much for it is told as not read, with the reason, and the others of its batch are read
+ * again without it.
  */
 import { ThreadDied, ThreadPool } from '../../base/index.ts';
 import { Deadline } from '../fetch/deadline.ts';
@@ -68,7 +69,10 @@ export class LinkReader {
     });
   }
 
-  /** What a page names. A batch is made of the pages that are asked for in one turn of the event loop, and of those that come while another is read. */
+  /**
+   * What a page names. A batch is made of the pages that are asked for in one turn of the event loop, and of those that
+   * come while another is read.
+   */
   read(page: UnreadPage): Promise<PageFindings> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ page, isSuspect: false, resolve, reject });
@@ -146,7 +150,10 @@ export class LinkReader {
   }
 }
 
-/** Why pages were not read whose thread died. One that could not be started, for want of file handles or memory, is no fault of theirs. */
+/**
+ * Why pages were not read whose thread died. One that could not be started, for want of file handles or memory, is no
+ * fault of theirs.
+ */
 function reasonOf({ message, cause }: ThreadDied): string {
   const isMemory = (cause as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
   return isMemory ? 'reading its links takes too much memory' : `its links could not be read: ${message}`;

@@ -1,4 +1,7 @@
-/** Reads the links out of a response, from the bytes that passed by on their way to the store, or from what the archive has. */
+/**
+ * Reads the links out of a response, from the bytes that passed by on their way to the store, or from what the archive
+ * has.
+ */
 import { bareMime } from '../../base/index.ts';
 import {
   isAppManifest,
@@ -103,7 +106,10 @@ export function isHint({ kind }: FoundLink): boolean {
   return kind === 'data';
 }
 
-/** How far from a page stands what it names as needed: what was only asked for ahead of time may yet be needed by the next page. */
+/**
+ * How far from a page stands what it names as needed: what was only asked for ahead of time may yet be needed by the
+ * next page.
+ */
 export function needDistance(link: FoundLink): number {
   return isHint(link) ? 1 : 0;
 }

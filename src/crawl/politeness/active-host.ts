@@ -7,7 +7,10 @@ import type { Pace } from './pace.ts';
 
 /** How many URLs are read from the queue at once, for each request that may be under way. */
 const READ_AHEAD = 32;
-/** Longer than the pauses between requests usually are: a host that makes way is read from the queue again, which one that is asked every second or two had better not be. */
+/**
+ * Longer than the pauses between requests usually are: a host that makes way is read from the queue again, which one
+ * that is asked every second or two had better not be.
+ */
 const LONG_WAIT_MS = 4000;
 
 export type Taken = QueuedUrl & { readonly rank: number };
@@ -110,7 +113,10 @@ export class ActiveHost {
     this.#busy.delete(movedTo);
   }
 
-  /** Something was queued here, at this rank, and stood at a later one before. What was read ahead and comes after it is read again, in its place. */
+  /**
+   * Something was queued here, at this rank, and stood at a later one before. What was read ahead and comes after it is
+   * read again, in its place.
+   */
   refill(rank: number, movedFrom?: number): void {
     if (movedFrom !== undefined && this.#busy.has(movedFrom)) {
       this.#moved.set(movedFrom, rank);

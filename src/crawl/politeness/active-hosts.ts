@@ -1,8 +1,10 @@
 /**
- * The hosts of a crawl that are held in memory, a bounded number. The others wait in the frontier, and come in as these are done.
+ * The hosts of a crawl that are held in memory, a bounded number. The others wait in the frontier, and come in as these
+ * are done.
  *
- * When there is no room, a host that must not be asked for long gives its place up and rests until its time has come. When that has come and there is still no room, those that have to wait at all
- * make way. A host whose name leads to no address rests until nothing else is left to do.
+ * When there is no room, a host that must not be asked for long gives its place up and rests until its time has come.
+ * When that has come and there is still no room, those that have to wait at all make way. A host whose name leads to no
+ * address rests until nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
@@ -90,7 +92,10 @@ export class ActiveHosts {
     return true;
   }
 
-  /** Takes a host out of the way that is set aside. Without room for it, its name is looked up once more right away, and it makes room then. Says whether it is out of the way. */
+  /**
+   * Takes a host out of the way that is set aside. Without room for it, its name is looked up once more right away, and
+   * it makes room then. Says whether it is out of the way.
+   */
   setAside(host: ActiveHost): boolean {
     if (this.#resting.size >= RESTING_HOSTS_MAX) {
       host.pace.lookUpAgain();

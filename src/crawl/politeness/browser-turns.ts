@@ -1,6 +1,7 @@
 /**
- * Turns at hosts: what a page asks for while it is rendered goes out no faster than what the crawl itself asks for. A request waits until robots.txt is known
- * and allows it, and until its host may be asked again; turns are given in the order in which they were asked for, host by host.
+ * Turns at hosts: what a page asks for while it is rendered goes out no faster than what the crawl itself asks for. A
+ * request waits until robots.txt is known and allows it, and until its host may be asked again; turns are given in the
+ * order in which they were asked for, host by host.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Exchange } from '../fetch/exchange.ts';
@@ -21,7 +22,10 @@ export type TurnParts = {
   readonly paceOf: (host: string) => Pace;
   /** The rules of an origin, when they are known. */
   readonly rulesOf: (origin: string) => RobotsRules | undefined;
-  /** Fetches the rules of an origin within a turn, after so many tries; undefined when they could not be had, and the host was left alone for another. */
+  /**
+   * Fetches the rules of an origin within a turn, after so many tries; undefined when they could not be had, and the
+   * host was left alone for another.
+   */
   readonly fetchRules: (origin: string, turn: Turn, tries: number) => Promise<RobotsRules | undefined>;
   /** Something changed that may let others go. */
   readonly wake: () => void;
@@ -40,7 +44,10 @@ export class Turns {
     this.#parts = parts;
   }
 
-  /** Waits for a turn; undefined when robots.txt forbids the URL, or its host is given up. Throws when the signal is aborted before. */
+  /**
+   * Waits for a turn; undefined when robots.txt forbids the URL, or its host is given up. Throws when the signal is
+   * aborted before.
+   */
   async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
     const { origin } = new URL(url);
     const rules = this.#parts.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
@@ -49,7 +56,10 @@ export class Turns {
     return this.next(hostName(url), signal);
   }
 
-  /** Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up, or set aside, there is nothing to wait for. */
+  /**
+   * Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up, or set
+   * aside, there is nothing to wait for.
+   */
   start(room: number): EpochMs {
     const now = this.#parts.clock();
     let nextAt = Number.POSITIVE_INFINITY;

@@ -1,11 +1,12 @@
 /**
  * The pace of one host: when the next request may go out.
  *
- * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the host's response time, up to
- * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer; one that says so to everything, until the
- * next crawl. Where it may be the pages that are broken, and not the host, all are asked for, but each only once. A host that cannot be reached is
- * waited for, ever longer, for some minutes in all: a network may be gone for so long. A host that never answered and whose name leads to no address is set aside,
- * and looked up once more when nothing else is left to do.
+ * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the
+ * host's response time, up to a bound. A host that says it has too much to do (429, 503) is left alone for as long as
+ * it says, or ever longer; one that says so to everything, until the next crawl. Where it may be the pages that are
+ * broken, and not the host, all are asked for, but each only once. A host that cannot be reached is waited for, ever
+ * longer, for some minutes in all: a network may be gone for so long. A host that never answered and whose name leads
+ * to no address is set aside, and looked up once more when nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { CrawlSettings } from '../settings.ts';
@@ -15,7 +16,10 @@ export const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** How much a new response time counts against what is known. */
 const SMOOTHING = 0.25;
-/** How long a host may ask to be left alone, in all, and how many URLs it may refuse one after the other, each to the last try. */
+/**
+ * How long a host may ask to be left alone, in all, and how many URLs it may refuse one after the other, each to the
+ * last try.
+ */
 const HOLD_MS_MAX = 3600_000;
 const REFUSED_URLS_MAX = 20;
 const TOO_MANY_REQUESTS = 429;
@@ -32,7 +36,10 @@ export class Pace {
   #latencyMs = 0;
   #crawlDelayMs = 0;
   #refusals = 0;
-  /** Since the host last had an answer: URLs that were refused to the last try, whether it meant more than the last of them, and the pauses it asked for. */
+  /**
+   * Since the host last had an answer: URLs that were refused to the last try, whether it meant more than the last of
+   * them, and the pauses it asked for.
+   */
   #refusedUrls = 0;
   #meansAll = false;
   #askedMs = 0;
@@ -43,7 +50,10 @@ export class Pace {
   /** The origin that answered last: a host may speak only one of the two schemes. */
   #answering: string | undefined;
   #running = 0;
-  /** Whether the name of the host was found: not known to be missing, set aside, looked up once more, or missing then too. */
+  /**
+   * Whether the name of the host was found: not known to be missing, set aside, looked up once more, or missing then
+   * too.
+   */
   #name: 'found' | 'aside' | 'again' | 'missing' = 'found';
 
   /** `askedAt`: when the host may have been asked last, by a process before this one. */
@@ -76,7 +86,10 @@ export class Pace {
     if (isAsked) this.#readyAt = Math.max(this.#readyAt, now + this.#delayMs);
   }
 
-  /** The request is over: when it was answered, with the time it was sent, which a connection may have delayed, and how long the answer took. */
+  /**
+   * The request is over: when it was answered, with the time it was sent, which a connection may have delayed, and how
+   * long the answer took.
+   */
   end(now: EpochMs, answered: { readonly time: EpochMs; readonly latencyMs: number } | undefined): void {
     this.#running--;
     if (!answered) return;
@@ -88,7 +101,10 @@ export class Pace {
     if (this.#settings.delayMs > 0) this.#readyAt = Math.max(this.#readyAt, now + restMs - latencyMs);
   }
 
-  /** The host asked to be left alone. `lastStatus`: by which answer, when the URL is not tried again; the next one has all its tries before it. */
+  /**
+   * The host asked to be left alone. `lastStatus`: by which answer, when the URL is not tried again; the next one has
+   * all its tries before it.
+   */
   refuse(now: EpochMs, retryAfterMs: number | undefined, lastStatus?: number): void {
     if (lastStatus !== undefined) {
       this.#refusals = 0;
@@ -107,7 +123,10 @@ export class Pace {
     return this.#answering === origin;
   }
 
-  /** The host could not be connected to. Of several requests at a time one counts, and none by a scheme that it may not speak. */
+  /**
+   * The host could not be connected to. Of several requests at a time one counts, and none by a scheme that it may not
+   * speak.
+   */
   miss(now: EpochMs, origin: string): void {
     if (this.#answering !== undefined && this.#answering !== origin) return;
     if (now < this.#missedUntil || ++this.#misses < MISSES_MIN) return;

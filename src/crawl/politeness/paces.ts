@@ -1,4 +1,7 @@
-/** The paces of hosts by name: whoever asks a host, for the crawl or for a page that is being rendered, keeps to the same one. */
+/**
+ * The paces of hosts by name: whoever asks a host, for the crawl or for a page that is being rendered, keeps to the
+ * same one.
+ */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { Pace } from './pace.ts';
@@ -32,7 +35,10 @@ export class Paces {
     this.#byHost.set(host, pace);
   }
 
-  /** Those that were not used for longest go first; one in use stays, and one of a host that is to be left alone, for a while or for good. Names that lead nowhere are too many to remember, and can be looked up again. */
+  /**
+   * Those that were not used for longest go first; one in use stays, and one of a host that is to be left alone, for a
+   * while or for good. Names that lead nowhere are too many to remember, and can be looked up again.
+   */
   #forget(): void {
     if (this.#byHost.size < this.#countMax) return;
     const now = this.#clock();

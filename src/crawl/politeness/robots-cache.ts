@@ -1,8 +1,9 @@
 /**
- * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like everything else.
+ * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like
+ * everything else.
  *
- * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 408, 429, 5xx, silence and a cut file forbid everything
- * until the file can be had.
+ * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 408, 429, 5xx,
+ * silence and a cut file forbid everything until the file can be had.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { CrawlState } from '../frontier/state.ts';
@@ -14,7 +15,10 @@ const ORIGINS_REMEMBERED_MAX = 1000;
 /** Of the files themselves; what is made of one takes several times as much. Most have a few kilobytes. */
 const BYTES_REMEMBERED_MAX = 16 * ROBOTS_BYTES_MAX;
 
-/** Of the next few origins, those whose files do not hold any more. So all of them go in time, without a look through all there are. */
+/**
+ * Of the next few origins, those whose files do not hold any more. So all of them go in time, without a look through
+ * all there are.
+ */
 const FORGET_SOME = `DELETE FROM robots WHERE origin IN
   (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE abs(fetched - ?) > ${ROBOTS_FRESH_MS})`;
 

@@ -1,12 +1,13 @@
 /**
  * The rules of a robots.txt (RFC 9309) for one crawler.
  *
- * All groups that name the crawler's product token are one; without any, the groups for `*` hold; without those, nothing is forbidden. Of the rules
- * that match a path the longest pattern decides, and of two of one length the one that allows. Patterns and paths are compared as octets with
- * normal escapes. Lines that are no rules neither end a group nor join two. `Crawl-delay` and `Sitemap` are read along.
+ * All groups that name the crawler's product token are one; without any, the groups for `*` hold; without those,
+ * nothing is forbidden. Of the rules that match a path the longest pattern decides, and of two of one length the one
+ * that allows. Patterns and paths are compared as octets with normal escapes. Lines that are no rules neither end a
+ * group nor join two. `Crawl-delay` and `Sitemap` are read along.
  *
- * Seen in the wild and understood: byte order marks whole, cut short and in UTF-16, CR and LF in any order, a missing colon, a space before it,
- * misspelled `Disallow`, more behind the product token.
+ * Seen in the wild and understood: byte order marks whole, cut short and in UTF-16, CR and LF in any order, a missing
+ * colon, a space before it, misspelled `Disallow`, more behind the product token.
  */
 import { type EpochMs, fromLatin1, utf8 } from '../../base/index.ts';
 
@@ -15,7 +16,10 @@ export const ROBOTS_BYTES_MAX = 512 * 1024;
 /** How long a file holds (RFC 9309, 2.4). */
 export const ROBOTS_FRESH_MS = 24 * 3600_000;
 
-/** Whether a file that was fetched then holds now. One of a day to come does not: the clock was wrong, and it may be as old as it likes. */
+/**
+ * Whether a file that was fetched then holds now. One of a day to come does not: the clock was wrong, and it may be as
+ * old as it likes.
+ */
 export function isFresh(fetched: EpochMs, now: EpochMs): boolean {
   return Math.abs(now - fetched) <= ROBOTS_FRESH_MS;
 }
@@ -171,7 +175,10 @@ function normalOctets(text: string): string {
   });
 }
 
-/** `*` stands for any octets, `$` at the end for the end; else a pattern matches what begins with it. Takes linear time for each piece. */
+/**
+ * `*` stands for any octets, `$` at the end for the end; else a pattern matches what begins with it. Takes linear time
+ * for each piece.
+ */
 function matches(pattern: string, search: PathSearch): boolean {
   const { path } = search;
   const isWhole = pattern.endsWith('$');
@@ -190,7 +197,10 @@ function matches(pattern: string, search: PathSearch): boolean {
 
 /** Of more, most are ruled out before they are searched for. */
 const FEW_RULES = 100;
-/** So many octets may be passed for one URL, more than rules that are meant take. Beyond, it is forbidden: thousands of patterns that nearly match would hold up the crawl of all other hosts. */
+/**
+ * So many octets may be passed for one URL, more than rules that are meant take. Beyond, it is forbidden: thousands of
+ * patterns that nearly match would hold up the crawl of all other hosts.
+ */
 const PASSED_MAX = 250_000;
 /** A prime: three octets fall on one of so many places. */
 const PLACES = 65_521;

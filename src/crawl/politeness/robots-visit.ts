@@ -170,7 +170,10 @@ export function forbidsAll(unreachable: Unreachable, time: EpochMs): RobotsOutco
   return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures: 0, bytes: 0 };
 }
 
-/** Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a status of those that mean that there are none. */
+/**
+ * Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a
+ * status of those that mean that there are none.
+ */
 function isNoAnswer(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }

@@ -1,7 +1,8 @@
 /**
- * Cookies that stand before a page: a site that answers with a redirect until its cookie comes back. Only cookies of redirects are kept, for the time of a run. They are sent to where redirects
- * lead; to other pages of the hosts that they are for only when a redirect led in a circle without them. So a site that asks for no more than that is captured, and no page is another because
- * one was visited before that chooses a language.
+ * Cookies that stand before a page: a site that answers with a redirect until its cookie comes back. Only cookies of
+ * redirects are kept, for the time of a run. They are sent to where redirects lead; to other pages of the hosts that
+ * they are for only when a redirect led in a circle without them. So a site that asks for no more than that is
+ * captured, and no page is another because one was visited before that chooses a language.
  */
 import { getDomain } from 'tldts';
 import type { EpochMs } from '../../base/index.ts';
@@ -59,7 +60,10 @@ export class WallCookies {
     if (cookies.size > 0) this.#byDomain.set(place, cookies);
   }
 
-  /** What a request for a URL says of them; undefined when there is nothing to say. `isLed`: whether a redirect led there. */
+  /**
+   * What a request for a URL says of them; undefined when there is nothing to say. `isLed`: whether a redirect led
+   * there.
+   */
   fieldFor(url: string, isLed: boolean): string | undefined {
     const cookies = this.#for(url).filter(({ isNeeded }) => isLed || isNeeded);
     return cookies.length === 0 ? undefined : cookies.map(({ name, value }) => `${name}=${value}`).join('; ');

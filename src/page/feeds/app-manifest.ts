@@ -1,4 +1,7 @@
-/** The manifest of a web application (W3C): JSON that names its icons, pictures of it, and the pages that it starts with. */
+/**
+ * The manifest of a web application (W3C): JSON that names its icons, pictures of it, and the pages that it starts
+ * with.
+ */
 import { arrayOf, objectOf, stringOf } from '../json-value.ts';
 import { type Link, LinkCollector } from '../link.ts';
 

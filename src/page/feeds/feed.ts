@@ -1,4 +1,7 @@
-/** RSS, RDF and Atom as a page: the channel's title and description, one block of text an entry, its links. Escaped HTML inside of entries is read as such. */
+/**
+ * RSS, RDF and Atom as a page: the channel's title and description, one block of text an entry, its links. Escaped HTML
+ * inside of entries is read as such.
+ */
 
 import { meaningOfRelation } from '../html/element-links.ts';
 import { HtmlReader } from '../html/html-reader.ts';

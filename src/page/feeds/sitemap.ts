@@ -1,7 +1,8 @@
 /**
- * Sitemaps: XML (a set of URLs, or an index of other sitemaps), plain text with a URL a line, and feeds; compressed with gzip or not. The standard's bound of 50,000 URLs and
- * 50 MB is not trusted: twice as much is read, and no more. The pictures and films that an XML sitemap tells of with its pages, and the players of the films, are counted by themselves, to
- * the same bound.
+ * Sitemaps: XML (a set of URLs, or an index of other sitemaps), plain text with a URL a line, and feeds; compressed
+ * with gzip or not. The standard's bound of 50,000 URLs and 50 MB is not trusted: twice as much is read, and no more.
+ * The pictures and films that an XML sitemap tells of with its pages, and the players of the films, are counted by
+ * themselves, to the same bound.
  */
 import { gunzipSync } from 'node:zlib';
 import type { EpochMs } from '../../base/index.ts';

@@ -1,4 +1,7 @@
-/** Links of a style sheet: `url()`, `@import`, `image-set()` with strings, fonts apart from images. Tokens are css-tree's, so comments and strings cannot deceive. */
+/**
+ * Links of a style sheet: `url()`, `@import`, `image-set()` with strings, fonts apart from images. Tokens are
+ * css-tree's, so comments and strings cannot deceive.
+ */
 import { tokenize, tokenTypes } from 'css-tree/tokenizer';
 import { string, url } from 'css-tree/utils';
 import type { LinkCollector, LinkKind } from '../link.ts';

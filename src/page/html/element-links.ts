@@ -1,6 +1,6 @@
 /**
- * Which attributes of which elements name a link, and of what kind. Old and vendor attributes are here too: an archive holds pages of thirty years. `data-src` and its kin
- * are what scripts load images from once they scroll into view.
+ * Which attributes of which elements name a link, and of what kind. Old and vendor attributes are here too: an archive
+ * holds pages of thirty years. `data-src` and its kin are what scripts load images from once they scroll into view.
  */
 
 import type { LinkCollector, LinkKind, RawLink } from '../link.ts';
@@ -15,7 +15,10 @@ type Meaning = { readonly kind: LinkKind; readonly isEmbed: boolean };
 const embed = (kind: LinkKind): Meaning => ({ kind, isEmbed: true });
 const cited = (kind: LinkKind): Meaning => ({ kind, isEmbed: false });
 
-/** Element -> attribute -> what a URL there means. `a`, `area`, `link`, `meta`, `base` and `param` have rules of their own. */
+/**
+ * Element -> attribute -> what a URL there means. `a`, `area`, `link`, `meta`, `base` and `param` have rules of their
+ * own.
+ */
 const MEANINGS: Readonly<Record<string, Readonly<Record<string, Meaning>>>> = {
   applet: { code: embed('object'), archive: embed('object'), object: embed('object') },
   audio: { src: embed('media') },
@@ -249,7 +252,10 @@ function collectLazy(element: string, attributes: Attributes, links: LinkCollect
   }
 }
 
-/** Whether the value of an attribute that anything may stand in is likely a place: a path or a file, without blanks or code. */
+/**
+ * Whether the value of an attribute that anything may stand in is likely a place: a path or a file, without blanks or
+ * code.
+ */
 function looksLikeUrl(value: string): boolean {
   return value.length < 4096 && /^[^\s{}<>"'`|\\^]+$/.test(value) && /[/.]/.test(value) && !/^[\d.,]+$/.test(value);
 }

@@ -1,6 +1,7 @@
 /**
- * What the reader of HTML knows of an element by its name. Names are told where they stand in the source, by length and first letter: cutting each one out, putting it in small letters and asking
- * several sets for it takes longer than all the rest of a tag.
+ * What the reader of HTML knows of an element by its name. Names are told where they stand in the source, by length and
+ * first letter: cutting each one out, putting it in small letters and asking several sets for it takes longer than all
+ * the rest of a tag.
  */
 import { isSame } from './markup.ts';
 

@@ -1,8 +1,9 @@
 /**
- * Decodes the entities of a piece of a document that was read without decoding: by the tokenizer itself, so that a piece means what it would have meant in its place.
+ * Decodes the entities of a piece of a document that was read without decoding: by the tokenizer itself, so that a
+ * piece means what it would have meant in its place.
  *
- * A tokenizer that decodes looks at every character of the text. Whoever wants only links lets it skip the text, and has the few values with an entity in them
- * decoded here.
+ * A tokenizer that decodes looks at every character of the text. Whoever wants only links lets it skip the text, and
+ * has the few values with an entity in them decoded here.
  */
 import { Tokenizer } from 'htmlparser2';
 

@@ -1,9 +1,11 @@
 /**
- * Reads an HTML document in one pass over its tokens: links, title, headings, text, what `meta` says. No tree is built, so nesting costs nothing and nothing can overflow the stack; memory
- * is bounded by the text and the LINKS_MAX links.
+ * Reads an HTML document in one pass over its tokens: links, title, headings, text, what `meta` says. No tree is built,
+ * so nesting costs nothing and nothing can overflow the stack; memory is bounded by the text and the LINKS_MAX links.
  *
- * Text is what a reader sees: blocks on lines of their own, white space as one blank, entities decoded, and nothing of `script`, `style`, `template`, `noscript`, of frames
- * and of the head. Links inside of `noscript`, `noframes`, `noembed` and `template` do count: crawlers want them. Where no text is wanted it is not looked at, and links have no text either.
+ * Text is what a reader sees: blocks on lines of their own, white space as one blank, entities decoded, and nothing of
+ * `script`, `style`, `template`, `noscript`, of frames and of the head. Links inside of `noscript`, `noframes`,
+ * `noembed` and `template` do count: crawlers want them. Where no text is wanted it is not looked at, and links have no
+ * text either.
  */
 
 import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from '../link.ts';
@@ -20,7 +22,10 @@ import { collectImportMap, collectModuleLinks, type ImportMap } from './module-l
 export type HtmlParts = { readonly text: boolean; readonly links: boolean; readonly isXml?: boolean };
 
 const NAME_LENGTH_MAX = 31;
-/** Which first letters and lengths wanted attributes have: `class` and `id`, the commonest of all, are told from them without being cut out. */
+/**
+ * Which first letters and lengths wanted attributes have: `class` and `id`, the commonest of all, are told from them
+ * without being cut out.
+ */
 const WANTED_SHAPES = new Uint8Array(26 * (NAME_LENGTH_MAX + 1));
 for (const name of WANTED_ATTRIBUTES)
   WANTED_SHAPES[(name.charCodeAt(0) - 0x61) * (NAME_LENGTH_MAX + 1) + name.length] = 1;
@@ -60,7 +65,10 @@ export class HtmlReader implements MarkupSink {
   #media = 0;
   #foreign = 0;
   #margins = 0;
-  /** Which part of a text with readings is at hand: the text itself, a reading, or the bracket around one for browsers that know of none. */
+  /**
+   * Which part of a text with readings is at hand: the text itself, a reading, or the bracket around one for browsers
+   * that know of none.
+   */
   #ruby: 'text' | 'reading' | 'bracket' | undefined;
   #readings = '';
 

@@ -1,4 +1,7 @@
-/** Links and dates in JSON-LD, as schema.org has them. Walked with a list of its own, so that nesting cannot overflow the stack. */
+/**
+ * Links and dates in JSON-LD, as schema.org has them. Walked with a list of its own, so that nesting cannot overflow
+ * the stack.
+ */
 import type { LinkCollector, LinkKind } from '../link.ts';
 import { parsePageDate } from '../page-date.ts';
 import type { MetaReader } from './meta-reader.ts';

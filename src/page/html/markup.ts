@@ -1,9 +1,11 @@
 /**
- * Cuts HTML into tags, texts and comments, told by their places in the source; nothing is copied, and no entity is decoded. Follows the tokenizer of the HTML standard as far
- * as it bears on what is read here: elements whose content is text alone, comments that end oddly, tags that never end.
+ * Cuts HTML into tags, texts and comments, told by their places in the source; nothing is copied, and no entity is
+ * decoded. Follows the tokenizer of the HTML standard as far as it bears on what is read here: elements whose content
+ * is text alone, comments that end oddly, tags that never end.
  *
- * Texts, comments and quoted values are passed over by the platform's own search, and only names and what stands between attributes is looked at character by character.
- * That makes it five times as fast as a general tokenizer, which looks at them all; a test holds the two against each other.
+ * Texts, comments and quoted values are passed over by the platform's own search, and only names and what stands
+ * between attributes is looked at character by character. That makes it five times as fast as a general tokenizer,
+ * which looks at them all; a test holds the two against each other.
  */
 
 export type MarkupSink = {

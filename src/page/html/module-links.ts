@@ -1,9 +1,11 @@
 /**
- * What scripts load by names that are written out in them: `import ... from '../x.js'`, `export ... from`, `import('../x.js')`, `new URL('x.png', import.meta.url)`, and the lists of files
- * that Vite keeps beside its imports. Import maps are read along.
+ * What scripts load by names that are written out in them: `import ... from '../x.js'`, `export ... from`,
+ * `import('../x.js')`, `new URL('x.png', import.meta.url)`, and the lists of files that Vite keeps beside its imports.
+ * Import maps are read along.
  *
- * No parser: a name counts where the words around it say so, and that one in a string or a comment is asked for in vain is no harm. Names that are made by the script are not found. Every pattern is
- * bounded, so that the time is linear for any text.
+ * No parser: a name counts where the words around it say so, and that one in a string or a comment is asked for in vain
+ * is no harm. Names that are made by the script are not found. Every pattern is bounded, so that the time is linear for
+ * any text.
  */
 import { arrayOf, objectOf, stringOf } from '../json-value.ts';
 import { type Link, LinkCollector } from '../link.ts';
@@ -19,7 +21,10 @@ const DYNAMIC = new RegExp(
   'g',
 );
 const ASSET = new RegExp(`\\bnew\\s{1,20}URL\\(\\s{0,20}(["'\`])${NAME}\\1\\s{0,20},\\s{0,20}import\\.meta\\.url`, 'g');
-/** What Vite loads before an import: a list of files of the site, counted from its root. Taken file by file, for a pattern of them all has no memory for very many. */
+/**
+ * What Vite loads before an import: a list of files of the site, counted from its root. Taken file by file, for a
+ * pattern of them all has no memory for very many.
+ */
 const LIST = /\[(?=["'`])/g;
 const FILE = /(["'`])([^"'`\\\s]{1,300}\.(?:m?js|css))\1,?(\]?)/y;
 
@@ -72,7 +77,10 @@ function addName(links: LinkCollector, name: string | undefined): void {
   if (name !== undefined) links.add(name, name.endsWith('.css') ? 'style' : 'script', true);
 }
 
-/** Whether the line up to here is a comment, as source code that was taken out is. A line that begins too far ahead is none. */
+/**
+ * Whether the line up to here is a comment, as source code that was taken out is. A line that begins too far ahead is
+ * none.
+ */
 function isInComment(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 200), at);
   const start = before.lastIndexOf('\n') + 1;
@@ -96,7 +104,10 @@ function mapped(name: string, map: ImportMap | undefined): string | undefined {
   return undefined;
 }
 
-/** Reads an import map, and adds the files that it names: scripts elsewhere may load them by names that only the map explains. What an earlier map of the page says holds. */
+/**
+ * Reads an import map, and adds the files that it names: scripts elsewhere may load them by names that only the map
+ * explains. What an earlier map of the page says holds.
+ */
 export function collectImportMap(text: string, links: LinkCollector, earlier?: ImportMap): ImportMap {
   const map = new Map(earlier);
   if (text.length > MAP_LENGTH_MAX) return map;

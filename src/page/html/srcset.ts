@@ -1,4 +1,7 @@
-/** The candidates of `srcset` and `imagesrcset`, by the standard's own steps, so that a comma inside of a URL does not split it. */
+/**
+ * The candidates of `srcset` and `imagesrcset`, by the standard's own steps, so that a comma inside of a URL does not
+ * split it.
+ */
 
 const CANDIDATES_MAX = 200;
 

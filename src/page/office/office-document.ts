@@ -1,7 +1,8 @@
 /**
- * Text, links, title and dates of office documents: Office Open XML (docx, pptx, xlsx) and OpenDocument (odt, odp, ods), with the templates and the documents with macros that are made like
- * them. What a reader sees comes in its order: paragraphs and slides on lines, cells beside each other. Macros are not looked at, and nothing that was deleted or commented is text. A document
- * that cannot be read has an empty text.
+ * Text, links, title and dates of office documents: Office Open XML (docx, pptx, xlsx) and OpenDocument (odt, odp,
+ * ods), with the templates and the documents with macros that are made like them. What a reader sees comes in its
+ * order: paragraphs and slides on lines, cells beside each other. Macros are not looked at, and nothing that was
+ * deleted or commented is text. A document that cannot be read has an empty text.
  */
 
 import type { MetaReader } from '../html/meta-reader.ts';

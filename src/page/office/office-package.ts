@@ -1,8 +1,9 @@
 /**
  * The parts of an office document: a ZIP file with XML in it, read into memory one part after the other.
  *
- * All of it is distrusted (I9): parts that are named are read, none of them beyond PART_BYTES_MAX, no more than PARTS_MAX of them and no more than TOTAL_BYTES_MAX together, whatever sizes they
- * declare. Files inside of the parts (pictures, other documents) are not looked into, so nesting leads nowhere. Nothing is fetched.
+ * All of it is distrusted (I9): parts that are named are read, none of them beyond PART_BYTES_MAX, no more than
+ * PARTS_MAX of them and no more than TOTAL_BYTES_MAX together, whatever sizes they declare. Files inside of the parts
+ * (pictures, other documents) are not looked into, so nesting leads nowhere. Nothing is fetched.
  */
 import { MemorySource, readZipDirectory, readZipEntry, type ZipEntry } from '../../warc/index.ts';
 import { decodeText } from '../charset.ts';

@@ -1,4 +1,7 @@
-/** Text and links of spreadsheets: a row a line, the name of each sheet as a heading. Numbers and dates are as they are stored, without the form that the sheet gives them. */
+/**
+ * Text and links of spreadsheets: a row a line, the name of each sheet as a heading. Numbers and dates are as they are
+ * stored, without the form that the sheet gives them.
+ */
 import { attributeOf, bareName, type OfficePackage, type OfficePart } from './office-package.ts';
 import type { OfficeTarget } from './office-target.ts';
 import { walkXml } from './xml-reader.ts';

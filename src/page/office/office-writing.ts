@@ -1,4 +1,7 @@
-/** Text and links of Word documents and of slides: paragraphs of runs, which both write with the same words (`p`, `t`, `br`, `tab`). */
+/**
+ * Text and links of Word documents and of slides: paragraphs of runs, which both write with the same words (`p`, `t`,
+ * `br`, `tab`).
+ */
 import type { RawLink } from '../link.ts';
 import { attributeOf, bareName, type OfficePackage, type OfficePart, type Relation } from './office-package.ts';
 import type { OfficeTarget } from './office-target.ts';

@@ -1,6 +1,7 @@
 /**
- * Walks XML, well-formed or not: elements by their local names with their attributes and the text directly in them. Names beyond DEPTH_MAX levels are not told, so nesting costs
- * nothing. Entities that a document defines itself are not expanded.
+ * Walks XML, well-formed or not: elements by their local names with their attributes and the text directly in them.
+ * Names beyond DEPTH_MAX levels are not told, so nesting costs nothing. Entities that a document defines itself are not
+ * expanded.
  */
 import { Tokenizer } from 'htmlparser2';
 
@@ -15,7 +16,10 @@ const DEPTH_MAX = 64;
 const TEXT_LENGTH_MAX = 1024 * 1024;
 const ATTRIBUTES_MAX = 64;
 
-/** Local name of a tag in lower case: `atom:link` is `link`, but `image:loc` of a sitemap must not pass for `loc`, so other prefixes stay. */
+/**
+ * Local name of a tag in lower case: `atom:link` is `link`, but `image:loc` of a sitemap must not pass for `loc`, so
+ * other prefixes stay.
+ */
 function localName(name: string): string {
   const lower = name.toLowerCase();
   return /^(?:atom|rss|rdf|sm|sitemap|ns\d*):/.test(lower) ? lower.slice(lower.indexOf(':') + 1) : lower;

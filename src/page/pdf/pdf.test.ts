@@ -27,7 +27,10 @@ const stream = (fields: string, content: string) =>
 const line = (text: string) => `BT /F1 12 Tf (${text}) Tj ET`;
 const FONT = '/Font << /F1 5 0 R >>';
 
-/** Two pages: one with a line, and one that draws a form, which draws another one ten times, and so on: a trillion in all. */
+/**
+ * Two pages: one with a line, and one that draws a form, which draws another one ten times, and so on: a trillion in
+ * all.
+ */
 function endlessPdf(): Buffer {
   const page = (content: number) =>
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents ${content} 0 R /Resources << ${FONT} /XObject << /X 8 0 R >> >> >>`;

@@ -1,8 +1,9 @@
 /**
- * Text, links, title and dates of a PDF document, read with pdf.js. A document that cannot be read has an empty text. Scripts in it do not run and nothing is fetched.
+ * Text, links, title and dates of a PDF document, read with pdf.js. A document that cannot be read has an empty text.
+ * Scripts in it do not run and nothing is fetched.
  *
- * A document is a program: a kilobyte of it can draw the same picture a trillion times over, or unpack to more than there is memory. So it is read in a process of its own, which may be ended at
- * any moment; see `page-process.ts`.
+ * A document is a program: a kilobyte of it can draw the same picture a trillion times over, or unpack to more than
+ * there is memory. So it is read in a process of its own, which may be ended at any moment; see `page-process.ts`.
  */
 
 import type { MetaReader } from '../html/meta-reader.ts';

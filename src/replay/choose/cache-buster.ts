@@ -1,11 +1,13 @@
 /**
- * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In replay they come out as others, and nothing is
- * found. What differs from a capture in nothing but such a number is what the page meant.
+ * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In
+ * replay they come out as others, and nothing is found. What differs from a capture in nothing but such a number is
+ * what the page meant.
  *
- * Only arguments that have the name and the look of one count, and what is no more than random; a time that says which data are wanted does not.
+ * Only arguments that have the name and the look of one count, and what is no more than random; a time that says which
+ * data are wanted does not.
  *
- * Neither do names that scripts make up for a function to be called with the data, `?callback=jQuery1102_1583020800123` (JSONP): the captured script calls the
- * function of its own day, and is made to call the one that waits.
+ * Neither do names that scripts make up for a function to be called with the data, `?callback=jQuery1102_1583020800123`
+ * (JSONP): the captured script calls the function of its own day, and is made to call the one that waits.
  */
 import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';

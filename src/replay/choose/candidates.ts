@@ -1,8 +1,9 @@
 /**
  * The captures that may answer a request, the best first: that of the asked second, then by nearness in time.
  *
- * Keys do not tell `/a` from `/A` or `/a//b` from `/a/b`, as everywhere in the field; servers may. So of the captures of one visit those of the very URL
- * come first, whatever the minute; over longer spans the time counts, since one page may be written either way.
+ * Keys do not tell `/a` from `/A` or `/a//b` from `/a/b`, as everywhere in the field; servers may. So of the captures
+ * of one visit those of the very URL come first, whatever the minute; over longer spans the time counts, since one page
+ * may be written either way.
  */
 import { type Archive, rangeOfKey, VISIT_MS } from '../../archive/index.ts';
 import { type EpochMs, equal } from '../../base/index.ts';
@@ -46,7 +47,10 @@ export function candidatesFor(
   return wanted.exchange || !mayBeSent(ordered[0]!) ? candidates : sentLast(archive, candidates, wanted, mayBeSent);
 }
 
-/** What forms and scripts got for what they sent stands under the same key as the page itself, and is not what a link leads to. */
+/**
+ * What forms and scripts got for what they sent stands under the same key as the page itself, and is not what a link
+ * leads to.
+ */
 async function* sentLast(
   archive: Archive,
   candidates: AsyncIterable<Capture> | Iterable<Capture>,
@@ -69,7 +73,10 @@ async function* sentLast(
   yield* held;
 }
 
-/** Whether one visit got something else for the same key too. It hardly ever does, so hardly ever a request has to be read. */
+/**
+ * Whether one visit got something else for the same key too. It hardly ever does, so hardly ever a request has to be
+ * read.
+ */
 function hasOtherContent(capture: Capture, siblings: readonly Capture[]): boolean {
   const { time, block } = capture;
   return siblings.some((other) => {
@@ -117,8 +124,8 @@ export function nearestFirst(
 }
 
 /**
- * Whether a capture is one of a URL's scheme; `http` and `https` are one. Keys leave the scheme out, so a look-up of `dns://example.org`, as some crawlers
- * record it, has the key of the page `http://example.org/`.
+ * Whether a capture is one of a URL's scheme; `http` and `https` are one. Keys leave the scheme out, so a look-up of
+ * `dns://example.org`, as some crawlers record it, has the key of the page `http://example.org/`.
  */
 export function isOfScheme(capture: Pick<Capture, 'url'>, url: string): boolean {
   return schemeOf(capture.url) === schemeOf(url);

@@ -1,12 +1,15 @@
 /**
  * Which capture answers a request.
  *
- * The one of the asked second when there is one; else the nearest. For a link in a page it is the newest that is not newer, so that a reader goes through
- * a site as it was; but a crawl fetches what a page links to after the page, so a capture of the hours that follow is not newer, only nearer or farther.
- * Passed over for the next best: revisits whose content is not held (but for redirections, which their own head tells whole), records that are no answer of a server, answers without
- * content (304), parts of a content (206 that is not all of it), preflights, and redirections that lead back to themselves and would do so for ever: those of a URL to itself,
- * which share a key with what they lead to, and circles over other URLs, which on the web ended because a cookie was set on the way. A redirection of the asked
- * URL to itself in the asked second is named beside the next best: a client that asks for this very memento gets it, and is led on from there.
+ * The one of the asked second when there is one; else the nearest. For a link in a page it is the newest that is not
+ * newer, so that a reader goes through a site as it was; but a crawl fetches what a page links to after the page, so a
+ * capture of the hours that follow is not newer, only nearer or farther. Passed over for the next best: revisits whose
+ * content is not held (but for redirections, which their own head tells whole), records that are no answer of a server,
+ * answers without content (304), parts of a content (206 that is not all of it), preflights, and redirections that lead
+ * back to themselves and would do so for ever: those of a URL to itself, which share a key with what they lead to, and
+ * circles over other URLs, which on the web ended because a cookie was set on the way. A redirection of the asked URL
+ * to itself in the asked second is named beside the next best: a client that asks for this very memento gets it, and is
+ * led on from there.
  */
 import { type Archive, isRedirection, lacksAnswer, type Retrieved } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
@@ -20,7 +23,10 @@ import { type Exchange, relationTo } from './exchange-key.ts';
 
 /** How many captures are looked at before the best of those seen is taken. */
 const CANDIDATES_MAX = 64;
-/** The requests of how many captures are read for one that was the same. Pages ask the same address for many things, `/graphql`. */
+/**
+ * The requests of how many captures are read for one that was the same. Pages ask the same address for many things,
+ * `/graphql`.
+ */
 const REQUESTS_MAX = 256;
 /** How many captures are looked at for the part that has the asked bytes: a film was fetched in as many. */
 const PARTS_MAX = 256;
@@ -35,7 +41,10 @@ export type Chosen = {
   readonly siblings: readonly Capture[] | undefined;
   /** The redirection of the asked URL to itself in the asked second, in whose place `capture` was chosen. */
   readonly selfRedirect?: Capture;
-  /** Set when the capture is a redirection that leads back to itself, and so does every other that could be shown: the URLs on the way. */
+  /**
+   * Set when the capture is a redirection that leads back to itself, and so does every other that could be shown: the
+   * URLs on the way.
+   */
   readonly circle?: readonly string[];
 };
 
@@ -110,7 +119,10 @@ function answersTo(
   return answersToSent(archive, wanted, exchange, siblings);
 }
 
-/** To what was sent, the answers to the very same; where there is none, whatever the URL has that is not known to answer another method. */
+/**
+ * To what was sent, the answers to the very same; where there is none, whatever the URL has that is not known to answer
+ * another method.
+ */
 async function* answersToSent(
   archive: Archive,
   wanted: Wanted,
@@ -227,7 +239,10 @@ async function standingOf(archive: Archive, capture: Capture): Promise<'shown' |
   }
 }
 
-/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see, unless it is a redirection. */
+/**
+ * Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see, unless it
+ * is a redirection.
+ */
 export function isMemento(capture: Capture): boolean {
   return capture.kind !== 'metadata' && !lacksAnswer(capture);
 }
@@ -244,14 +259,20 @@ export function isKnownByRecord(capture: Capture): boolean {
   return isRedirection(capture) || capture.status === 206;
 }
 
-/** What an answer has that is less than the content; undefined of others. Players ask for `bytes=0-`, and get all of it as a part. */
+/**
+ * What an answer has that is less than the content; undefined of others. Players ask for `bytes=0-`, and get all of it
+ * as a part.
+ */
 async function partOf(archive: Archive, capture: Capture, retrieved: Retrieved): Promise<Held | undefined> {
   if (capture.status !== 206) return undefined;
   const held = await heldOf(archive, capture, retrieved);
   return isWhole(held) ? undefined : held;
 }
 
-/** Which bytes of a content an answer has. `to` is exclusive; `size` is that of the whole content, undefined when the answer does not say. */
+/**
+ * Which bytes of a content an answer has. `to` is exclusive; `size` is that of the whole content, undefined when the
+ * answer does not say.
+ */
 export type Held = { readonly from: number; readonly to: number; readonly size: number | undefined };
 
 /** What the head says, as far as it is there: crawlers cut off what is long. */
@@ -287,7 +308,10 @@ function targetOf(capture: Capture, { http }: Retrieved): string | undefined {
   return location === undefined ? undefined : URL.parse(location, capture.url)?.href;
 }
 
-/** What a server answers to the question whether it may be asked (CORS) stands under the same key as what it answers then. */
+/**
+ * What a server answers to the question whether it may be asked (CORS) stands under the same key as what it answers
+ * then.
+ */
 function isPreflight({ head }: Retrieved): boolean {
   return head.get('warc-resource-type') === 'preflight';
 }

@@ -1,6 +1,7 @@
 /**
- * Finds the answer to a form or a script that sent something. The catalog files such answers under the key of their URL, like all others; what was sent
- * stands in the request record behind the answer, as nearly all crawlers write it. So the candidates are few, and their requests tell which is meant.
+ * Finds the answer to a form or a script that sent something. The catalog files such answers under the key of their
+ * URL, like all others; what was sent stands in the request record behind the answer, as nearly all crawlers write it.
+ * So the candidates are few, and their requests tell which is meant.
  */
 import type { Archive } from '../../archive/index.ts';
 import { concat, copyOf, Recent } from '../../base/index.ts';
@@ -10,9 +11,13 @@ import type { Capture } from './capture.ts';
 
 /** How far behind an answer its request is looked for, and how much of a request is read. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
-/** Into this nearly every request fits; others are read again. Buffers for more would cost far more than the reading. */
+/**
+ * Into this nearly every request fits; others are read again. Buffers for more would cost far more than the reading.
+ */
 const REQUEST_BYTES = 16 * 1024;
-/** Pages can send no more. A part of a body is no JSON and no form any more, and would have another key than the whole. */
+/**
+ * Pages can send no more. A part of a body is no JSON and no form any more, and would have another key than the whole.
+ */
 const BODY_BYTES_MAX = 1024 * 1024;
 /** How much is kept of the requests that were read lately, in characters of their keys. */
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
@@ -21,7 +26,10 @@ const OVERHEAD_CHARACTERS = 256;
 /** What a request that sent something is known by. */
 export type Exchange = { readonly method: string; readonly key: UrlKey };
 
-/** Whether a capture answers such an exchange, or what was sent by another method, which is no answer to it; undefined when it may. */
+/**
+ * Whether a capture answers such an exchange, or what was sent by another method, which is no answer to it; undefined
+ * when it may.
+ */
 export async function relationTo(
   { method, key }: Exchange,
   archive: Archive,
@@ -44,7 +52,10 @@ function isSending(method: string): boolean {
 
 type Found = { readonly request?: Exchange; readonly isWhole: boolean };
 
-/** By the place of the capture: what stands behind it never changes. Who asks for what is not there would have hundreds of records read each time. */
+/**
+ * By the place of the capture: what stands behind it never changes. Who asks for what is not there would have hundreds
+ * of records read each time.
+ */
 const KEPT = new WeakMap<Archive, Recent<string, Found>>();
 
 /** The request that stands behind a capture, and the capture's key with what it sent; undefined when there is none. */

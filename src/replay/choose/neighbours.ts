@@ -19,8 +19,8 @@ const PAGE_SIZE = 4;
 const READ_MAX = 64;
 
 /**
- * First, previous, next and last capture of the same key; looked up, unless all of them are at hand. Those in whose place another is shown are
- * passed over: a reader who is led to the one before must not end where he was.
+ * First, previous, next and last capture of the same key; looked up, unless all of them are at hand. Those in whose
+ * place another is shown are passed over: a reader who is led to the one before must not end where he was.
  */
 export async function neighboursOf(
   archive: Archive,

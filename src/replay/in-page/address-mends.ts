@@ -3,13 +3,15 @@
  */
 export const ADDRESS_MENDS = `
   function mendAddresses(methods) {
-    // What an address that a script sets is relative to is the base of the document, not what the link or the location was before.
+    // What an address that a script sets is relative to is the base of the document, not what the link or the location
+    // was before.
     function whole(wombat, document, value) {
       if (typeof value !== 'string' || /^\\s*[a-z][a-z0-9+.-]*:/i.test(value)) return value;
       try { return new wombat.URL(value, document.baseURI).href; } catch (error) { return value; }
     }
 
-    // Setting a part of a link started from the address of the page, and what was set once was not set again, whatever had happened in between.
+    // Setting a part of a link started from the address of the page, and what was set once was not set again, whatever
+    // had happened in between.
     var setterOf = methods.makeSetLocProp;
     methods.makeSetLocProp = function (part, setter, getter) {
       var wombat = this;

@@ -1,6 +1,7 @@
 /**
- * Attributes that scripts write, of elements that they make and in markup: the code of handlers and of `javascript:` links, where a page is led after a while, and
- * where a button sends its form. The server rewrites those of the page. Text of functions for the script of pages.
+ * Attributes that scripts write, of elements that they make and in markup: the code of handlers and of `javascript:`
+ * links, where a page is led after a while, and where a button sends its form. The server rewrites those of the page.
+ * Text of functions for the script of pages.
  */
 export const ATTRIBUTE_MENDS = `
   function mendAttributes(methods) {

@@ -1,6 +1,6 @@
 /**
- * Code that scripts make from text: in script elements, with `eval` and with `Function`. It is to see the stand-ins that other scripts see, not what is behind
- * them. Text of functions for the script of pages.
+ * Code that scripts make from text: in script elements, with `eval` and with `Function`. It is to see the stand-ins
+ * that other scripts see, not what is behind them. Text of functions for the script of pages.
  */
 import { CHECK_LOCATION, PLACE, STAND_INS } from '../rewrite/script-rewriter.ts';
 
@@ -13,7 +13,8 @@ export const CODE_MENDS = `
     // What stands between quotes, and what declares a variable of that name, stays as it is.
     var QUOTED = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?/.source;
     var LEFT = QUOTED + '|\\\\b(?:var|let|const)\\\\s+location\\\\b|';
-    // Before a question mark, these are parts of a regular expression: /\\?location=/. Older browsers cannot look behind.
+    // Before a question mark, these are parts of a regular expression: /\\?location=/. Older browsers cannot look
+    // behind.
     var set = new RegExp(LEFT + /(^|[\\s;{}(),:=]|=>|[\\\\&\\]]?\\?)location(\\s*)(=(?![=>])|(?:[-+*/%^|&]|\\|\\||&&|\\?\\?)=)/.source, 'g');
     var RETURNED = '(\\\\breturn\\\\s+)this\\\\b(?!\\\\$|\\\\s*[.[])';
     var HANDED_ON = '(^|[^\\\\w$.|/\\\\\\\\])this(?=\\\\s*(?:[,;)}]|$|[=!]==?|\\\\.\\\\s*(?:' + NAMES.join('|') + ')\\\\b))';
@@ -39,7 +40,8 @@ export const CODE_MENDS = `
       });
     }
 
-    // What the text declares for its whole must not meet a name of the block around it. Behind values of a list, only brackets tell: no function's own counts.
+    // What the text declares for its whole must not meet a name of the block around it. Behind values of a list, only
+    // brackets tell: no function's own counts.
     var declared = NAMES.map(function (name) { return new RegExp('\\\\bvar\\\\s+(?:[\\\\w$]+\\\\s*,\\\\s*)*' + name + '\\\\b'); });
     var LISTED = ',\\\\s*(' + NAMES.join('|') + ')(?=\\\\s*(?:=(?![=>])|[,;}\\\\n]|$))';
     var isListed = new RegExp(LISTED);
@@ -122,7 +124,8 @@ export const CODE_MENDS = `
       });
     }
 
-    // An eval that is handed on evaluates for the whole window, whatever it is called by. There is one, as pages compare it.
+    // An eval that is handed on evaluates for the whole window, whatever it is called by. There is one, as pages
+    // compare it.
     function mendEval(wombat, win) {
       var own = win.eval;
       var standIn = new Proxy(own, {

@@ -1,6 +1,6 @@
 /**
- * Documents and workers that scripts make from text: in the `srcdoc` of a frame, or as a blob. They are prepared like those that the server gives, before any script of
- * theirs runs. Text of functions for the script of pages.
+ * Documents and workers that scripts make from text: in the `srcdoc` of a frame, or as a blob. They are prepared like
+ * those that the server gives, before any script of theirs runs. Text of functions for the script of pages.
  */
 export const MADE_MENDS = `
   // A document with what every replayed one gets at its start.

@@ -1,6 +1,7 @@
 /**
- * The script that prepares a replayed page before any script of its own runs. It starts wombat and takes away what would reach outside of the page
- * or outlast it. It is a courtesy to pages, not the wall around them: that is what the policies are for.
+ * The script that prepares a replayed page before any script of its own runs. It starts wombat and takes away what
+ * would reach outside of the page or outlast it. It is a courtesy to pages, not the wall around them: that is what the
+ * policies are for.
  */
 import { SHARED_MENDS } from './shared-mends.ts';
 import { WOMBAT_MENDS } from './wombat-mends.ts';
@@ -50,7 +51,8 @@ ${SHARED_MENDS}${WOMBAT_MENDS}
     });
   }
 
-  // Over plain HTTP browsers do not tell that a script asks, and what it asks for would be answered as a page. Wombat tells it of XMLHttpRequest only.
+  // Over plain HTTP browsers do not tell that a script asks, and what it asks for would be answered as a page. Wombat
+  // tells it of XMLHttpRequest only.
   function tellWhoAsks() {
     if (self.isSecureContext || !self.fetch) return;
     var ask = self.fetch;

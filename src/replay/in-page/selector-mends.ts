@@ -1,12 +1,14 @@
 /**
- * Selectors by which scripts look for links, `a[href="/about"]`. In the page the links are those of the archive, with the address of the original behind a
- * time; a selector finds them by that address too. Text of functions for the script of pages.
+ * Selectors by which scripts look for links, `a[href="/about"]`. In the page the links are those of the archive, with
+ * the address of the original behind a time; a selector finds them by that address too. Text of functions for the
+ * script of pages.
  */
 export const SELECTOR_MENDS = `
   function mendSelectors(methods) {
     var OF_LINK = /\\[\\s*(href|src|action|poster)\\s*(\\^?=)\\s*(?:"([^"\\\\]+)"|'([^'\\\\]+)'|([\\w-]+))(\\s*i)?\\s*\\]/gi;
 
-    // The addresses that a link means, as the server writes them and as the browser does; none where links stay as they are.
+    // The addresses that a link means, as the server writes them and as the browser does; none where links stay as they
+    // are.
     function meant(link, base) {
       if (/^(?:#|(?!https?:)[a-z][a-z0-9+.-]*:)/i.test(link)) return [];
       try {

@@ -1,9 +1,10 @@
 /**
- * Functions that the scripts of replay share, in pages and in workers, as text: what wombat leaves undone in both. Plain JavaScript for any browser
- * that runs wombat.
+ * Functions that the scripts of replay share, in pages and in workers, as text: what wombat leaves undone in both.
+ * Plain JavaScript for any browser that runs wombat.
  */
 export const SHARED_MENDS = `
-  // Fields of the original that must not act again are sent under another name; the page's own scripts find them under theirs.
+  // Fields of the original that must not act again are sent under another name; the page's own scripts find them under
+  // theirs.
   var KEPT = 'x-archive-orig-';
 
   function isCookie(name) {
@@ -73,7 +74,8 @@ export const SHARED_MENDS = `
     storage.match = function () { return Promise.resolve(undefined); };
   }
 
-  // What windows and workers of one site tell each other, and what they wait for, is no concern of other sites and times.
+  // What windows and workers of one site tell each other, and what they wait for, is no concern of other sites and
+  // times.
   function keepApart(win, prefix) {
     var Channel = win.BroadcastChannel;
     if (Channel) {
@@ -95,8 +97,9 @@ export const SHARED_MENDS = `
     };
   }
 
-  // Wombat's sockets pretend to be open, and pages wait for what never comes. The browser's own fail, since the policy lets them reach nothing; but some
-  // browsers then tell of the error only, and where replay is served by HTTPS one without encryption would be an error of the script.
+  // Wombat's sockets pretend to be open, and pages wait for what never comes. The browser's own fail, since the policy
+  // lets them reach nothing; but some browsers then tell of the error only, and where replay is served by HTTPS one
+  // without encryption would be an error of the script.
   function failing(Socket) {
     return Socket && new Proxy(Socket, {
       construct: function (made, values, target) {

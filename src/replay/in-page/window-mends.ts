@@ -1,10 +1,12 @@
 /**
- * Where links, forms and scripts of a page open what they lead to. The frame of replay can open no window, so what would open in one opens in the frame;
- * what names a frame of the page opens there. Which frames there are is known only when something is followed.
+ * Where links, forms and scripts of a page open what they lead to. The frame of replay can open no window, so what
+ * would open in one opens in the frame; what names a frame of the page opens there. Which frames there are is known
+ * only when something is followed.
  *
- * In a sandbox a frame may lead itself and what is in it, but neither what it is in nor a frame beside it, as the menu of a frameset does. What leads there is
- * followed from the page that both are in. Windows that open without anybody having clicked, as advertisements did, would take the place of the page; they are
- * refused, as browsers do. Text of functions for the script of pages.
+ * In a sandbox a frame may lead itself and what is in it, but neither what it is in nor a frame beside it, as the menu
+ * of a frameset does. What leads there is followed from the page that both are in. Windows that open without anybody
+ * having clicked, as advertisements did, would take the place of the page; they are refused, as browsers do. Text of
+ * functions for the script of pages.
  */
 export const WINDOW_MENDS = `
   function mendWindows(methods) {
@@ -97,7 +99,8 @@ export const WINDOW_MENDS = `
       document.documentElement.removeChild(copy);
     }
 
-    // Events that the page let come to their end. What is to be done there is done a little later for those that it did not.
+    // Events that the page let come to their end. What is to be done there is done a little later for those that it did
+    // not.
     var ended = new WeakSet();
 
     function atEnd(event, isLast, act) {
@@ -165,7 +168,8 @@ export const WINDOW_MENDS = `
     methods.initDocWriteOpenCloseOverride = function () {
       prepareWriting.call(this);
       var win = this.$wbwindow;
-      // Before the listeners of the page, which may let no other have the event, and behind them, since they may change the target.
+      // Before the listeners of the page, which may let no other have the event, and behind them, since they may change
+      // the target.
       var listeners = [false, true].map(function (isLast) {
         return {
           click: function (event) { clicked(win, event, isLast); },

@@ -1,6 +1,6 @@
 /**
- * What wombat gets wrong in pages, put right before it starts: its methods are wrapped, so that frames without an address of their own, which it
- * prepares itself, have them too. Text of functions for the script of pages.
+ * What wombat gets wrong in pages, put right before it starts: its methods are wrapped, so that frames without an
+ * address of their own, which it prepares itself, have them too. Text of functions for the script of pages.
  */
 import { ADDRESS_MENDS } from './address-mends.ts';
 import { ATTRIBUTE_MENDS } from './attribute-mends.ts';
@@ -26,7 +26,8 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${ATTRIBUTE_MENDS}${CODE_MENDS}${MA
     mendWindows(methods);
   }
 
-  // Called as a plain function it means the window. Wombat takes that for no object, and every message to such a listener ends in an error.
+  // Called as a plain function it means the window. Wombat takes that for no object, and every message to such a
+  // listener ends in an error.
   function mendListeners(methods) {
     var prepare = methods.initPostMessageOverride;
     methods.initPostMessageOverride = function (win) {
@@ -47,7 +48,8 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${ATTRIBUTE_MENDS}${CODE_MENDS}${MA
   }
 
   function mendMessages(wombat, win) {
-    // To no origin, or to '/', means the sender's own. A document without an address of its own is of the origin of its page.
+    // To no origin, or to '/', means the sender's own. A document without an address of its own is of the origin of its
+    // page.
     var post = win.postMessage;
     win.postMessage = win.Window.prototype.postMessage = function postMessage(message, to, transfer, fromTop) {
       var options = to && typeof to === 'object' ? to : { targetOrigin: to, transfer: transfer };
@@ -195,7 +197,8 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${ATTRIBUTE_MENDS}${CODE_MENDS}${MA
       var set = storage.setItem;
       storage.setItem = function setItem(name, value) { return set.call(this, name, String(value)); };
     };
-    // Databases outlast the page, and one capture would show what a later one put there; so each time has its own. Wombat deletes none.
+    // Databases outlast the page, and one capture would show what a later one put there; so each time has its own.
+    // Wombat deletes none.
     var prepareDatabases = methods.initIndexedDBOverride;
     methods.initIndexedDBOverride = function () {
       var win = this.$wbwindow;

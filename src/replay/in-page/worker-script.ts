@@ -1,6 +1,6 @@
 /**
- * The scripts that prepare a worker before any of its own runs: wombat's part for workers, with what that leaves undone. A worker is to see the
- * addresses of the original, as a page does.
+ * The scripts that prepare a worker before any of its own runs: wombat's part for workers, with what that leaves
+ * undone. A worker is to see the addresses of the original, as a page does.
  */
 import { SHARED_MENDS } from './shared-mends.ts';
 
@@ -92,7 +92,10 @@ ${SHARED_MENDS}
 })();
 `;
 
-/** The first import of a module worker, so that the modules it goes on to import find the worker ready. Its address tells what the worker is. */
+/**
+ * The first import of a module worker, so that the modules it goes on to import find the worker ready. Its address
+ * tells what the worker is.
+ */
 export const MODULE_WORKER_SCRIPT = `import './wombatWorkers.js';
 const [, prefix, stamp, originalURL] = /^([^/]+\\/\\/[^/]+\\/web\\/)(\\d*)[a-z]*_?\\/(.*)$/s.exec(self.location.href);
 new self.WBWombat({ prefix, prefixMod: prefix + stamp + 'wkrf_/', originalURL });

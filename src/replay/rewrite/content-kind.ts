@@ -1,8 +1,8 @@
 /**
  * What a payload is rewritten as, by what asks for it, what its head says, and how it begins.
  *
- * Browsers say what they want a resource for (`Sec-Fetch-Dest`); where they do not, the modifier of the URL does. What a script fetched for itself
- * is handed over as it is: wombat rewrites it when the script puts it into the page.
+ * Browsers say what they want a resource for (`Sec-Fetch-Dest`); where they do not, the modifier of the URL does. What
+ * a script fetched for itself is handed over as it is: wombat rewrites it when the script puts it into the page.
  */
 import { fromLatin1 } from '../../base/index.ts';
 import type { Modifier } from './modifier.ts';

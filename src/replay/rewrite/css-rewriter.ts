@@ -1,9 +1,11 @@
 /**
- * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. Works on the tokens of the CSS standard, which
- * every text has, so that broken rules do not matter; everything but the links stays as it is, byte for byte.
+ * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. Works on the
+ * tokens of the CSS standard, which every text has, so that broken rules do not matter; everything but the links stays
+ * as it is, byte for byte.
  *
- * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time: `a[href*="_/https://example.org"]`. Those
- * of links from the root of a site, `a[href^="/blog"]`, are taken to mean the site that the style sheet is of.
+ * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time:
+ * `a[href*="_/https://example.org"]`. Those of links from the root of a site, `a[href^="/blog"]`, are taken to mean the
+ * site that the style sheet is of.
  */
 import { string, tokenize, tokenTypes, url } from 'css-tree';
 import type { LinkRewriter } from './link-rewriter.ts';
@@ -73,12 +75,18 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
 const DEPTH_MAX = 64;
 /** What stands before the value in a selector of links. */
 const SELECTOR = /\[\s*(href|src)\s*(\^?=)(\s*)$/i;
-/** Links that were whole begin with the origin of replay, those of the site itself with a slash. It weighs nothing in the order of rules. */
+/**
+ * Links that were whole begin with the origin of replay, those of the site itself with a slash. It weighs nothing in
+ * the order of rules.
+ */
 const WHOLE_LINK = ':where([href^="http"])';
 const SITE_LINK = ':where(:not([href^="http"]))';
 const SELECTOR_CHARACTERS_MAX = 40;
 
-/** What links of the archive have in them that a selector finds by how they begin, or by all of them; undefined where links stay as they are. */
+/**
+ * What links of the archive have in them that a selector finds by how they begin, or by all of them; undefined where
+ * links stay as they are.
+ */
 function meantBy(value: string, how: string, links: LinkRewriter): { guard: string; part: string } | undefined {
   if (/^https?:/i.test(value)) return { guard: how === '=' ? '' : WHOLE_LINK, part: `_/${value}` };
   // How all links of a site begin they begin here too.

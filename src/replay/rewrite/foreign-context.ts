@@ -1,6 +1,6 @@
 /**
- * Whether the HTML parser is inside SVG or MathML. There `<style>`, `<script>` and `<title>` hold markup instead of raw text, and HTML elements of
- * some names end the foreign part (HTML, "the rules for parsing tokens in foreign content").
+ * Whether the HTML parser is inside SVG or MathML. There `<style>`, `<script>` and `<title>` hold markup instead of raw
+ * text, and HTML elements of some names end the foreign part (HTML, "the rules for parsing tokens in foreign content").
  */
 
 const BREAKOUT: ReadonlySet<string> = new Set(

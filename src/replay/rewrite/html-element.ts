@@ -1,6 +1,6 @@
 /**
- * What becomes of the attributes of an element. Given the element's name and its attributes, says which values are written anew; everything else stays
- * as it is.
+ * What becomes of the attributes of an element. Given the element's name and its attributes, says which values are
+ * written anew; everything else stays as it is.
  */
 import { rewriteCss } from './css-rewriter.ts';
 import type { LinkRewriter } from './link-rewriter.ts';
@@ -203,8 +203,8 @@ function isCustomElement(element: string): boolean {
 }
 
 /**
- * In a frame without an origin wombat cannot work, nor the scripts that rely on it. Archived pages share one origin as it is, and what keeps them inside
- * is around all of them.
+ * In a frame without an origin wombat cannot work, nor the scripts that rely on it. Archived pages share one origin as
+ * it is, and what keeps them inside is around all of them.
  */
 function rewriteSandbox(value: string): Change | undefined {
   return /\ballow-scripts\b/i.test(value) && !/\ballow-same-origin\b/i.test(value)

@@ -1,9 +1,10 @@
 /**
- * Rewrites HTML, XHTML and SVG documents as they stream by. The tokenizer tells where attributes and scripts are; only those are replaced, by offset,
- * and every other character passes as it is.
+ * Rewrites HTML, XHTML and SVG documents as they stream by. The tokenizer tells where attributes and scripts are; only
+ * those are replaced, by offset, and every other character passes as it is.
  *
- * Memory stays bounded: what is held is one tag, or the text of one script or style element. Larger ones than HELD_CHARACTERS_MAX pass unrewritten,
- * and the policy of the page confines them. Cutting the text into other pieces changes nothing in the output.
+ * Memory stays bounded: what is held is one tag, or the text of one script or style element. Larger ones than
+ * HELD_CHARACTERS_MAX pass unrewritten, and the policy of the page confines them. Cutting the text into other pieces
+ * changes nothing in the output.
  */
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import { decodeAttribute, encodeAttribute } from './attribute-text.ts';
@@ -348,8 +349,9 @@ const CDATA_START = '<![CDATA[';
 const CDATA_END = ']]>';
 
 /**
- * The text of an element in XML or SVG, where references and CDATA sections count. It is rewritten as the browser sees it: marks of sections stand in comments
- * of the script, `//<![CDATA[`, and only without them it shows where a comment ends.
+ * The text of an element in XML or SVG, where references and CDATA sections count. It is rewritten as the browser sees
+ * it: marks of sections stand in comments of the script, `//<![CDATA[`, and only without them it shows where a comment
+ * ends.
  */
 function rewriteMarkup(text: string, isXml: boolean, rewrite: (text: string) => string): string {
   const plain = textOfMarkup(text, isXml);

@@ -1,12 +1,14 @@
 /**
- * Turns the links of one archived document into links of the archive, `img/a.png` into `/web/20240301100000im_/https://example.org/img/a.png`.
+ * Turns the links of one archived document into links of the archive, `img/a.png` into
+ * `/web/20240301100000im_/https://example.org/img/a.png`.
  *
- * Links are resolved here and not left to the browser: above the root of a site `../` would eat into the archive's own path, and the modifier
- * must say what the link is for. What cannot leave the page (fragments, `data:`, `mailto:` and the like) stays as it is. Every result begins with
- * a slash, so that it means the same origin under any base; but for links to follow that were whole, which begin with that origin.
+ * Links are resolved here and not left to the browser: above the root of a site `../` would eat into the archive's own
+ * path, and the modifier must say what the link is for. What cannot leave the page (fragments, `data:`, `mailto:` and
+ * the like) stays as it is. Every result begins with a slash, so that it means the same origin under any base; but for
+ * links to follow that were whole, which begin with that origin.
  *
- * The output is UTF-8 whatever the page was, and browsers write characters of a query in the charset of the page; so those are escaped here,
- * in the charset that the page had.
+ * The output is UTF-8 whatever the page was, and browsers write characters of a query in the charset of the page; so
+ * those are escaped here, in the charset that the page had.
  */
 import { type EpochMs, formatTimestamp } from '../../base/index.ts';
 import { CharsetEncoder } from '../../page/index.ts';
@@ -17,7 +19,10 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const ARCHIVED_SCHEME = /^(?:https?|ftp):/i;
 const WHOLE_URL = /^(?:https?|ftp):[/\\]{2}[^/\\]/i;
 
-/** What links are relative to: all of it, up to the path, and up to the last slash of the path. The last two are empty where there are none. */
+/**
+ * What links are relative to: all of it, up to the path, and up to the last slash of the path. The last two are empty
+ * where there are none.
+ */
 type Place = { readonly base: string; readonly origin: string; readonly directory: string };
 
 function placeOf(url: string): Place {
@@ -95,8 +100,8 @@ export class LinkRewriter {
   }
 
   /**
-   * What to write before a link of the archive that somebody can follow. Style sheets tell links that lead elsewhere by how they begin, `a[href^="http"]`; so
-   * those that were whole stay whole.
+   * What to write before a link of the archive that somebody can follow. Style sheets tell links that lead elsewhere by
+   * how they begin, `a[href^="http"]`; so those that were whole stay whole.
    */
   before(link: string): string {
     return WHOLE_URL.test(link) ? this.#replayOrigin : '';

@@ -1,5 +1,6 @@
 /**
- * The modifier of a replay URL, `mp_` in `/web/20240301100000mp_/https://example.org/`: what the asking place takes the answer for.
+ * The modifier of a replay URL, `mp_` in `/web/20240301100000mp_/https://example.org/`: what the asking place takes the
+ * answer for.
  *
  *     none, mp_       a page                          js_  esm_        script, module script
  *     if_  fr_        a page in a frame               cs_              style sheet
@@ -7,7 +8,8 @@
  *     wkr_ wkrm_      script of a worker, as module   wkrf_            what a worker asks for
  *     sw_             script of a service worker
  *
- * People write those of the left column and `js_`, `cs_`, `im_`, `oe_`; the others are written by the rewriting itself and by wombat.
+ * People write those of the left column and `js_`, `cs_`, `im_`, `oe_`; the others are written by the rewriting itself
+ * and by wombat.
  */
 
 const MODIFIERS = [

@@ -1,6 +1,7 @@
 /**
- * The fields of a replayed answer. A field of the original acts again only when it is known to be harmless and right; all others are kept under
- * `X-Archive-Orig-`, so that nothing of the original head is lost and none of it rules the browser: no cookies, no policies, no redirections outside.
+ * The fields of a replayed answer. A field of the original acts again only when it is known to be harmless and right;
+ * all others are kept under `X-Archive-Orig-`, so that nothing of the original head is lost and none of it rules the
+ * browser: no cookies, no policies, no redirections outside.
  */
 import type { HttpHead } from '../../warc/index.ts';
 import { linkTarget } from '../memento.ts';

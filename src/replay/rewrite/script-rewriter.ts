@@ -1,9 +1,10 @@
 /**
  * Rewrites scripts for wombat, which lives in the page and stands in for `window`, `document`, `location` and the like.
  *
- * A classic script goes into a block whose `let window`, `let location`... hide the real ones. What a script declares for others must then still be
- * seen outside of the block: functions and `var` are, `let`, `const` and `class` at the top are turned into `var`, and asynchronous functions and
- * generators are handed out by name. A module gets the same names as declarations of its own. Names that a script declares itself are left out.
+ * A classic script goes into a block whose `let window`, `let location`... hide the real ones. What a script declares
+ * for others must then still be seen outside of the block: functions and `var` are, `let`, `const` and `class` at the
+ * top are turned into `var`, and asynchronous functions and generators are handed out by name. A module gets the same
+ * names as declarations of its own. Names that a script declares itself are left out.
  *
  * Within the code, and never in its strings or comments:
  *
@@ -43,7 +44,10 @@ const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 /** Asks for the location only when it is there: in the default value of a parameter of this name it is not yet. */
 export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
-/** Stands for the location where it is changed. A line that ends before it without a semicolon still ends there, as it does before any name. */
+/**
+ * Stands for the location where it is changed. A line that ends before it without a semicolon still ends there, as it
+ * does before any name.
+ */
 export const PLACE =
   'new (typeof __pinakes_place==="function"?__pinakes_place:function(get,set){return{get value(){return get()},set value(to){set(to)}}})' +
   '(()=>location,(to)=>location=to).value';
@@ -85,7 +89,10 @@ export function rewriteScript(text: string, kind: ScriptKind, links: LinkRewrite
 }
 
 class ScriptRewriting {
-  /** Whether a script that was asked for as a classic one imports or exports, which only modules can: scripts of pages make links without saying so. */
+  /**
+   * Whether a script that was asked for as a classic one imports or exports, which only modules can: scripts of pages
+   * make links without saying so.
+   */
   isOtherwiseModule = false;
   readonly #text: string;
   readonly #kind: ScriptKind;
@@ -95,7 +102,10 @@ class ScriptRewriting {
   readonly #patches: Patch[] = [];
   /** `let`, `const` and `class` at the top, made when it is known that the script came out even. */
   readonly #declarations: Patch[] = [];
-  /** Calls of `eval`, made only then too, and those that are being read: where the argument begins, and the depth around it. */
+  /**
+   * Calls of `eval`, made only then too, and those that are being read: where the argument begins, and the depth around
+   * it.
+   */
   readonly #evaluations: Patch[] = [];
   readonly #evaluating: { readonly from: number; readonly depth: number; to?: number }[] = [];
   /** Mentions of `eval` in brackets that are still open, with the depth around them. */
@@ -239,7 +249,9 @@ class ScriptRewriting {
     }
   }
 
-  /** A bracket that closes: the end of what is evaluated, unless a body follows, which makes it a method of that name. */
+  /**
+   * A bracket that closes: the end of what is evaluated, unless a body follows, which makes it a method of that name.
+   */
   #endEval(at: number, depth: number): void {
     if (this.#evaluating.at(-1)?.depth !== depth) return;
     const { from, to = at } = this.#evaluating.pop()!;
@@ -286,7 +298,10 @@ class ScriptRewriting {
       );
   }
 
-  /** Notes names that the script declares for its whole, and what turns their declaration into one that is seen outside of the block. */
+  /**
+   * Notes names that the script declares for its whole, and what turns their declaration into one that is seen outside
+   * of the block.
+   */
   #declare(token: ScannedName): void {
     const { name, start, end, before, depth, functionDepth } = token;
     const isTop = depth === 0;

@@ -1,8 +1,10 @@
 /**
- * Walks the tokens of a script, as far as rewriting must tell them apart: names, strings, templates, regular expressions, comments, brackets.
+ * Walks the tokens of a script, as far as rewriting must tell them apart: names, strings, templates, regular
+ * expressions, comments, brackets.
  *
- * This is no parser. Where the grammar leaves it open whether a slash divides or begins a regular expression, the token before decides, as people
- * reading the code would; a guess that runs off the line is taken back. A script that does not come out even is told by `isWhole`.
+ * This is no parser. Where the grammar leaves it open whether a slash divides or begins a regular expression, the token
+ * before decides, as people reading the code would; a guess that runs off the line is taken back. A script that does
+ * not come out even is told by `isWhole`.
  */
 
 /** What a bracket opened. */

@@ -5,7 +5,10 @@ export type TextRewriter = {
   end(): string;
 };
 
-/** Texts of a kind that is rewritten as a whole are held up to here; longer ones pass as they are, and the policy of the page confines them. */
+/**
+ * Texts of a kind that is rewritten as a whole are held up to here; longer ones pass as they are, and the policy of the
+ * page confines them.
+ */
 const HELD_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /** For kinds of text that are rewritten as a whole. */

@@ -1,4 +1,7 @@
-/** Rewrites the links in two kinds of JSON that browsers follow: import maps and web app manifests. What is no such JSON stays as it is. */
+/**
+ * Rewrites the links in two kinds of JSON that browsers follow: import maps and web app manifests. What is no such JSON
+ * stays as it is.
+ */
 import type { LinkRewriter } from './link-rewriter.ts';
 
 type JsonObject = { [name: string]: unknown };
@@ -18,7 +21,10 @@ function parsed(text: string): JsonObject | undefined {
 
 const SPECIFIER_WITH_PLACE = /^(?:\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i;
 
-/** An import map; names that are links, and all addresses, become links of the archive, as they do in the modules that use them. */
+/**
+ * An import map; names that are links, and all addresses, become links of the archive, as they do in the modules that
+ * use them.
+ */
 export function rewriteImportMap(text: string, links: LinkRewriter): string {
   const map = parsed(text);
   if (!map) return text;

@@ -8,7 +8,10 @@ export const CANDIDATES_MAX = 5000;
 
 /** Weights of title, headings, description and body. */
 const WEIGHTS = '8.0, 4.0, 2.0, 1.0';
-/** What a page weighs that the server answered with an error at last: "not found" is short, and so would come before pages that say something. */
+/**
+ * What a page weighs that the server answered with an error at last: "not found" is short, and so would come before
+ * pages that say something.
+ */
 const ERROR_WEIGHT = 0.25;
 const ERROR_STATUS_MIN = 400;
 
@@ -55,10 +58,14 @@ export function findCandidates(database: DatabaseSync, question: CandidateQuesti
 }
 
 const SPREAD_MAX = 2000;
-/** A number below 65,536 for each content, spread evenly whatever pattern contents come in: steps of the golden section. */
+/**
+ * A number below 65,536 for each content, spread evenly whatever pattern contents come in: steps of the golden section.
+ */
 const SPREAD = '(rowid * 40503 & 65535)';
 
-/** Contents that have the words, without conditions and in no order: evenly spread over all of them, up to SPREAD_MAX. */
+/**
+ * Contents that have the words, without conditions and in no order: evenly spread over all of them, up to SPREAD_MAX.
+ */
 export function sampleCandidates(
   database: DatabaseSync,
   { plan, batch, matches }: Pick<CandidateQuestion, 'plan' | 'batch' | 'matches'>,
@@ -74,8 +81,8 @@ function isFiltered({ plan }: CandidateQuestion): boolean {
 }
 
 /**
- * How many of the best by words are enough to look at; undefined when all have to be. Without conditions the best words are the best results. Of conditions that many contents meet a sample
- * says how many have to be looked at.
+ * How many of the best by words are enough to look at; undefined when all have to be. Without conditions the best words
+ * are the best results. Of conditions that many contents meet a sample says how many have to be looked at.
  */
 function bestOf(database: DatabaseSync, question: CandidateQuestion): number | undefined {
   const { plan, group, sort, limit, matches } = question;
@@ -177,7 +184,10 @@ function timeOf({ plan, group }: CandidateQuestion): { column: Condition; name: 
   return plain('f.time', [{ sql, values: plan.captureValues }]);
 }
 
-/** Leaves out what crawlers write for themselves: robots.txt, and records that are not of the web, such as `urn:`, `metadata:`, `dns:` and `warcinfo:`. */
+/**
+ * Leaves out what crawlers write for themselves: robots.txt, and records that are not of the web, such as `urn:`,
+ * `metadata:`, `dns:` and `warcinfo:`.
+ */
 const PAGES_ONLY =
   "u.key NOT LIKE '%)/robots.txt' AND (u.url LIKE 'http://%' OR u.url LIKE 'https://%' OR u.url LIKE 'ftp://%')";
 
@@ -187,7 +197,8 @@ function conditionsOf({ plan, group, batch }: CandidateQuestion, { isOfFewUrls }
   if (plan.match === undefined) conditions.push({ sql: "d.kind = 'page'", values: [] });
   if (plan.isOfPages) conditions.push({ sql: PAGES_ONLY, values: [] });
   if (isOfFewUrls) {
-    // Contents of other URLs are left out before anything is looked up for them. The sign keeps SQLite from asking for each of these contents by itself.
+    // Contents of other URLs are left out before anything is looked up for them. The sign keeps SQLite from asking for
+    // each of these contents by itself.
     const { sql, values } = inRanges(plan.ranges!);
     conditions.push({
       sql: `+h.document IN (SELECT w.document FROM urls u CROSS JOIN versions w ON w.url = u.id WHERE ${sql})`,

@@ -31,7 +31,10 @@ export type LinkEnd = {
 
 export type LinkList = {
   readonly items: readonly LinkEnd[];
-  /** Out: links of the capture. In: pages that have such a link, each of which may have several, and several versions with some. */
+  /**
+   * Out: links of the capture. In: pages that have such a link, each of which may have several, and several versions
+   * with some.
+   */
   readonly total: number;
   readonly next?: string;
 };

@@ -1,6 +1,7 @@
 /**
- * Where a listing of results goes on. It names what was shown already, and the batch of the index that the listing began with: what came into the index since does
- * not come up, nothing is shown twice, and nothing that was there is passed over, whatever happens to scores meanwhile.
+ * Where a listing of results goes on. It names what was shown already, and the batch of the index that the listing
+ * began with: what came into the index since does not come up, nothing is shown twice, and nothing that was there is
+ * passed over, whatever happens to scores meanwhile.
  *
  * ```
  *   base64url of   1, digest of the question (8 characters), batch, then the numbers shown, ascending, as differences; all numbers as varints

@@ -38,7 +38,10 @@ const FIELDS = [
 export type FieldName = (typeof FIELDS)[number];
 
 const FIELD = /([A-Za-z][A-Za-z-]*)(:(?:>=|<=|>|<)?|>=|<=|>|<|=)/y;
-/** Straight ones, and those that keyboards and word processors put in their place: English, German and Polish, French and Russian. */
+/**
+ * Straight ones, and those that keyboards and word processors put in their place: English, German and Polish, French
+ * and Russian.
+ */
 const QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb';
 /** What closes a phrase, by what opened it: others may stand inside of it. */
 const PARTNERS: Readonly<Record<string, string>> = {

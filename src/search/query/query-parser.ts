@@ -1,5 +1,6 @@
 /**
- * The query language, one box: words, "phrases", -not, OR, parentheses, and fields. Blanks mean AND; OR binds weaker than blanks.
+ * The query language, one box: words, "phrases", -not, OR, parentheses, and fields. Blanks mean AND; OR binds weaker
+ * than blanks.
  *
  * ```
  *   query   = both { OR both }
@@ -58,7 +59,10 @@ function placedIn(text: string, places: readonly number[], { at, length, message
   return { at: from, length: last - from + 1, message };
 }
 
-/** Fields whose values are names: some letters of Persian and of the scripts of India, and emoji, are told apart by a joiner in them. */
+/**
+ * Fields whose values are names: some letters of Persian and of the scripts of India, and emoji, are told apart by a
+ * joiner in them.
+ */
 const NAMES: ReadonlySet<string> = new Set(['url', 'site', 'links-to', 'linked-from', 'collection']);
 const NO_JOINER = /[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0f]]+/gv;
 

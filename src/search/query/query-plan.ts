@@ -1,6 +1,7 @@
 /**
- * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance; everything else becomes a condition on documents (d),
- * URLs (u), versions (v) and captures (c). A query over captures asks each capture; one over URLs asks whether a version has a capture that fits.
+ * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance;
+ * everything else becomes a condition on documents (d), URLs (u), versions (v) and captures (c). A query over captures
+ * asks each capture; one over URLs asks whether a version has a capture that fits.
  */
 import { mediaTypesOf } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -22,7 +23,10 @@ export type QueryPlan = {
   /** Condition on a capture alone; '' when any capture does. */
   readonly captureWhere: string;
   readonly captureValues: readonly Value[];
-  /** Condition on a capture and its page together, of which `where` asks only that there is such a capture; '' when `captureWhere` says it all. */
+  /**
+   * Condition on a capture and its page together, of which `where` asks only that there is such a capture; '' when
+   * `captureWhere` says it all.
+   */
   readonly mixedWhere: string;
   readonly mixedValues: readonly Value[];
   /** Ranges of URL keys that every result lies in one of; undefined when it may lie anywhere. */
@@ -128,7 +132,10 @@ function joined(expressions: readonly string[], sign: 'AND' | 'OR'): string {
   return different.length === 1 ? different[0]! : different.map((one) => `(${one})`).join(` ${sign} `);
 }
 
-/** What has all of these, and none of the others. Those are one question: FTS5 does not nest as deep as a query can be long. */
+/**
+ * What has all of these, and none of the others. Those are one question: FTS5 does not nest as deep as a query can be
+ * long.
+ */
 function matchOfAll(wanted: readonly string[], unwanted: readonly string[]): string {
   const all = joined(wanted, 'AND');
   return unwanted.length === 0 ? all : `(${all}) NOT (${joined(unwanted, 'OR')})`;
@@ -144,7 +151,10 @@ export function allOf(conditions: readonly Condition[]): Condition {
   };
 }
 
-/** The FTS5 expression of a query of words alone; undefined when something else is in it, or when it asks only for absence. */
+/**
+ * The FTS5 expression of a query of words alone; undefined when something else is in it, or when it asks only for
+ * absence.
+ */
 function matchOf(query: Query): string | undefined {
   if (query.kind === 'words') return COLUMNS[query.field] + matchForm(query.text, query.isPrefix)!;
   if (query.kind !== 'and' && query.kind !== 'or') return undefined;

@@ -1,4 +1,7 @@
-/** A query as it was understood: a tree of words, filters and what joins them. Places are offsets into the text of the query. */
+/**
+ * A query as it was understood: a tree of words, filters and what joins them. Places are offsets into the text of the
+ * query.
+ */
 import type { EpochMs } from '../../base/index.ts';
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<=';
@@ -39,7 +42,10 @@ export function collectionsOf(query: Query): string[] {
   return [];
 }
 
-/** All words and phrases that a result must or may hold, for highlighting, with a star behind what words begin with. What must be absent is left out. */
+/**
+ * All words and phrases that a result must or may hold, for highlighting, with a star behind what words begin with.
+ * What must be absent is left out.
+ */
 export function wordsOf(query: Query): string[] {
   if (query.kind === 'words') return [query.isPrefix ? `${query.text}*` : query.text];
   if (query.kind === 'and' || query.kind === 'or') return query.queries.flatMap(wordsOf);

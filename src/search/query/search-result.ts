@@ -36,7 +36,10 @@ export type SearchResult = {
   readonly rank: number;
   /** Contents of this URL that match the query. */
   readonly versions: number;
-  /** Captures of this URL in the index, whatever their content, with the first and the last time. Of a single capture: 1. */
+  /**
+   * Captures of this URL in the index, whatever their content, with the first and the last time. Of a single capture:
+   * 1.
+   */
   readonly captures: number;
   readonly first: EpochMs;
   readonly last: EpochMs;
@@ -51,7 +54,10 @@ export type SearchPage = {
   /** Where the next page begins; absent on the last. */
   readonly next?: string;
   readonly total: number;
-  /** False when more was found than is counted out; `total` is then what is known quickly: contents, or a number that there are at least. */
+  /**
+   * False when more was found than is counted out; `total` is then what is known quickly: contents, or a number that
+   * there are at least.
+   */
   readonly isTotalExact: boolean;
   readonly facets?: Facets;
   /** How many values a facet has besides those that are told, the smallest ones; absent where all are. */

@@ -1,4 +1,7 @@
-/** A reader of the index on a thread of its own: a search over many pages takes the processor for tenths of a second, which a server must not notice. */
+/**
+ * A reader of the index on a thread of its own: a search over many pages takes the processor for tenths of a second,
+ * which a server must not notice.
+ */
 
 import { ThreadCalls } from '../thread-calls.ts';
 import type { Search } from './search.ts';

@@ -1,6 +1,6 @@
 /**
- * Asks the index. Every answer comes from one state of it: all statements of a search run in one transaction, and a batch that is written meanwhile is seen by the
- * next search (WebBase's consistency of indexes).
+ * Asks the index. Every answer comes from one state of it: all statements of a search run in one transaction, and a
+ * batch that is written meanwhile is seen by the next search (WebBase's consistency of indexes).
  */
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -139,7 +139,10 @@ export class Search {
     };
   }
 
-  /** What fits, by URL or capture. Where the count alone would take long, no more is looked at than is going to be shown. */
+  /**
+   * What fits, by URL or capture. Where the count alone would take long, no more is looked at than is going to be
+   * shown.
+   */
   #groups(
     asked: Omit<CandidateQuestion, 'limit' | 'matches'>,
     isCounted: boolean,
@@ -181,9 +184,10 @@ export class Search {
   }
 
   /**
-   * Words that very many pages have say nothing by their frequency, and weighing each of these pages takes long. When enough pages have them in title or headings, where they
-   * would come first as a rule, these are the ones to weigh; when that is said of very many pages too, those with them in the title. Of several words it is enough that the rarest
-   * one stands there. Enough is the same on every page of a listing, so that its order is one.
+   * Words that very many pages have say nothing by their frequency, and weighing each of these pages takes long. When
+   * enough pages have them in title or headings, where they would come first as a rule, these are the ones to weigh;
+   * when that is said of very many pages too, those with them in the title. Of several words it is enough that the
+   * rarest one stands there. Enough is the same on every page of a listing, so that its order is one.
    */
   #prominent({ plan, sort, group }: Omit<CandidateQuestion, 'limit' | 'matches'>): QueryPlan | undefined {
     const isFiltered = plan.where !== '' || plan.captureWhere !== '';
@@ -207,7 +211,10 @@ export class Search {
     return this.#number(`SELECT count(*) AS n FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${most})`, match);
   }
 
-  /** How many contents fit. Remembered, since it is asked for again on every page of a listing, and common words come up in one search after the other. */
+  /**
+   * How many contents fit. Remembered, since it is asked for again on every page of a listing, and common words come up
+   * in one search after the other.
+   */
   #count(match: string): number {
     const batch = this.#number(BATCH);
     if (batch !== this.#countedBatch || this.#counts.size >= COUNTS_MAX) this.#counts.clear();
@@ -292,7 +299,9 @@ export class Search {
     return this.#inOneState(() => this.#graph.links(url, options));
   }
 
-  /** When words or a phrase appeared in the captures of a page: the first time, the last time, and the spans between. */
+  /**
+   * When words or a phrase appeared in the captures of a page: the first time, the last time, and the spans between.
+   */
   async appearances(key: UrlKey, text: string): Promise<Appearances> {
     const query = this.#understood(text, {});
     return this.#inOneState(() => {

@@ -1,6 +1,6 @@
 /**
- * The piece of a text that shows best why it was found, with the places of the words in it. Words are found again by their folded form; in scripts without blanks
- * by the characters themselves.
+ * The piece of a text that shows best why it was found, with the places of the words in it. Words are found again by
+ * their folded form; in scripts without blanks by the characters themselves.
  */
 import { foldedForm, plainForm, unsegmentedRuns } from '../token-form.ts';
 
@@ -18,7 +18,9 @@ const OVERLAP_LENGTH = 200;
 const HITS_MAX = 2000;
 /** With what is invisible in it, and without apostrophes, of which some are letters to Unicode. */
 const WORD = /[[\p{L}\p{N}\p{M}]--[ʼʻ]][[\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]--[ʼʻ]]*/gv;
-/** A letter with all that joins it: marks, the half-width ones of Japanese, and the later parts of a Korean syllable. */
+/**
+ * A letter with all that joins it: marks, the half-width ones of Japanese, and the later parts of a Korean syllable.
+ */
 const UNIT = /\P{M}[\p{M}\p{Default_Ignorable_Code_Point}\u1160-\u11ff\uff9e\uff9f]*/gu;
 
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
@@ -59,7 +61,10 @@ function firstHits(text: string, phrases: readonly string[]): Hit[] {
   return [];
 }
 
-/** Words and beginnings of words by their folded form, and runs of scripts without blanks, each with a number of its own. */
+/**
+ * Words and beginnings of words by their folded form, and runs of scripts without blanks, each with a number of its
+ * own.
+ */
 type Wanted = {
   readonly words: ReadonlyMap<string, number>;
   readonly beginnings: readonly { readonly text: string; readonly word: number }[];
@@ -120,7 +125,10 @@ function* places(text: string, run: string): Generator<Span> {
   for (let at = text.indexOf(run); at >= 0; at = text.indexOf(run, at + 1)) yield { start: at, end: at + run.length };
 }
 
-/** A text in the form that the index has of it: without what is invisible, in whole letters, with the place in the text itself that each unit of it comes from. */
+/**
+ * A text in the form that the index has of it: without what is invisible, in whole letters, with the place in the text
+ * itself that each unit of it comes from.
+ */
 type PlainLetters = { readonly plain: string; readonly origins: readonly number[] };
 
 function plainLetters(text: string): PlainLetters {

@@ -1,5 +1,6 @@
 /**
- * `search.sqlite`: what was learned of the pages of an archive. Derived from the segments; it can be thrown away and made again.
+ * `search.sqlite`: what was learned of the pages of an archive. Derived from the segments; it can be thrown away and
+ * made again.
  *
  * ```
  *   documents   one a distinct content: what is asked of many at once. Kind `page`; `redirect` for a place that responses lead to, which is no content and is
@@ -13,9 +14,8 @@
  *   targets     FTS5 over versions: hashes of all links, in hexadecimal
  *   unresolved  revisits whose content the archive did not know yet
  *   state       where the indexer stands, by name
- * ```
- * One process writes, many read. A batch is one transaction, with the cursor in it: readers see all of a batch or nothing, and after a crash the
- * indexer goes on behind the last batch that is whole.
+ * ``` One process writes, many read. A batch is one transaction, with the cursor in it: readers see all of a batch or
+ * nothing, and after a crash the indexer goes on behind the last batch that is whole.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { fileError, PinakesError } from '../../base/index.ts';
@@ -121,7 +121,10 @@ const SQLITE_NOTADB = 26;
 /** The file is shorter than it says. */
 const SQLITE_IOERR_SHORT_READ = 522;
 
-/** What SQLite says of a file that is broken, and of a machine that is not able to, as an operating failure; everything else as it is. */
+/**
+ * What SQLite says of a file that is broken, and of a machine that is not able to, as an operating failure; everything
+ * else as it is.
+ */
 export function indexError(error: unknown): unknown {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
   if (code !== 'ERR_SQLITE_ERROR' || typeof errcode !== 'number') return error;

@@ -1,9 +1,10 @@
 /**
  * The room that the index takes on the disk of the archive.
  *
- * A batch is first written to the log beside the index, and from there to the index: what is new takes its size twice. A log that cannot be carried over
- * keeps the disk full, and the archive could not be made smaller. So a batch goes on only while there is room for both, a log is carried over after every
- * batch, and the log of a batch that is taken back is emptied.
+ * A batch is first written to the log beside the index, and from there to the index: what is new takes its size twice.
+ * A log that cannot be carried over keeps the disk full, and the archive could not be made smaller. So a batch goes on
+ * only while there is room for both, a log is carried over after every batch, and the log of a batch that is taken back
+ * is emptied.
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The writer of the index on a thread of its own: reading HTML and filling the full-text tables takes the processor for seconds on end, which a server must not
- * notice.
+ * The writer of the index on a thread of its own: reading HTML and filling the full-text tables takes the processor for
+ * seconds on end, which a server must not notice.
  */
 import type { IndexEntry } from '../index-entry.ts';
 import { ThreadCalls } from '../thread-calls.ts';

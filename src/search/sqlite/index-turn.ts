@@ -1,4 +1,7 @@
-/** Whose turn it is to write an index. Within a process one indexer at a time has it; who comes later waits, whoever the others are. */
+/**
+ * Whose turn it is to write an index. Within a process one indexer at a time has it; who comes later waits, whoever the
+ * others are.
+ */
 import { resolve } from 'node:path';
 
 const lastTurns = new Map<string, Promise<void>>();

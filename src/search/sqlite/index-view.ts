@@ -1,4 +1,7 @@
-/** What the indexer asks the index: where it stands, and what it holds. A reader beside the writer, which sees whole batches only. */
+/**
+ * What the indexer asks the index: where it stands, and what it holds. A reader beside the writer, which sees whole
+ * batches only.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import type { CaptureName } from '../index-entry.ts';
 import { openForReading } from './database.ts';
@@ -43,7 +46,10 @@ export class IndexView {
       .map(({ number }) => Number(number));
   }
 
-  /** The captures that the index has of a segment, in groups. They are listed first: what is done with them changes the list. */
+  /**
+   * The captures that the index has of a segment, in groups. They are listed first: what is done with them changes the
+   * list.
+   */
   async *capturesOf(segment: number): AsyncGenerator<CaptureName[]> {
     const sql = `SELECT u.key, c.time, c.hash, o.name FROM captures c JOIN versions v ON v.id = c.version JOIN urls u ON u.id = v.url
       JOIN collections o ON o.id = c.collection WHERE c.segment = ?`;

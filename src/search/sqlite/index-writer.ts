@@ -1,6 +1,6 @@
 /**
- * Writes the index: entries come in, each batch becomes visible as one. Contents are read before the transaction takes them in, so that a slow one holds nobody
- * up. One writer at a time; the archive's owner file sees to that.
+ * Writes the index: entries come in, each batch becomes visible as one. Contents are read before the transaction takes
+ * them in, so that a slow one holds nobody up. One writer at a time; the archive's owner file sees to that.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { type Link, type Page, readPageAside } from '../../page/index.ts';
@@ -197,7 +197,9 @@ export class IndexWriter {
     return id;
   }
 
-  /** A content of unknown type that proved to be no page is remembered, so that its captures do not bring it up again. */
+  /**
+   * A content of unknown type that proved to be no page is remembered, so that its captures do not bring it up again.
+   */
   #addNothing(entry: IndexEntry): void {
     const nothing = [entry.digest, entry.overflow, '', entry.mime, '', 0, null, null, 0, '', ''] as const;
     this.#statements.putDocument.run(...nothing);

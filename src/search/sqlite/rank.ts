@@ -1,6 +1,7 @@
 /**
- * PageRank and citation counts over the pages of the index: one version of each URL, the latest or the one that stood at a time, and the links by which pages cite
- * each other. A URL that led elsewhere has one link, to that place. A page that links nowhere gives to all.
+ * PageRank and citation counts over the pages of the index: one version of each URL, the latest or the one that stood
+ * at a time, and the links by which pages cite each other. A URL that led elsewhere has one link, to that place. A page
+ * that links nowhere gives to all.
  *
  * ```
  *   edges     in a file: source, number of targets, targets; 32-bit numbers
@@ -31,7 +32,10 @@ export function edgesFile(index: string): string {
 
 export type RankReport = { readonly urls: number; readonly links: number; readonly iterations: number };
 
-/** Computes ranks and citation counts and puts them into the database, in the transaction at hand. `scratch` is a file that may be written. Also gives a digest of the result. */
+/**
+ * Computes ranks and citation counts and puts them into the database, in the transaction at hand. `scratch` is a file
+ * that may be written. Also gives a digest of the result.
+ */
 export function rankPages(
   database: DatabaseSync,
   scratch: string,
@@ -160,7 +164,10 @@ class EdgeFile {
     ftruncateSync(this.#file, 0);
   }
 
-  /** A source with more targets than a chunk takes is put in pieces, which iteration would take for two sources; so it is cut. */
+  /**
+   * A source with more targets than a chunk takes is put in pieces, which iteration would take for two sources; so it
+   * is cut.
+   */
   put(source: number, targets: Uint32Array): void {
     const some = targets.length > CHUNK_NUMBERS - 2 ? targets.subarray(0, CHUNK_NUMBERS - 2) : targets;
     if (this.#filled + some.length + 2 > CHUNK_NUMBERS) this.finish();

@@ -1,4 +1,7 @@
-/** What the routes work with: the archive, the jobs and their files, and answers that take long to find. Opened once, stopped once. */
+/**
+ * What the routes work with: the archive, the jobs and their files, and answers that take long to find. Opened once,
+ * stopped once.
+ */
 import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
 import { DeleteTickets } from '../delete-ticket.ts';

@@ -1,4 +1,6 @@
-/** The captures of a URL by day: how many, and how many of them changed something. One walk over them, in order of time. */
+/**
+ * The captures of a URL by day: how many, and how many of them changed something. One walk over them, in order of time.
+ */
 import { type Static, Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';

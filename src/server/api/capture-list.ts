@@ -1,6 +1,6 @@
 /**
- * Captures of one URL in pages, in order of time, either way. A page costs what it holds, whether the URL has three captures or a million; where the URL is long
- * it ends before its limit.
+ * Captures of one URL in pages, in order of time, either way. A page costs what it holds, whether the URL has three
+ * captures or a million; where the URL is long it ends before its limit.
  *
  * The cursor is `<time>.<segment>.<offset>` of the last capture of a page, all in base 36.
  */

@@ -1,6 +1,6 @@
 /**
- * A short text that changes whenever the archive does: what was computed under one text still holds under the same text. From totals and from the
- * lengths of the segments, which every change of captures moves.
+ * A short text that changes whenever the archive does: what was computed under one text still holds under the same
+ * text. From totals and from the lengths of the segments, which every change of captures moves.
  */
 import { createHash } from 'node:crypto';
 import type { Archive } from '../../archive/index.ts';

@@ -1,5 +1,6 @@
 /**
- * What each collection holds and how it grew: payloads as captured, distinct ones, and by month how much was new to the archive.
+ * What each collection holds and how it grew: payloads as captured, distinct ones, and by month how much was new to the
+ * archive.
  *
  * One walk over the captures, then one over their contents, sorted outside of memory (I9):
  *

@@ -1,6 +1,6 @@
 /**
- * Counts distinct contents exactly up to a bound, and says so when there are more: a URL of a million contents must not take a million digests of
- * memory (I9).
+ * Counts distinct contents exactly up to a bound, and says so when there are more: a URL of a million contents must not
+ * take a million digests of memory (I9).
  */
 import type { BlockKey } from '../../catalog/index.ts';
 

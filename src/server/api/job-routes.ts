@@ -218,7 +218,10 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
   ];
 }
 
-/** Where a page of jobs ended. With the time, because a job may be forgotten by the time that somebody goes on behind it. */
+/**
+ * Where a page of jobs ended. With the time, because a job may be forgotten by the time that somebody goes on behind
+ * it.
+ */
 function placeOf({ createdAt, id }: Job): string {
   return `${createdAt}~${id}`;
 }

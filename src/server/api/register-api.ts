@@ -1,4 +1,7 @@
-/** The HTTP API under /api: puts the table of routes on an application, behind the guard, and starts what runs behind the routes. */
+/**
+ * The HTTP API under /api: puts the table of routes on an application, behind the guard, and starts what runs behind
+ * the routes.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Guard } from '../http/guard.ts';

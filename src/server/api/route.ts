@@ -1,6 +1,6 @@
 /**
- * A route of the API: one row of the table that registers the routes, checks what comes in, and makes the OpenAPI document. Nothing is answered
- * under /api that does not stand in that table.
+ * A route of the API: one row of the table that registers the routes, checks what comes in, and makes the OpenAPI
+ * document. Nothing is answered under /api that does not stand in that table.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';

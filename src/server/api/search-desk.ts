@@ -1,8 +1,9 @@
 /**
- * Where questions to the search index are answered: one after the other, on a thread of its own, so that no reply waits for a search but another search.
+ * Where questions to the search index are answered: one after the other, on a thread of its own, so that no reply waits
+ * for a search but another search.
  *
- * The thread begins with the first question. It begins anew when the file of the index is another than before (`pinakes index --rebuild`), and after a question that
- * took too long, which is broken off.
+ * The thread begins with the first question. It begins anew when the file of the index is another than before (`pinakes
+ * index --rebuild`), and after a question that took too long, which is broken off.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';

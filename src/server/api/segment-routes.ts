@@ -1,4 +1,7 @@
-/** Routes about segments: which there are, and their bytes. Segments are looked up in the catalog; no path is ever made of what a URL says. */
+/**
+ * Routes about segments: which there are, and their bytes. Segments are looked up in the catalog; no path is ever made
+ * of what a URL says.
+ */
 
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
@@ -81,7 +84,9 @@ export function segmentRoutes({ archive }: ApiTools): ApiRoute[] {
   ];
 }
 
-/** Segments only grow, and one that is rewritten gets another name: so its name and its length say which bytes it has. */
+/**
+ * Segments only grow, and one that is rewritten gets another name: so its name and its length say which bytes it has.
+ */
 function tagOf({ volume, name, bytes }: Segment): string {
   return createHash('sha256').update(`${volume}\n${name}\n${bytes}`).digest('base64url').slice(0, 27);
 }

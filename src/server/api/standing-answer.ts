@@ -1,7 +1,8 @@
 /**
- * An answer that takes a walk over the whole catalog: computed once for each state of the archive, in the background, by one walker at a time. Who
- * asks gets what stands, with the time it was computed, and sets off the next walk when the archive has changed since. A busy archive changes
- * all the time; walks rest in between, for longer the longer they take.
+ * An answer that takes a walk over the whole catalog: computed once for each state of the archive, in the background,
+ * by one walker at a time. Who asks gets what stands, with the time it was computed, and sets off the next walk when
+ * the archive has changed since. A busy archive changes all the time; walks rest in between, for longer the longer they
+ * take.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 

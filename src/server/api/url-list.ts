@@ -1,9 +1,9 @@
 /**
- * URLs of the archive in pages, in order of their keys, each with what its captures sum up to. A page ends early when it has looked at very many
- * captures, so that no page takes long, and when its URLs are long.
+ * URLs of the archive in pages, in order of their keys, each with what its captures sum up to. A page ends early when
+ * it has looked at very many captures, so that no page takes long, and when its URLs are long.
  *
- * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL, so behind one of tens of thousands of letters no page ends: the next
- * few come along.
+ * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL, so behind one of tens of
+ * thousands of letters no page ends: the next few come along.
  */
 import { type Static, Type } from 'typebox';
 import { type Archive, keyRanges } from '../../archive/index.ts';

@@ -1,4 +1,7 @@
-/** Checks what comes in against the schemas of a route: query texts become numbers and booleans where the schema wants those, nothing else is bent. */
+/**
+ * Checks what comes in against the schemas of a route: query texts become numbers and booleans where the schema wants
+ * those, nothing else is bent.
+ */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';

@@ -1,4 +1,7 @@
-/** Leaving out lines that begin like their neighbour: of adjacent ones with the same value only the first stays, or the last. */
+/**
+ * Leaving out lines that begin like their neighbour: of adjacent ones with the same value only the first stays, or the
+ * last.
+ */
 
 import { badRequest } from '../http/problem.ts';
 import type { CdxDialect } from './cdx-dialect.ts';

@@ -5,7 +5,8 @@
  *     skipcount      how many captures between this line and the next were filtered or collapsed away
  *     endtimestamp   the last of these; the line's own time when there is none
  *
- * Digests that are remembered are bounded (I9): those of the lines that came last. There, the last line of an answer counts one too few; here it does not.
+ * Digests that are remembered are bounded (I9): those of the lines that came last. There, the last line of an answer
+ * counts one too few; here it does not.
  */
 import type { Collapser } from './cdx-collapse.ts';
 import type { CdxRow } from './cdx-row.ts';
@@ -31,7 +32,10 @@ export class CdxCounters {
     this.#collapser = collapser;
   }
 
-  /** `rows` as they stand in the index, `passed` those of them that no filter holds back. Gives the lines that nothing more can be added to. */
+  /**
+   * `rows` as they stand in the index, `passed` those of them that no filter holds back. Gives the lines that nothing
+   * more can be added to.
+   */
   push(rows: readonly CdxRow[], passed: readonly CdxRow[]): CdxRow[] {
     const kept = new Set(this.#collapser ? this.#collapser.push(passed) : passed);
     const done: CdxRow[] = [];

@@ -1,4 +1,7 @@
-/** The three CDX servers that clients know, and what their answers look like by default. docs/cdx.md has the differences in one table. */
+/**
+ * The three CDX servers that clients know, and what their answers look like by default. docs/cdx.md has the differences
+ * in one table.
+ */
 
 export type CdxDialect = 'ia' | 'pywb' | 'outbackcdx';
 

@@ -6,7 +6,8 @@
  *
  * Without a field the whole line is meant (IA, pywb).
  *
- * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time, all of a question together inside one fence: nobody else is answered meanwhile.
+ * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time, all of a
+ * question together inside one fence: nobody else is answered meanwhile.
  */
 import { fencedTests } from '../../base/index.ts';
 import { badRequest } from '../http/problem.ts';

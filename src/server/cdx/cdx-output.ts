@@ -60,7 +60,10 @@ function iaJsonWriter(query: CdxQuery): CdxWriter {
 /** Keys of a CDXJ object, as pywb names them, in the order that indexers write them. */
 const CDXJ_FIELDS = ['url', 'mime', 'status', 'digest', 'length', 'offset', 'filename'];
 
-/** Values that are absent are left out, as in CDXJ files; those that were asked for by resolving revisits are always there. */
+/**
+ * Values that are absent are left out, as in CDXJ files; those that were asked for by resolving revisits are always
+ * there.
+ */
 function pairsOf(fields: readonly string[]): (row: CdxRow) => [string, string][] {
   const getters = fields.map((field) => [field, fieldValue(field)!] as const);
   return (row) => {

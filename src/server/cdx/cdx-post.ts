@@ -1,7 +1,8 @@
 /**
- * Lines that clients of OutbackCDX post. There they make the index; here the records themselves do, and an index entry whose record is not held would be a
- * capture that points nowhere. So a line is checked instead: it is taken when the archive has the capture that it tells of, and refused, with its
- * number and what to do, when it has not. Indexing scripts that post the lines of files which were added (or linked with `add --in-place`) so go on working.
+ * Lines that clients of OutbackCDX post. There they make the index; here the records themselves do, and an index entry
+ * whose record is not held would be a capture that points nowhere. So a line is checked instead: it is taken when the
+ * archive has the capture that it tells of, and refused, with its number and what to do, when it has not. Indexing
+ * scripts that post the lines of files which were added (or linked with `add --in-place`) so go on working.
  */
 import { basename } from 'node:path';
 import type { Archive } from '../../archive/index.ts';
@@ -12,7 +13,10 @@ import { HttpProblem } from '../http/problem.ts';
 
 export type PostOptions = { readonly collection: string | undefined; readonly skipsBadLines: boolean };
 
-/** What OutbackCDX says when it has taken lines. Rejects at the first line that is refused, unless those are to be skipped. */
+/**
+ * What OutbackCDX says when it has taken lines. Rejects at the first line that is refused, unless those are to be
+ * skipped.
+ */
 export async function takeCdxLines(
   archive: Archive,
   chunks: AsyncIterable<Uint8Array>,

@@ -1,6 +1,7 @@
 /**
- * Where a CDX answer stopped, as a small text that the client hands back: `urlkey timestamp!`, percent-encoded, as the Internet Archive writes it. Several
- * captures can share a second there, and would be lost between two answers; ours goes on with `milliseconds segment offset`.
+ * Where a CDX answer stopped, as a small text that the client hands back: `urlkey timestamp!`, percent-encoded, as the
+ * Internet Archive writes it. Several captures can share a second there, and would be lost between two answers; ours
+ * goes on with `milliseconds segment offset`.
  */
 import { formatTimestamp, parseTimestamp } from '../../base/index.ts';
 import { type CapturePosition, LAST_PLACE } from '../../catalog/index.ts';

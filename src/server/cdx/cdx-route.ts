@@ -5,7 +5,8 @@
  *     /cdx/pywb, /web-cdx                in pywb's
  *     /cdx/outbackcdx[/COLLECTION]       in OutbackCDX's; POST takes lines there
  *
- * A short answer goes out whole, a long one in pieces as fast as the client takes them. A client that leaves ends the scan.
+ * A short answer goes out whole, a long one in pieces as fast as the client takes them. A client that leaves ends the
+ * scan.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,8 +1,9 @@
 /**
- * One line of a CDX answer, and its fields by all the names that the field's servers give them. Absent is `-`, as in CDX files.
+ * One line of a CDX answer, and its fields by all the names that the field's servers give them. Absent is `-`, as in
+ * CDX files.
  *
- * Digests are the archive's own, SHA-256 of the payload in hexadecimal; whether they carry their label is the dialect's affair. The file names are those of segments,
- * which are unique in an archive.
+ * Digests are the archive's own, SHA-256 of the payload in hexadecimal; whether they carry their label is the dialect's
+ * affair. The file names are those of segments, which are unique in an archive.
  */
 import { basename } from 'node:path';
 import { type Archive, releasePayload } from '../../archive/index.ts';
@@ -63,8 +64,8 @@ export class CdxRows {
   }
 
   /**
-   * Status and type are those of the capture's own HTTP head. Where it has none, or says "not modified" in their place, they are those of the record that
-   * holds the content.
+   * Status and type are those of the capture's own HTTP head. Where it has none, or says "not modified" in their place,
+   * they are those of the record that holds the content.
    */
   async #original(capture: Capture, { holder }: Block): Promise<Original> {
     const isAnswer = capture.status !== 0 && capture.status !== 304;

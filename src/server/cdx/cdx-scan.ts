@@ -1,6 +1,6 @@
 /**
- * Walks the catalog for a CDX question and yields the lines of the answer in pages. Memory holds a page, but for what must be sorted first, which is
- * bounded by SORTED_LINES_MAX and SORTED_CHARACTERS_MAX (I9).
+ * Walks the catalog for a CDX question and yields the lines of the answer in pages. Memory holds a page, but for what
+ * must be sorted first, which is bounded by SORTED_LINES_MAX and SORTED_CHARACTERS_MAX (I9).
  */
 import type { Archive } from '../../archive/index.ts';
 import type { Capture, CapturePosition, CaptureRange } from '../../catalog/index.ts';
@@ -18,7 +18,10 @@ const SORTED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 export type CdxScan = { readonly archive: Archive; readonly query: CdxQuery; readonly signal: AbortSignal };
 
-/** The lines, filtered, collapsed, in the order asked for, cut to offset and limit. `onMore` hears of the last line when there are more. */
+/**
+ * The lines, filtered, collapsed, in the order asked for, cut to offset and limit. `onMore` hears of the last line when
+ * there are more.
+ */
 export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void): AsyncGenerator<CdxRow[]> {
   const { query } = scan;
   if (needsSorting(query)) {
@@ -43,7 +46,10 @@ export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void):
   }
 }
 
-/** All lines for one URL that has few captures, as nearly always: the question that most clients ask, without the machinery for long answers. */
+/**
+ * All lines for one URL that has few captures, as nearly always: the question that most clients ask, without the
+ * machinery for long answers.
+ */
 async function fewRows(scan: CdxScan): Promise<CdxRow[][] | undefined> {
   const { archive, query } = scan;
   const isPlain = query.isExact && query.order === 'forward' && !query.collapse && !query.hasCounters;

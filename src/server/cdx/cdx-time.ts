@@ -1,4 +1,7 @@
-/** Times in CDX questions: any number of digits, meaning all the moments that begin so. A range begins with the first of them and ends with the last. */
+/**
+ * Times in CDX questions: any number of digits, meaning all the moments that begin so. A range begins with the first of
+ * them and ends with the last.
+ */
 import { type EpochMs, parseTimestamp, parseTimestampEnd } from '../../base/index.ts';
 import { badRequest } from '../http/problem.ts';
 

@@ -5,7 +5,10 @@ const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const FORM = /^([A-Z][a-z]{2}), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/;
 
-/** Undefined when it is no such date. A wrong day of the week is forgiven, as the rest says it all; a day that no month has is not. */
+/**
+ * Undefined when it is no such date. A wrong day of the week is forgiven, as the rest says it all; a day that no month
+ * has is not.
+ */
 export function parseAcceptDatetime(text: string): EpochMs | undefined {
   const match = FORM.exec(text.trim());
   if (!match) return undefined;

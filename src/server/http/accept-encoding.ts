@@ -1,4 +1,7 @@
-/** Whether a client wants gzip, by its Accept-Encoding (RFC 9110, section 12.5.3): it is named with a weight above nothing, and not below that of plain bytes. */
+/**
+ * Whether a client wants gzip, by its Accept-Encoding (RFC 9110, section 12.5.3): it is named with a weight above
+ * nothing, and not below that of plain bytes.
+ */
 import type { IncomingMessage } from 'node:http';
 
 export function takesGzip({ headers }: Pick<IncomingMessage, 'headers'>): boolean {

@@ -1,6 +1,7 @@
 /**
- * Watches that the body of a request keeps coming. Uploads take as long as they take, so there is no bound on the whole; but a client that sends a byte now and then, to keep a
- * connection from being silent, is let go. While we do not take what has come, nobody is slow but ourselves.
+ * Watches that the body of a request keeps coming. Uploads take as long as they take, so there is no bound on the
+ * whole; but a client that sends a byte now and then, to keep a connection from being silent, is let go. While we do
+ * not take what has come, nobody is slow but ourselves.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendProblem } from './problem.ts';

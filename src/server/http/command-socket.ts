@@ -1,9 +1,10 @@
 /**
- * The socket that takes commands of the command line: a Unix socket, on Windows a named pipe, that only the user of the server can open. No proxy leads to it, and
- * connections to the ports cannot keep the command line out.
+ * The socket that takes commands of the command line: a Unix socket, on Windows a named pipe, that only the user of the
+ * server can open. No proxy leads to it, and connections to the ports cannot keep the command line out.
  *
- * It lies in a new directory that only its owner may enter, since not every system respects the mode of a socket: in the archive, or in the runtime directory of the user
- * where the path would be too long for a socket or the file system has none. What a killed server left is removed by the next one; the lock of the catalog says that no other runs.
+ * It lies in a new directory that only its owner may enter, since not every system respects the mode of a socket: in
+ * the archive, or in the runtime directory of the user where the path would be too long for a socket or the file system
+ * has none. What a killed server left is removed by the next one; the lock of the catalog says that no other runs.
  */
 import { createHash } from 'node:crypto';
 import { chmod, mkdtemp, readdir, rmdir, stat, unlink } from 'node:fs/promises';

@@ -1,6 +1,7 @@
 /**
- * Bounds how many connections one client address may hold, so that a single client cannot take all that the server has. An IPv6 client counts by its /64 network, within which it
- * can choose its address. A proxy brings the connections of many clients and is not bounded.
+ * Bounds how many connections one client address may hold, so that a single client cannot take all that the server has.
+ * An IPv6 client counts by its /64 network, within which it can choose its address. A proxy brings the connections of
+ * many clients and is not bounded.
  */
 import { BlockList, isIP, type Socket } from 'node:net';
 

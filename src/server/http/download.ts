@@ -1,4 +1,7 @@
-/** Sends the bytes of a file of the archive: whole or one range of them, with a tag by which a download that broke off goes on safely. */
+/**
+ * Sends the bytes of a file of the archive: whole or one range of them, with a tag by which a download that broke off
+ * goes on safely.
+ */
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FileFacts, fileReply } from './file-reply.ts';

@@ -1,4 +1,7 @@
-/** How a request for a file is answered: with all of it, one range of it, or with nothing because the client has it (RFC 9110, sections 13 and 14). */
+/**
+ * How a request for a file is answered: with all of it, one range of it, or with nothing because the client has it (RFC
+ * 9110, sections 13 and 14).
+ */
 import type { IncomingMessage } from 'node:http';
 import { byteRange } from '../../warc/index.ts';
 import { rangeOutside } from './problem.ts';

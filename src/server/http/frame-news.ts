@@ -1,6 +1,6 @@
 /**
- * The script by which a page of our own making, shown in the frame of the web page, tells that where it is; archived pages do so through wombat. Without it the banner
- * would go on naming the page from which a reader came.
+ * The script by which a page of our own making, shown in the frame of the web page, tells that where it is; archived
+ * pages do so through wombat. Without it the banner would go on naming the page from which a reader came.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

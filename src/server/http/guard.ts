@@ -1,6 +1,7 @@
 /**
- * Who may call the API. Pages of other sites may not, archived pages least of all: a browser says where a request comes from, and what does not
- * come from our own page is refused. Who writes must show the token; who reads may show it, to be told more. A wrong token costs a moment, so that guessing does not pay.
+ * Who may call the API. Pages of other sites may not, archived pages least of all: a browser says where a request comes
+ * from, and what does not come from our own page is refused. Who writes must show the token; who reads may show it, to
+ * be told more. A wrong token costs a moment, so that guessing does not pay.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

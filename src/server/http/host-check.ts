@@ -1,6 +1,7 @@
 /**
- * Whether a request was really meant for this server. A web site that gives its own name our address (DNS rebinding) makes browsers send it here
- * under that name; so names are answered only when they are ours. Addresses are always ours: nobody can rebind a number.
+ * Whether a request was really meant for this server. A web site that gives its own name our address (DNS rebinding)
+ * makes browsers send it here under that name; so names are answered only when they are ours. Addresses are always
+ * ours: nobody can rebind a number.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -30,7 +31,10 @@ export class HostCheck {
 const HOST_FIELD = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::(\d*))?$/i;
 const PORT_MAX = 65_535;
 
-/** Whether a request has no more than one Host field, and that is a name or an address, perhaps with a port (RFC 9112, section 3.2). */
+/**
+ * Whether a request has no more than one Host field, and that is a name or an address, perhaps with a port (RFC 9112,
+ * section 3.2).
+ */
 export function hasSoundHost({ rawHeaders, headers }: IncomingMessage): boolean {
   const count = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length;
   if (count > 1) return false;

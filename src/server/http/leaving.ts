@@ -1,4 +1,7 @@
-/** A signal that fires when a client leaves before its reply has ended. A reply that ended well fires nothing: making the error of an abort is dear, and most replies do. */
+/**
+ * A signal that fires when a client leaves before its reply has ended. A reply that ended well fires nothing: making
+ * the error of an abort is dear, and most replies do.
+ */
 import type { ServerResponse } from 'node:http';
 
 export function leavingSignal(response: ServerResponse): AbortSignal {
@@ -13,7 +16,10 @@ export function leavingSignal(response: ServerResponse): AbortSignal {
 /** What reading from a client, and writing to it, fails with when it has left. */
 const LEFT: ReadonlySet<unknown> = new Set(['ABORT_ERR', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
 
-/** Whether a request failed because its client left, in the middle of its body or of the reply. That is not a fault of the server. */
+/**
+ * Whether a request failed because its client left, in the middle of its body or of the reply. That is not a fault of
+ * the server.
+ */
 export function isOfLeaving(error: unknown, response: ServerResponse): boolean {
   if (!response.destroyed || !(error instanceof Error)) return false;
   return error.name === 'AbortError' || LEFT.has((error as { code?: unknown }).code);

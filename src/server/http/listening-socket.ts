@@ -1,6 +1,6 @@
 /**
- * A listening HTTP server that endures hostile clients: bounded heads, bounded waiting, clear answers to what is no HTTP; and that stops
- * gracefully: no new requests, those under way end.
+ * A listening HTTP server that endures hostile clients: bounded heads, bounded waiting, clear answers to what is no
+ * HTTP; and that stops gracefully: no new requests, those under way end.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
@@ -17,7 +17,9 @@ export const URL_CHARACTERS_MAX = 64 * 1024;
 const HEAD_BYTES_MAX = 128 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 const CONNECTIONS_MAX = 4096;
-/** How long what a client goes on sending after a refusal is read and thrown away, so that it gets to see the refusal. */
+/**
+ * How long what a client goes on sending after a refusal is read and thrown away, so that it gets to see the refusal.
+ */
 const LINGER_MS = 2000;
 
 /** How long clients are waited for. */
@@ -46,7 +48,9 @@ export class ListeningSocket {
   #handler: RequestHandler | undefined;
   #early: [IncomingMessage, ServerResponse][] = [];
   #isStopping = false;
-  /** Connections that have not asked for anything yet, as browsers open them ahead. Node does not count them as idle. */
+  /**
+   * Connections that have not asked for anything yet, as browsers open them ahead. Node does not count them as idle.
+   */
   readonly #silent = new Set<Socket>();
   readonly #turns = new WeakMap<Socket, RequestTurns>();
   readonly #latest = new WeakMap<Socket, ServerResponse>();
@@ -75,7 +79,8 @@ export class ListeningSocket {
       else socket.destroy();
     });
     server.on('clientError', (error: ClientError, socket: Duplex) => {
-      // The rest of this head is not read while earlier requests of the connection are answered, so the client is not slow.
+      // The rest of this head is not read while earlier requests of the connection are answered, so the client is not
+      // slow.
       if (error.code === SLOW_HEAD && this.#turns.get(socket as Socket)?.isBusy) return;
       refuseBytes(error, socket);
     });

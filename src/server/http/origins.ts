@@ -1,9 +1,9 @@
 /**
  * Where browsers find the two sockets: what the operator named, or the address that the server listens at.
  *
- * A server that listens everywhere has many addresses, and which of them a client can reach only the client knows. It then goes by the name that
- * each request came under, which the check of that name has let through: an address, or a name of the machine. The ports stay ours, so the two
- * origins never become one.
+ * A server that listens everywhere has many addresses, and which of them a client can reach only the client knows. It
+ * then goes by the name that each request came under, which the check of that name has let through: an address, or a
+ * name of the machine. The ports stay ours, so the two origins never become one.
  */
 import { isIPv6 } from 'node:net';
 import type { ReplayOrigins } from '../../replay/index.ts';

@@ -1,6 +1,6 @@
 /**
- * What a client is told when a request cannot be served: a status, a stable code, a sentence and advice; as JSON or as a small page, by what it
- * accepts. Faults of ours are told without particulars, which go to the operator only.
+ * What a client is told when a request cannot be served: a status, a stable code, a sentence and advice; as JSON or as
+ * a small page, by what it accepts. Faults of ours are told without particulars, which go to the operator only.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_CATALOGUE, type ErrorCode, PinakesError } from '../../base/index.ts';
@@ -136,7 +136,10 @@ export function pagePolicy(home: string | undefined): string {
   return `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action ${home ?? "'none'"}`;
 }
 
-/** Whether a browser asks for something to show in its window. Over plain HTTP browsers say so on localhost only; elsewhere they still say that they could do with HTTPS. */
+/**
+ * Whether a browser asks for something to show in its window. Over plain HTTP browsers say so on localhost only;
+ * elsewhere they still say that they could do with HTTPS.
+ */
 export function isForWindow({ headers }: IncomingMessage): boolean {
   const destination = headers['sec-fetch-dest'];
   return destination === undefined ? headers['upgrade-insecure-requests'] === '1' : destination === 'document';
@@ -199,7 +202,9 @@ export function plainPage(title: string, content: string): string {
   );
 }
 
-/** Where to go from here: the search box, further links (HTML of our own making), the collections and the first page. */
+/**
+ * Where to go from here: the search box, further links (HTML of our own making), the collections and the first page.
+ */
 export function waysOn(home: string, links: readonly string[] = []): string {
   const origin = escapeHtml(home);
   const all = [...links, `<a href="${origin}/collections">Collections</a>`, `<a href="${origin}/">Start page</a>`];

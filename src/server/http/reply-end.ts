@@ -1,8 +1,9 @@
 /**
  * Ends replies that are whole, those of one turn of the event loop in a row.
  *
- * A client that sleeps must be woken for the first bytes it gets, and waking another processor can cost the sender more than making a small reply does, on virtual
- * machines above all. Replies that follow at once find the client awake. No reply waits longer than it takes to look at what else has arrived already.
+ * A client that sleeps must be woken for the first bytes it gets, and waking another processor can cost the sender more
+ * than making a small reply does, on virtual machines above all. Replies that follow at once find the client awake. No
+ * reply waits longer than it takes to look at what else has arrived already.
  */
 import type { ServerResponse } from 'node:http';
 

@@ -1,9 +1,9 @@
 /**
- * Answers the requests of one connection one after another. A client may send many requests without waiting for the replies (pipelining); the requests of other connections are
- * answered in between.
+ * Answers the requests of one connection one after another. A client may send many requests without waiting for the
+ * replies (pipelining); the requests of other connections are answered in between.
  *
- * Node reads up to 64 KiB at once and hands over every request in it at the same time, which can be thousands. Here the parser gets what was read in small pieces,
- * and nothing more is read while a request waits.
+ * Node reads up to 64 KiB at once and hands over every request in it at the same time, which can be thousands. Here the
+ * parser gets what was read in small pieces, and nothing more is read while a request waits.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,4 +1,7 @@
-/** Sends pieces as fast as the client takes them. A client that leaves ends the reading; reading that fails breaks the connection, so that nobody takes a part for the whole. */
+/**
+ * Sends pieces as fast as the client takes them. A client that leaves ends the reading; reading that fails breaks the
+ * connection, so that nobody takes a part for the whole.
+ */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { leavingSignal } from './leaving.ts';

@@ -1,6 +1,7 @@
 /**
- * Commands of the command line that run in the server, because it has the archive open. Their output goes back in frames (see frame.ts). Those that
- * take long or change much are jobs too: the web page shows them and can cancel them. Who only looks makes no job.
+ * Commands of the command line that run in the server, because it has the archive open. Their output goes back in
+ * frames (see frame.ts). Those that take long or change much are jobs too: the web page shows them and can cancel them.
+ * Who only looks makes no job.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
@@ -38,7 +39,9 @@ export class CommandDesk {
     this.#stopping = stopping;
   }
 
-  /** Serves one command, from its first frame to its exit code. `begin` is called when the reply is ours from now on. */
+  /**
+   * Serves one command, from its first frame to its exit code. `begin` is called when the reply is ours from now on.
+   */
   async serve(request: IncomingMessage, response: ServerResponse, begin: () => void): Promise<void> {
     if (this.#running >= COMMANDS_MAX || this.#stopping.aborted) throw TOO_MANY;
     this.#running++;
@@ -63,7 +66,8 @@ export class CommandDesk {
   }
 
   async #runAsJob(start: CommandStart, talk: CommandTalk, kind: JobKind): Promise<number> {
-    // A deletion looks and asks first, and nothing should have to wait for a person: it is a job from when it begins to delete.
+    // A deletion looks and asks first, and nothing should have to wait for a person: it is a job from when it begins to
+    // delete.
     const asksFirst = kind.name === 'delete';
     const lane = asksFirst ? undefined : (kind.lane ?? 'write');
     if (lane !== undefined && this.#jobs.isBusy(lane)) await talk.say('waiting until the job before is done');

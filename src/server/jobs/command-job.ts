@@ -1,4 +1,7 @@
-/** A command as a job: from when it begins until it ends, what it prints becomes the log, and what it reports the report, together with its exit code. */
+/**
+ * A command as a job: from when it begins until it ends, what it prints becomes the log, and what it reports the
+ * report, together with its exit code.
+ */
 import { PinakesError } from '../../base/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { CommandStart, CommandTalk, CommandWatch } from './command-talk.ts';

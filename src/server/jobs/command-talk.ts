@@ -1,4 +1,7 @@
-/** The server's end of the talk with a command line: its frames come in, ours go out, and when it leaves the command is asked to stop. */
+/**
+ * The server's end of the talk with a command line: its frames come in, ours go out, and when it leaves the command is
+ * asked to stop.
+ */
 
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -153,7 +156,9 @@ function linesOf(bytes: Uint8Array): string[] {
   return lines.filter((line) => line !== '' && !line.includes('\r'));
 }
 
-/** Settles when more can be written, or nothing any more. Whichever of the two does not come is listened for no longer. */
+/**
+ * Settles when more can be written, or nothing any more. Whichever of the two does not come is listened for no longer.
+ */
 async function roomIn(response: ServerResponse): Promise<void> {
   const over = new AbortController();
   const heard = ['drain', 'close'].map((event) => once(response, event, { signal: over.signal }));

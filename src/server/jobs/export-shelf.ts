@@ -1,6 +1,6 @@
 /**
- * Files that export jobs made: `exports/<job>/<file>` in the archive. They stay until they are removed by whoever asked for them; what a job left
- * that did not end well goes at the next start.
+ * Files that export jobs made: `exports/<job>/<file>` in the archive. They stay until they are removed by whoever asked
+ * for them; what a job left that did not end well goes at the next start.
  */
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** Jobs of the kind `crawl`: from seeds, again over what a collection knows, or on from where one was interrupted. Private addresses stay out of reach. */
+/**
+ * Jobs of the kind `crawl`: from seeds, again over what a collection knows, or on from where one was interrupted.
+ * Private addresses stay out of reach.
+ */
 import { type Static, Type } from 'typebox';
 import type { CrawlOptions, CrawlProgress, CrawlReport, CrawlSettings } from '../../crawl/index.ts';
 import { badRequest } from '../http/problem.ts';

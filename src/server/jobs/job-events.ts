@@ -1,9 +1,10 @@
 /**
- * Server-sent events of jobs. An event carries a job whole, so a client that missed some misses nothing that still matters: it gets the latest of
- * each. A client that does not read is given nothing more until it does, and is dropped when it has not by the second heartbeat; nothing is
- * kept for it.
+ * Server-sent events of jobs. An event carries a job whole, so a client that missed some misses nothing that still
+ * matters: it gets the latest of each. A client that does not read is given nothing more until it does, and is dropped
+ * when it has not by the second heartbeat; nothing is kept for it.
  *
- * The id of an event is `<server>-<change>`; a client that comes back with one gets what changed since, or everything when the server is another.
+ * The id of an event is `<server>-<change>`; a client that comes back with one gets what changed since, or everything
+ * when the server is another.
  */
 import type { ServerResponse } from 'node:http';
 import { UNBUFFERED } from '../http/unbuffered.ts';

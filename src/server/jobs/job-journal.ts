@@ -1,6 +1,7 @@
 /**
- * The history of jobs: `jobs.jsonl` in the archive, one line of JSON for each change of state, the last line of a job counting. A line is durable
- * before the change is told to anybody. The file is written anew, whole, when most of its lines are old; a torn last line is passed over.
+ * The history of jobs: `jobs.jsonl` in the archive, one line of JSON for each change of state, the last line of a job
+ * counting. A line is durable before the change is told to anybody. The file is written anew, whole, when most of its
+ * lines are old; a torn last line is passed over.
  */
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -1,4 +1,6 @@
-/** What the server needs to know of work that runs in it: kinds of jobs, and commands of the command line that run here. */
+/**
+ * What the server needs to know of work that runs in it: kinds of jobs, and commands of the command line that run here.
+ */
 import type { TSchema } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 
@@ -30,7 +32,10 @@ export type JobKind = {
   /** add, crawl, compact, verify, export, delete, rebuild. */
   readonly name: string;
   readonly input: TSchema;
-  /** Jobs of one lane run one after another; `write` unless told. What a job changes, it changes through the archive's own order in any case. */
+  /**
+   * Jobs of one lane run one after another; `write` unless told. What a job changes, it changes through the archive's
+   * own order in any case.
+   */
   readonly lane?: string;
   /** False for work that must not be left half-way while the archive is in use. */
   readonly isCancellable?: boolean;

@@ -1,9 +1,10 @@
 /**
- * Jobs: queued, running, over. Those of one lane run one after another, lanes beside each other. A job is in the journal before anybody hears of
- * it, and so is its end. What a job tells on its way, progress and log, is told at most a few times a second.
+ * Jobs: queued, running, over. Those of one lane run one after another, lanes beside each other. A job is in the
+ * journal before anybody hears of it, and so is its end. What a job tells on its way, progress and log, is told at most
+ * a few times a second.
  *
- * Every change gets a number, and each job remembers the number of its last: who has seen everything up to a number asks for the jobs beyond it. So
- * nothing has to be kept for listeners who are slow.
+ * Every change gets a number, and each job remembers the number of its last: who has seen everything up to a number
+ * asks for the jobs beyond it. So nothing has to be kept for listeners who are slow.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +37,9 @@ export type NewJob = {
   readonly lane: string | undefined;
   readonly isCancellable?: boolean | undefined;
   readonly run: (context: JobContext) => Promise<unknown>;
-  /** Called when it is over, however it ended, when that is durable and before it is told; never when the server died. */
+  /**
+   * Called when it is over, however it ended, when that is durable and before it is told; never when the server died.
+   */
   readonly onOver?: ((job: Job) => Promise<void>) | undefined;
 };
 
@@ -130,7 +133,10 @@ export class JobQueue {
     return this.#open().some(({ newJob }) => newJob?.lane === lane);
   }
 
-  /** Asks a job to stop at its next safe point; one that waits for its turn is over at once. False when it was over already. */
+  /**
+   * Asks a job to stop at its next safe point; one that waits for its turn is over at once. False when it was over
+   * already.
+   */
   async cancel(id: string): Promise<boolean> {
     const entry = this.#entries.get(id);
     if (!entry || isOver(entry.job)) return false;
@@ -197,7 +203,8 @@ export class JobQueue {
     clearTimeout(entry.waiting);
     const ended = { ...entry.job, ...outcome, endedAt: formatW3cDate(this.#parts.clock()) };
     entry.ending = ended;
-    // A history that cannot be written is no reason to call the work undone; after a restart the job shows as interrupted.
+    // A history that cannot be written is no reason to call the work undone; after a restart the job shows as
+    // interrupted.
     await this.#write(entry).catch(() => {});
     await entry.newJob?.onOver?.(ended).catch(() => {});
     this.#alter(entry, ended);

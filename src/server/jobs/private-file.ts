@@ -1,4 +1,7 @@
-/** Permissions of what the server keeps of its clients beside the archive: uploads, exports, the history of jobs. Other users of the machine read none of it. */
+/**
+ * Permissions of what the server keeps of its clients beside the archive: uploads, exports, the history of jobs. Other
+ * users of the machine read none of it.
+ */
 import { chmod, stat } from 'node:fs/promises';
 
 export const FILE_MODE = 0o600;

@@ -1,7 +1,7 @@
 /**
- * Files that were sent to be added. Each is written to `uploads/` of the archive under a name of our making, looked into, and handed to a job, which
- * removes it when it is over. What was not sent to its end, or is no archive file, leaves nothing. A file whose job a dead server left
- * behind stays, so that the job can be run again.
+ * Files that were sent to be added. Each is written to `uploads/` of the archive under a name of our making, looked
+ * into, and handed to a job, which removes it when it is over. What was not sent to its end, or is no archive file,
+ * leaves nothing. A file whose job a dead server left behind stays, so that the job can be run again.
  */
 import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,10 @@ const PART_SUFFIX = '.part';
 const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 /** What stays free on the disk, for the archive itself. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
-/** How much may come of an upload before it is looked again whether there is room: others write too, and not every client says how much it sends. */
+/**
+ * How much may come of an upload before it is looked again whether there is room: others write too, and not every
+ * client says how much it sends.
+ */
 const LOOK_AGAIN_BYTES = 8 * 1024 * 1024;
 
 export type Upload = {

@@ -1,4 +1,7 @@
-/** A thread that looks whether files that were sent are archive files: whether a record can be read near their beginning, or near that of a file in the package that they are. */
+/**
+ * A thread that looks whether files that were sent are archive files: whether a record can be read near their
+ * beginning, or near that of a file in the package that they are.
+ */
 import { answerJobs, type ErrorCode, PinakesError } from '../../base/index.ts';
 import { warcInputs } from '../../warc/index.ts';
 

@@ -1,4 +1,6 @@
-/** What both sockets share of replay: the fields of a request as replay reads them, and its answers as they are sent. */
+/**
+ * What both sockets share of replay: the fields of a request as replay reads them, and its answers as they are sent.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReplayResponse } from '../../replay/index.ts';
 import { endReply } from '../http/reply-end.ts';

@@ -1,8 +1,9 @@
 /**
- * The second socket: what archived pages consist of, and the scripts that keep them inside the archive. Nothing else is here, so that an archived script, which
- * runs in this origin, finds nothing to reach for.
+ * The second socket: what archived pages consist of, and the scripts that keep them inside the archive. Nothing else is
+ * here, so that an archived script, which runs in this origin, finds nothing to reach for.
  *
- * A path that is neither was made by a script out of a path of its own site, `/images/a.png`. The page that asks says which site that is.
+ * A path that is neither was made by a script out of a path of its own site, `/images/a.png`. The page that asks says
+ * which site that is.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
@@ -76,7 +77,8 @@ export class ReplayRoutes {
   async #replay(visit: Visit): Promise<void> {
     const { request, response } = visit;
     const asked = parseReplayPath(request.url!);
-    // Rewriting always writes a time or a modifier; without them it is a folder of the page's own site that is called so too.
+    // Rewriting always writes a time or a modifier; without them it is a folder of the page's own site that is called
+    // so too.
     const isOurs = asked.kind === 'capture' || (asked.kind === 'timegate' && asked.modifier !== '');
     if (!isOurs && this.#leadInside(visit)) return;
     if (asked.kind === 'bad')

@@ -1,6 +1,7 @@
 /**
- * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page holds some thousand mementos, fewer where the URL is long; longer lists go on
- * at pages that begin with the time of their first memento, so that a page is found without counting and does not shift when captures come in.
+ * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page holds some thousand
+ * mementos, fewer where the URL is long; longer lists go on at pages that begin with the time of their first memento,
+ * so that a page is found without counting and does not shift when captures come in.
  *
  *     /web/timemap/link/<url>                       the first page
  *     /web/timemap/link/<17 digits>/<url>           the page that begins there
@@ -36,7 +37,10 @@ const CONTENT_TYPES: Readonly<Record<TimeMapFormat, string>> = {
 
 export type TimeMapRequest = { readonly format: string; readonly url: string; readonly from?: EpochMs | undefined };
 
-/** A memento and where it is: URIs tell whole seconds, and where one second has several, those behind the first say the millisecond too. */
+/**
+ * A memento and where it is: URIs tell whole seconds, and where one second has several, those behind the first say the
+ * millisecond too.
+ */
 type Entry = { readonly time: EpochMs; readonly uri: string };
 
 type TimeMap = {

@@ -1,7 +1,8 @@
 /**
- * `/web/` on the first socket, where people and Memento clients come in: screens of the web page for browsers, TimeGates and TimeMaps, and the way to the
- * mementos, which are on the other socket. Stored bytes (`id_`) are answered here too, to programs only: many know one address and follow no redirect. A browser
- * gets archived bytes from the other socket alone, whatever they are.
+ * `/web/` on the first socket, where people and Memento clients come in: screens of the web page for browsers,
+ * TimeGates and TimeMaps, and the way to the mementos, which are on the other socket. Stored bytes (`id_`) are answered
+ * here too, to programs only: many know one address and follow no redirect. A browser gets archived bytes from the
+ * other socket alone, whatever they are.
  *
  *     /web/<url>                      TimeGate: to the memento nearest to Accept-Datetime, or to the latest
  *     /web/<time><modifier>/<url>     a browser gets the frame page, everybody else is sent to the memento; with `id_` a program gets it here

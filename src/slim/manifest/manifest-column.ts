@@ -1,6 +1,6 @@
 /**
- * The columns of a manifest: one row for each record that can hold a content or lean on one. The names are the same in Parquet files, in the
- * text files that a run keeps while it works, and in SQL.
+ * The columns of a manifest: one row for each record that can hold a content or lean on one. The names are the same in
+ * Parquet files, in the text files that a run keeps while it works, and in SQL.
  *
  * ```
  *   file              path, as it was given
@@ -20,8 +20,8 @@
  *   chunked           whether the body is stored in chunks
  *   refers_to, refers_to_uri, refers_to_ms, concurrent_to      what the record points at
  *   extension         0; from 1 on for contents that share a digest with another and are not the same (null means 0)
- * ```
- * A resolved manifest has eight more: `copy_number`, and file, offset, length, URI, date, record id and declared digest of the original.
+ * ``` A resolved manifest has eight more: `copy_number`, and file, offset, length, URI, date, record id and declared
+ * digest of the original.
  */
 
 export type ManifestColumn = { readonly name: string; readonly type: string };
@@ -65,7 +65,10 @@ export const RESOLVED_COLUMNS: readonly ManifestColumn[] = [
   column('original_declared_digest', 'VARCHAR'),
 ];
 
-/** One line of text a row, values between tabs, nothing quoted: whoever writes such lines keeps tabs and line ends out of values. */
+/**
+ * One line of text a row, values between tabs, nothing quoted: whoever writes such lines keeps tabs and line ends out
+ * of values.
+ */
 export function linesSource(files: readonly string[], columns: readonly ManifestColumn[]): string {
   const names = files.map((file) => `'${file.replaceAll("'", "''")}'`).join(', ');
   const struct = columns.map(({ name, type }) => `'${name}': '${type}'`).join(', ');

@@ -1,6 +1,6 @@
 /**
- * Lines of the text form of a manifest, straight out of the columns of a scan: the hot path of the first pass, so values go from one string
- * into another and no object is made for a record.
+ * Lines of the text form of a manifest, straight out of the columns of a scan: the hot path of the first pass, so
+ * values go from one string into another and no object is made for a record.
  */
 import { type DigestAlgorithm, parseDigest, parseW3cDate, toHex } from '../../base/index.ts';
 import {
@@ -21,7 +21,10 @@ export type LineOptions = {
   readonly trustHeaders?: boolean | undefined;
   /** Whether records with an empty payload get a line; they are never duplicates. */
   readonly keepEmpty?: boolean | undefined;
-  /** Whether lines leave out what only matters when something is rewritten: record ids, declared digests, and lines that only point. */
+  /**
+   * Whether lines leave out what only matters when something is rewritten: record ids, declared digests, and lines that
+   * only point.
+   */
   readonly brief?: boolean | undefined;
   /** Whether ARC records may be originals and duplicates, as they can when they are converted. */
   readonly withArc?: boolean | undefined;
@@ -116,7 +119,10 @@ export class ManifestLines {
     return `${algorithm}:${toHex(computed)}`;
   }
 
-  /** Records that lean on others: revisits, and requests that are more than a plain GET, whose response is found through them. */
+  /**
+   * Records that lean on others: revisits, and requests that are more than a plain GET, whose response is found through
+   * them.
+   */
   #pointer(batch: ScanBatch, record: number, file: string, type: string): ManifestLine {
     const { columns } = batch;
     const date = batch.text(record, 'date');

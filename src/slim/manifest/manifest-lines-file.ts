@@ -1,6 +1,7 @@
 /**
- * The manifest of a run while it grows: text lines, spread over files by the first hexadecimal digits of the digest, so that all lines of one
- * digest stand in one file and each file can be resolved within bounded memory. Lines that only point at others stand in a file of their own.
+ * The manifest of a run while it grows: text lines, spread over files by the first hexadecimal digits of the digest, so
+ * that all lines of one digest stand in one file and each file can be resolved within bounded memory. Lines that only
+ * point at others stand in a file of their own.
  *
  * ```
  *   lines-.tsv  or  lines-0.tsv ... lines-f.tsv  or  lines-00.tsv ... lines-ff.tsv  or  with three digits       pointers.tsv
@@ -44,7 +45,10 @@ export function pointerFile(directory: string): string | undefined {
   return readdirSync(directory).includes(POINTERS) ? join(directory, POINTERS) : undefined;
 }
 
-/** Records of the compressed size that is common; a collection of smaller ones gets fuller files and a little more memory. */
+/**
+ * Records of the compressed size that is common; a collection of smaller ones gets fuller files and a little more
+ * memory.
+ */
 const BYTES_A_LINE = 5000;
 const LINES_A_FILE = 250_000;
 

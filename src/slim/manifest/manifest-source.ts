@@ -1,6 +1,6 @@
 /**
- * Manifests on disk as something SQL can read from: Parquet as it is, text in the layout of warcsum after it was brought into lines. What is
- * not a manifest is refused by name.
+ * Manifests on disk as something SQL can read from: Parquet as it is, text in the layout of warcsum after it was
+ * brought into lines. What is not a manifest is refused by name.
  */
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,8 +53,8 @@ export async function manifestSource(
 }
 
 /**
- * Text says which URI and date an original has, not where it lies; the line with copy number 1 does, when the manifest still has it. Of a content that is stored in
- * chunks and without there can be two.
+ * Text says which URI and date an original has, not where it lies; the line with copy number 1 does, when the manifest
+ * still has it. Of a content that is stored in chunks and without there can be two.
  */
 function withPlaces(source: string): string {
   return `SELECT m.* REPLACE (o.file AS original_file, o.record_offset AS original_offset, o.record_length AS original_length)

@@ -1,18 +1,22 @@
 /**
- * Manifests as text, in the layout of warcsum and its companions (Eldakar and Nagi): fields between single spaces, one line a record.
+ * Manifests as text, in the layout of warcsum and its companions (Eldakar and Nagi): fields between single spaces, one
+ * line a record.
  *
  * ```
  *   file offset length URI date digest                                                       after warcsum
  *   ... extension                                                                            after warccollres
  *   ... extension copy-number [original-URI original-date]                                   after warcsumproc; the last two from copy 2 on
- * ```
- * Digests are `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout knows no payload size and no record
- * id, so whatever is resolved from it is compared byte by byte, and revisits made from it have no WARC-Refers-To. Only records that can be originals or duplicates
- * have a line, and none that others lean on: no line could say so.
+ * ``` Digests are `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout knows no
+ * payload size and no record id, so whatever is resolved from it is compared byte by byte, and revisits made from it
+ * have no WARC-Refers-To. Only records that can be originals or duplicates have a line, and none that others lean on:
+ * no line could say so.
  */
 import { parseDigest, parseW3cDate, toHex } from '../../base/index.ts';
 
-/** The columns a text line is made of, in the order that `warcsumLine` takes them: of any manifest, and of a resolved one. */
+/**
+ * The columns a text line is made of, in the order that `warcsumLine` takes them: of any manifest, and of a resolved
+ * one.
+ */
 export const WARCSUM_COLUMNS: readonly string[] = ['file', 'record_offset', 'record_length', 'uri', 'date', 'digest'];
 export const WARCSUM_RESOLVED_COLUMNS: readonly string[] = [
   ...WARCSUM_COLUMNS,

@@ -1,6 +1,7 @@
 /**
- * Clusters of equal records, found by SQL (see resolve-statement.ts). When bytes decide, every record of a cluster is compared with its original;
- * those that differ get the next extension and form clusters among themselves, until none differs any more.
+ * Clusters of equal records, found by SQL (see resolve-statement.ts). When bytes decide, every record of a cluster is
+ * compared with its original; those that differ get the next extension and form clusters among themselves, until none
+ * differs any more.
  */
 import type { Finding } from '../../base/index.ts';
 import { type Database, PARQUET, quoted } from '../database.ts';
@@ -47,7 +48,8 @@ export class Clusters {
   }
 
   /**
-   * Makes the tables that `turnTo` reads: files put aside, what cannot be pointed at, what others refer to, and extensions found so far.
+   * Makes the tables that `turnTo` reads: files put aside, what cannot be pointed at, what others refer to, and
+   * extensions found so far.
    */
   async prepare(): Promise<void> {
     await this.#database.run('CREATE OR REPLACE TEMP TABLE aside (file VARCHAR)');
@@ -68,8 +70,9 @@ export class Clusters {
   }
 
   /**
-   * Finds what cannot be pointed at: a URI and second under which several contents stand, a record id that several contents have. The keys are
-   * hashed and gone through in parts, so that memory stays bounded; two keys with one hash only make something ambiguous that is not.
+   * Finds what cannot be pointed at: a URI and second under which several contents stand, a record id that several
+   * contents have. The keys are hashed and gone through in parts, so that memory stays bounded; two keys with one hash
+   * only make something ambiguous that is not.
    */
   async findAmbiguous(source: string, keysPath: string): Promise<void> {
     await this.#database.run(`COPY (
@@ -93,7 +96,9 @@ export class Clusters {
     return `(SELECT * REPLACE (holds AND NOT ${isAmbiguous} AS holds, yields AND NOT ${isAmbiguous} AS yields) FROM ${source})`;
   }
 
-  /** Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from. */
+  /**
+   * Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from.
+   */
   async findReferenced(source: string, pointers: string): Promise<void> {
     await findReferenced(this.#database, source, pointers);
   }
@@ -124,7 +129,9 @@ export class Clusters {
       LEFT JOIN collision AS c ON c.file = m.file AND c.record_offset = m.record_offset`);
   }
 
-  /** Compares payloads until every cluster holds one content. Says how many records had the digest of another content. */
+  /**
+   * Compares payloads until every cluster holds one content. Says how many records had the digest of another content.
+   */
   async compare(pool: SlimPool, onFinding: (finding: Finding) => void): Promise<number> {
     let [collisions, unreadable] = [0, 0];
     for (let extension = 0; ; extension++) {

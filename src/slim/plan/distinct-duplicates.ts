@@ -1,10 +1,12 @@
 /**
- * The duplicates of resolved manifests as the files at hand have them. Manifests may name a file twice, stand in each other, or come from several machines that
- * have it at different paths; then a record is listed several times, and the original that one line names can be the duplicate itself, or the duplicate of another line.
+ * The duplicates of resolved manifests as the files at hand have them. Manifests may name a file twice, stand in each
+ * other, or come from several machines that have it at different paths; then a record is listed several times, and the
+ * original that one line names can be the duplicate itself, or the duplicate of another line.
  *
- * None comes that a line takes for an original: whatever the manifests say, one that others will lean on stays (I5). Of an original whose file is not here, which can be
- * here under another name, only URI and date tell which it is. A duplicate that is listed several times comes several times; the plan of its file takes it once.
- * One in a file that is not at hand does not come: what becomes of it is decided where it lies.
+ * None comes that a line takes for an original: whatever the manifests say, one that others will lean on stays (I5). Of
+ * an original whose file is not here, which can be here under another name, only URI and date tell which it is. A
+ * duplicate that is listed several times comes several times; the plan of its file takes it once. One in a file that is
+ * not at hand does not come: what becomes of it is decided where it lies.
  */
 import { type Database, quoted } from '../database.ts';
 
@@ -25,8 +27,9 @@ export async function filesNamed(database: Database, source: string): Promise<st
 }
 
 /**
- * What SQL can read the duplicates of `source` from, which names `files`. `markOf` says the same of all names of a file, and nothing of one that is not here; `numberOf` says
- * which of the run's files it is, and nothing of others. The number comes as the column `file_number`.
+ * What SQL can read the duplicates of `source` from, which names `files`. `markOf` says the same of all names of a
+ * file, and nothing of one that is not here; `numberOf` says which of the run's files it is, and nothing of others. The
+ * number comes as the column `file_number`.
  */
 export async function distinctDuplicates(
   database: Database,

@@ -1,12 +1,13 @@
 /**
- * What files lean on that a later run may not see. A run notes its originals beside the files that hold them, so that every run that names such a file leaves
- * them what they are, whether it names the files with the revisits or not; else a revisit would come to refer to a revisit.
+ * What files lean on that a later run may not see. A run notes its originals beside the files that hold them, so that
+ * every run that names such a file leaves them what they are, whether it names the files with the revisits or not; else
+ * a revisit would come to refer to a revisit.
  *
  * ```
  *   .pinakes-slim/leaned-<run>.txt     a line for each original: MD5 of its URI, a tab and its date, in hexadecimal
- * ```
- * A run heeds the notes that are there when it plans, and looks for those of others that have come since before it exchanges a file. A directory that cannot be written to
- * gets no notes, which is told: this user cannot exchange its files either, but another one might.
+ * ``` A run heeds the notes that are there when it plans, and looks for those of others that have come since before it
+ * exchanges a file. A directory that cannot be written to gets no notes, which is told: this user cannot exchange its
+ * files either, but another one might.
  */
 import {
   accessSync,
@@ -47,8 +48,8 @@ export type RunMark = { readonly directory: string; readonly startMs: number };
 export type LeanedRecord = { readonly path: string; readonly uri: string; readonly date: string };
 
 /**
- * Makes the notes, durably, and says beside the files of which directories. `run.directory` takes them while they are gathered. Files that go elsewhere take along what is
- * noted beside them.
+ * Makes the notes, durably, and says beside the files of which directories. `run.directory` takes them while they are
+ * gathered. Files that go elsewhere take along what is noted beside them.
  */
 export async function noteLeaned(
   records: AsyncIterable<LeanedRecord>,
@@ -103,7 +104,9 @@ export function leanedSource(notes: readonly string[]): string | undefined {
   return `read_csv([${notes.map(quoted).join(', ')}], header=false, auto_detect=false, columns={'mark': 'VARCHAR'})`;
 }
 
-/** Notes of another run that came after those that were heeded, and that name one of the duplicates planned of a file. */
+/**
+ * Notes of another run that came after those that were heeded, and that name one of the duplicates planned of a file.
+ */
 export function leanedSince(path: string, plan: string, heeded: ReadonlySet<string>, run: RunMark): string | undefined {
   const directory = dirname(path);
   const own = notesOf(directory, run);

@@ -10,7 +10,10 @@ export type ManifestFormat = 'parquet' | 'warcsum';
 
 export const MANIFEST_FORMATS: readonly ManifestFormat[] = ['parquet', 'warcsum'];
 
-/** `rows` is a query with the columns of a manifest; resolved ones when `isResolved`. `path` is for `putManifest` to name. */
+/**
+ * `rows` is a query with the columns of a manifest; resolved ones when `isResolved`. `path` is for `putManifest` to
+ * name.
+ */
 export async function writeManifest(
   database: Database,
   rows: string,

@@ -1,6 +1,7 @@
 /**
- * Looks at originals before anything leans on them (I1): is the record there, whole, of the URI and date that the revisits will name, and does
- * its payload have the digest and the size that its duplicates have? It is read and hashed once more for that, whatever the first pass said.
+ * Looks at originals before anything leans on them (I1): is the record there, whole, of the URI and date that the
+ * revisits will name, and does its payload have the digest and the size that its duplicates have? It is read and hashed
+ * once more for that, whatever the first pass said.
  */
 import {
   assert,
@@ -55,7 +56,10 @@ export type OriginalVerdict =
     }
   | { readonly isFine: false; readonly reason: string };
 
-/** Revisits refer to what conversion makes of ARC records; as they are, they have no id, and indexes have them under another digest. */
+/**
+ * Revisits refer to what conversion makes of ARC records; as they are, they have no id, and indexes have them under
+ * another digest.
+ */
 export const NOT_CONVERTED = 'it is a record of an ARC file that is not converted';
 
 /** A file that cannot be read is no failure here: nothing can lean on what is in it, and that is all. */
@@ -98,7 +102,10 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
   }
 }
 
-/** Of the manifest, and what `plainDigestText` gives: of the record's own declaration, or as indexers and the conversion of ARC files compute it. */
+/**
+ * Of the manifest, and what `plainDigestText` gives: of the record's own declaration, or as indexers and the conversion
+ * of ARC files compute it.
+ */
 function plainWants(original: CheckedOriginal, head: RecordHead): ScanWants {
   const algorithm = algorithmOf(original);
   if (head.format === 'arc') return { payload: [...new Set([algorithm, ARC_ALGORITHM])] };
@@ -155,9 +162,10 @@ function faultOf(original: CheckedOriginal, record: SpanRecord | undefined): str
 }
 
 /**
- * Replay tools look for the original of a revisit under the digest that the revisit gives, letter by letter. So a revisit repeats the digest that
- * the original declares; for an original without one it gives what indexers compute for such a record, which is the SHA-1 of its body as it is stored, in
- * chunks if it is; and for a record of an ARC file what its conversion will declare. Undefined when the declared digest is none of the plain payload.
+ * Replay tools look for the original of a revisit under the digest that the revisit gives, letter by letter. So a
+ * revisit repeats the digest that the original declares; for an original without one it gives what indexers compute for
+ * such a record, which is the SHA-1 of its body as it is stored, in chunks if it is; and for a record of an ARC file
+ * what its conversion will declare. Undefined when the declared digest is none of the plain payload.
  */
 function plainDigestText(head: RecordHead, facts: BlockFacts): string | undefined {
   if (head.format === 'arc') return textIn(facts.payloadDigests, ARC_ALGORITHM);
@@ -180,7 +188,9 @@ function algorithmOf(original: CheckedOriginal): DigestAlgorithm {
   return original.digest.slice(0, original.digest.indexOf(':')) as DigestAlgorithm;
 }
 
-/** Whether the payload has a digest of a manifest; one taken from a record's head may cover the chunk framing as well. */
+/**
+ * Whether the payload has a digest of a manifest; one taken from a record's head may cover the chunk framing as well.
+ */
 export function hasDigest(facts: BlockFacts, digest: string, digestBytes: number | undefined): boolean {
   const wanted = digest.slice(digest.indexOf(':') + 1);
   const digits = digestBytes === undefined ? wanted.length : digestBytes * 2;
@@ -194,7 +204,10 @@ function codingsOf(http: HttpHead | undefined): string {
   return [...(http?.contentCodings ?? []), ...(http?.isChunked ? ['chunked'] : [])].join(',');
 }
 
-/** Whether a body can be taken for another: replay decodes with the codings of the one and shows it under the head of the other. */
+/**
+ * Whether a body can be taken for another: replay decodes with the codings of the one and shows it under the head of
+ * the other.
+ */
 export function hasCodings(http: HttpHead, codings: string | null): boolean {
   return codings === null || codingsOf(http) === codings;
 }

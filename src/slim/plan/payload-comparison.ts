@@ -1,6 +1,7 @@
 /**
- * Compares payloads byte by byte: the last word on whether two records with one digest hold one content (I7). An original of ordinary size is
- * held in memory while its duplicates pass by; a larger one is read anew for each of them, in step, so that memory stays bounded (I9).
+ * Compares payloads byte by byte: the last word on whether two records with one digest hold one content (I7). An
+ * original of ordinary size is held in memory while its duplicates pass by; a larger one is read anew for each of them,
+ * in step, so that memory stays bounded (I9).
  */
 import { closeSync, readSync } from 'node:fs';
 import { equal, fileError, openToRead, PinakesError } from '../../base/index.ts';

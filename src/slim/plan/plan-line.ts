@@ -1,4 +1,6 @@
-/** What is to be done with one duplicate: where it lies, what it must prove to be, and what its revisit will point at. */
+/**
+ * What is to be done with one duplicate: where it lies, what it must prove to be, and what its revisit will point at.
+ */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openToRead } from '../../base/index.ts';
 
@@ -28,8 +30,9 @@ export type PlannedOriginal = {
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * The duplicates of one file in the order of their offsets, each once, a few at a time. The plan has them in any order, one a line: `offset TAB JSON LF`. Only
- * offsets and places of lines are held in memory and sorted; the lines are read again as their turn comes.
+ * The duplicates of one file in the order of their offsets, each once, a few at a time. The plan has them in any order,
+ * one a line: `offset TAB JSON LF`. Only offsets and places of lines are held in memory and sorted; the lines are read
+ * again as their turn comes.
  */
 export function* readPlan(path: string, countMax: number): Generator<PlannedDuplicate[]> {
   const descriptor = openToRead(path);

@@ -1,7 +1,7 @@
 /**
- * The plan of a run: a line for every duplicate whose original was looked at and found fine. Lines stand in files by the number of the duplicate's
- * file, many files to one plan file, and are handed out file by file for the second pass; a run that is resumed goes on from the last
- * checkpoint.
+ * The plan of a run: a line for every duplicate whose original was looked at and found fine. Lines stand in files by
+ * the number of the duplicate's file, many files to one plan file, and are handed out file by file for the second pass;
+ * a run that is resumed goes on from the last checkpoint.
  *
  * ```
  *   plan-0.tsv ...     number of the file TAB number of the original's file TAB offset TAB the planned duplicate as JSON LF
@@ -131,8 +131,9 @@ export class Plan {
   }
 
   /**
-   * The originals that duplicates will refer to; one may come several times. Those in the file of the duplicate are among them: a run by manifests that are older does
-   * not see what became of it. One of which it is not known where it lies comes with the path of the duplicate, beside which it may.
+   * The originals that duplicates will refer to; one may come several times. Those in the file of the duplicate are
+   * among them: a run by manifests that are older does not see what became of it. One of which it is not known where it
+   * lies comes with the path of the duplicate, beside which it may.
    */
   async *originals(files: readonly CollectionFile[]): AsyncGenerator<LeanedRecord> {
     for (const part of this.#parts()) {

@@ -1,8 +1,10 @@
 /**
- * Reads chosen records of a file: those at given offsets, one after another through a single cursor, as if the file held nothing else. A new
- * cursor for every record would cost more than the record. Synchronous, for worker threads; memory is bounded whatever the records hold (I9).
+ * Reads chosen records of a file: those at given offsets, one after another through a single cursor, as if the file
+ * held nothing else. A new cursor for every record would cost more than the record. Synchronous, for worker threads;
+ * memory is bounded whatever the records hold (I9).
  *
- * A span whose bytes are not one whole record any more is told as undefined, and the next one is read with a fresh cursor.
+ * A span whose bytes are not one whole record any more is told as undefined, and the next one is read with a fresh
+ * cursor.
  */
 import { closeSync, readSync } from 'node:fs';
 import { fileError, openToRead } from '../../base/index.ts';

@@ -1,9 +1,10 @@
 /**
- * The second pass over an ARC file: it becomes a WARC file, one to one, with a revisit in the place of each duplicate. All records are written
- * anew here; the new file is read back, and every record in it must have the URI, the date, the payload and the block that were meant.
+ * The second pass over an ARC file: it becomes a WARC file, one to one, with a revisit in the place of each duplicate.
+ * All records are written anew here; the new file is read back, and every record in it must have the URI, the date, the
+ * payload and the block that were meant.
  *
- * Record ids are derived from the place of the record, so that revisits elsewhere can name a record before it is written, and so that a resumed
- * run writes the same bytes.
+ * Record ids are derived from the place of the record, so that revisits elsewhere can name a record before it is
+ * written, and so that a resumed run writes the same bytes.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { basename } from 'node:path';

@@ -1,4 +1,7 @@
-/** A file that is being written: bytes of another file, in long sequential pieces, and members that are made anew between them. */
+/**
+ * A file that is being written: bytes of another file, in long sequential pieces, and members that are made anew
+ * between them.
+ */
 import { closeSync, fsyncSync, futimesSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../../base/index.ts';
 import { giveOwner } from '../file-owner.ts';

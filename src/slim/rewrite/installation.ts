@@ -1,6 +1,6 @@
 /**
- * Puts a rewritten file in the place of the old one. The old file is there under its name until the moment the new one is, and before that it can
- * be kept elsewhere, so at no moment is a content missing from the disk.
+ * Puts a rewritten file in the place of the old one. The old file is there under its name until the moment the new one
+ * is, and before that it can be kept elsewhere, so at no moment is a content missing from the disk.
  */
 import { linkSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,8 +20,8 @@ export async function install(temporary: string, target: string): Promise<void> 
 }
 
 /**
- * Makes `kept` a durable second name of the file at `path`, or a compared copy of it on another disk. Doing so again changes nothing; a
- * different file of that name is refused.
+ * Makes `kept` a durable second name of the file at `path`, or a compared copy of it on another disk. Doing so again
+ * changes nothing; a different file of that name is refused.
  */
 export async function keep(path: string, kept: string): Promise<void> {
   try {
@@ -54,7 +54,10 @@ export function removeRemains(path: string, kept: string): void {
     rmSync(remains, { force: true });
 }
 
-/** Removes the directories between a kept file that is gone and the one for all of them, which the user named, where nothing else is in them. */
+/**
+ * Removes the directories between a kept file that is gone and the one for all of them, which the user named, where
+ * nothing else is in them.
+ */
 export function removeEmptied(keptDirectory: string, name: string): void {
   try {
     for (let way = dirname(name); way !== '.'; way = dirname(way)) rmdirSync(join(keptDirectory, way));

@@ -1,6 +1,6 @@
 /**
- * Reads a rewritten file back before it takes the place of the old one: every byte that was kept is compared with the old file, and every revisit
- * must be the member that was written and decode to the record that was meant.
+ * Reads a rewritten file back before it takes the place of the old one: every byte that was kept is compared with the
+ * old file, and every revisit must be the member that was written and decode to the record that was meant.
  */
 import { crc32 } from 'node:zlib';
 import { PinakesError } from '../../base/index.ts';

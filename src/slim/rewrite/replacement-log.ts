@@ -1,6 +1,6 @@
 /**
- * What was put in place of what while a file was rewritten, for the check that reads it back. On disk, so that a file with millions of
- * duplicates costs no memory (I9).
+ * What was put in place of what while a file was rewritten, for the check that reads it back. On disk, so that a file
+ * with millions of duplicates costs no memory (I9).
  *
  * ```
  *   old offset f64 | old length f64 | new length f64 | CRC-32 of the new member u32 | CRC-32 of the record in it u32         32 bytes an entry

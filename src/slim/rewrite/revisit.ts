@@ -1,8 +1,10 @@
 /**
- * The revisit that takes the place of a duplicate: its own date, URI, address and HTTP head; the original's URI, date and id as pointers.
+ * The revisit that takes the place of a duplicate: its own date, URI, address and HTTP head; the original's URI, date
+ * and id as pointers.
  *
- * The id is derived from those of the two records and from the place of the duplicate, so that a run that was killed and resumed writes the
- * same bytes as one that was not. The record that was there is named in WARC-Previous-Record-ID (I4).
+ * The id is derived from those of the two records and from the place of the duplicate, so that a run that was killed
+ * and resumed writes the same bytes as one that was not. The record that was there is named in WARC-Previous-Record-ID
+ * (I4).
  */
 import { digestOf, toHex, utf8 } from '../../base/index.ts';
 import {
@@ -47,8 +49,8 @@ export type RevisitSource = {
 };
 
 /**
- * The parts of the revisit, ready for an encoder. `unrepeatable` when the duplicate's head cannot be repeated letter for letter, `small` when its payload is not
- * worth a revisit.
+ * The parts of the revisit, ready for an encoder. `unrepeatable` when the duplicate's head cannot be repeated letter
+ * for letter, `small` when its payload is not worth a revisit.
  */
 export function revisitParts(
   duplicate: RevisitSource,

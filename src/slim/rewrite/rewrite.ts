@@ -1,10 +1,11 @@
 /**
- * The second pass over one file: copies it under a temporary name, with a revisit in the place of each duplicate, and reads it back. Everything
- * between duplicates is copied as ranges of bytes, whatever it is (I4). Synchronous, for worker threads.
+ * The second pass over one file: copies it under a temporary name, with a revisit in the place of each duplicate, and
+ * reads it back. Everything between duplicates is copied as ranges of bytes, whatever it is (I4). Synchronous, for
+ * worker threads.
  *
- * Of a duplicate only the beginning is read again: that the file is unchanged since all of it was hashed is checked before and after. Where this run
- * has not hashed it, and where more than its beginning matters, it is read whole. One that is not what the plan says, or whose payload is not worth
- * a revisit, stays.
+ * Of a duplicate only the beginning is read again: that the file is unchanged since all of it was hashed is checked
+ * before and after. Where this run has not hashed it, and where more than its beginning matters, it is read whole. One
+ * that is not what the plan says, or whose payload is not worth a revisit, stays.
  */
 import { unlinkSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -46,7 +47,10 @@ export type RewriteJob = {
   readonly isInPlace: boolean;
   /** File of planned duplicates in the order of their offsets; undefined copies the file as it is. */
   readonly plan: string | undefined;
-  /** A duplicate whose revisit does not take so many bytes less in the file stays; 0 leaves the decision to `isWorthRevisit` alone. */
+  /**
+   * A duplicate whose revisit does not take so many bytes less in the file stays; 0 leaves the decision to
+   * `isWorthRevisit` alone.
+   */
   readonly minSavingBytes: number;
   /** Whether nothing is written: the report says what would be. */
   readonly dryRun?: boolean | undefined;
@@ -74,7 +78,9 @@ export function logOf(temporary: string): string {
   return `${temporary}.log`;
 }
 
-/** Leaves nothing behind when it fails. A file that changed meanwhile is at fault itself, whatever was seen of it first. */
+/**
+ * Leaves nothing behind when it fails. A file that changed meanwhile is at fault itself, whatever was seen of it first.
+ */
 export function rewriteFile(job: RewriteJob): RewriteReport {
   try {
     return new Rewriting(job).run();
@@ -250,7 +256,10 @@ type Found = {
   readonly head: RecordHead;
   readonly http: HttpHead;
   readonly payloadBytes: number;
-  /** Whether it does not hold its payload in the plain sense: cut off, or chunked in a way that only its stored form can tell. */
+  /**
+   * Whether it does not hold its payload in the plain sense: cut off, or chunked in a way that only its stored form can
+   * tell.
+   */
   readonly isHalf: boolean;
 };
 

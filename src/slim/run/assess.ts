@@ -1,8 +1,9 @@
 /**
- * `slim assess`: how much duplication a collection holds and what slimming it would save, by type, by host, and within or across files. Reads
- * only; the lines it needs are written to a directory that the caller names.
+ * `slim assess`: how much duplication a collection holds and what slimming it would save, by type, by host, and within
+ * or across files. Reads only; the lines it needs are written to a directory that the caller names.
  *
- * Originals of revisits that are there already are counted like others, though a run leaves them. What a revisit takes is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
+ * Originals of revisits that are there already are counted like others, though a run leaves them. What a revisit takes
+ * is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
  */
 import { type DigestAlgorithm, digestOf, utf8 } from '../../base/index.ts';
 import { ARC_NAME } from '../collection.ts';
@@ -47,7 +48,10 @@ export type Assessment = {
   /** Duplicates whose content the same file holds earlier, and those whose content only other files hold. */
   readonly within: Tally;
   readonly across: Tally;
-  /** What a run in place makes revisits of: it leaves ARC files and files with several names as they are, and nothing leans on them. */
+  /**
+   * What a run in place makes revisits of: it leaves ARC files and files with several names as they are, and nothing
+   * leans on them.
+   */
   readonly inPlace: Pick<Tally, 'duplicates' | 'savedBytes'>;
   readonly byType: readonly (Tally & { readonly type: string })[];
   readonly byHost: readonly (Tally & { readonly host: string })[];
@@ -106,14 +110,17 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
   };
 }
 
-/** What a revisit takes in a file: all its text when the file is not compressed, and a measured share of it when it is. */
+/**
+ * What a revisit takes in a file: all its text when the file is not compressed, and a measured share of it when it is.
+ */
 const REVISIT_BYTES = `CASE WHEN file LIKE '%.gz' OR file LIKE '%.zst'
   THEN 330 + 0.42 * (http_head_bytes + uri_length + original_uri_length)
   ELSE 760 + http_head_bytes + 2 * uri_length + original_uri_length END`;
 
 /**
- * The same clusters as those of RESOLVE_STATEMENT, with the few columns that count and one number for what makes a cluster: sorting is most of the work, and that much
- * lighter. Two clusters with one number would be counted as one; among a billion contents that is to be expected once in forty collections.
+ * The same clusters as those of RESOLVE_STATEMENT, with the few columns that count and one number for what makes a
+ * cluster: sorting is most of the work, and that much lighter. Two clusters with one number would be counted as one;
+ * among a billion contents that is to be expected once in forty collections.
  */
 const TALLY_STATEMENT = `INSERT INTO tally
   SELECT type, host, is_duplicate, is_within, is_in_place, count(*), sum(payload_bytes),
@@ -174,7 +181,10 @@ function toTally(row: readonly string[]): Tally {
   };
 }
 
-/** Whole files, chosen by a hash of their paths so that the same are chosen again, until the share is reached. At least one. */
+/**
+ * Whole files, chosen by a hash of their paths so that the same are chosen again, until the share is reached. At least
+ * one.
+ */
 function sampleOf<File extends { path: string; bytes: number }>(files: readonly File[], share: number): File[] {
   if (share >= 1) return [...files];
   const order = (file: File) => Buffer.from(digestOf('sha256', utf8(file.path)).bytes).toString('hex');

@@ -1,6 +1,7 @@
 /**
- * `slim compare`: what changed between two manifests, to validate a conversion or a run. Captures are compared by URI and date with the content
- * they have; a revisit has the content of the record it refers to. A run that went well changes nothing by this measure.
+ * `slim compare`: what changed between two manifests, to validate a conversion or a run. Captures are compared by URI
+ * and date with the content they have; a revisit has the content of the record it refers to. A run that went well
+ * changes nothing by this measure.
  */
 import type { Database } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
@@ -63,7 +64,10 @@ export async function slimCompare(options: CompareOptions): Promise<CompareRepor
   });
 }
 
-/** Table of captures with their contents. Originals are looked up by id first, then by URI and second. A URI or date that a record lacks is empty: null joins nothing. */
+/**
+ * Table of captures with their contents. Originals are looked up by id first, then by URI and second. A URI or date
+ * that a record lacks is empty: null joins nothing.
+ */
 async function makeCaptures(database: Database, name: string, source: string, withSizes: boolean): Promise<void> {
   const size = withSizes ? `|| ' ' || payload_bytes::VARCHAR` : '';
   await database.run(`CREATE TEMP VIEW ${name}_content AS

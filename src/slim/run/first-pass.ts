@@ -1,6 +1,7 @@
 /**
- * The first pass: scans and hashes all files on several threads and writes a manifest line for every record that has a part in deduplication.
- * Files that cannot take part are put aside, each for a reason; what was written of their records counts for nothing.
+ * The first pass: scans and hashes all files on several threads and writes a manifest line for every record that has a
+ * part in deduplication. Files that cannot take part are put aside, each for a reason; what was written of their
+ * records counts for nothing.
  */
 import type { DigestAlgorithm, Finding, PinakesError } from '../../base/index.ts';
 import { SCAN_ARC, type ScanBatch, scanFiles } from '../../warc/index.ts';

@@ -1,6 +1,7 @@
 /**
- * What a run has done so far, one JSON text a line, each durable before the step that leans on it begins. A line that was cut off by a crash is taken off
- * when the journal is opened again: what it was going to say had no consequences yet.
+ * What a run has done so far, one JSON text a line, each durable before the step that leans on it begins. A line that
+ * was cut off by a crash is taken off when the journal is opened again: what it was going to say had no consequences
+ * yet.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../../base/index.ts';
@@ -95,7 +96,10 @@ export class Journal {
     }
   }
 
-  /** For an entry that says nothing which the entries before it and the files do not show; it becomes durable with the next one. */
+  /**
+   * For an entry that says nothing which the entries before it and the files do not show; it becomes durable with the
+   * next one.
+   */
   addLazily(entry: JournalEntry): void {
     const bytes = Buffer.from(`${JSON.stringify(entry)}\n`);
     try {

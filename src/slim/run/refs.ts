@@ -1,4 +1,7 @@
-/** `slim refs`: rewrites files from resolved manifests, the last stage apart from the others; as safe and as resumable as a whole run. */
+/**
+ * `slim refs`: rewrites files from resolved manifests, the last stage apart from the others; as safe and as resumable
+ * as a whole run.
+ */
 import { type ResolvedInput, type SlimRunOptions, slimRun } from './run.ts';
 import type { RunSummary } from './run-summary.ts';
 

@@ -1,4 +1,7 @@
-/** `slim resolve`: finds clusters in manifests, chooses originals, and tells contents apart that share a digest. The second stage. */
+/**
+ * `slim resolve`: finds clusters in manifests, chooses originals, and tells contents apart that share a digest. The
+ * second stage.
+ */
 import { join } from 'node:path';
 import type { DigestAlgorithm } from '../../base/index.ts';
 import { isCollisionProne } from '../../base/index.ts';

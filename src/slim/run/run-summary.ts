@@ -7,7 +7,9 @@ export type RunSummary = {
   readonly files: number;
   /** Files that have revisits now in the place of duplicates. */
   readonly filesRewritten: number;
-  /** Files that had no part in the run: damaged, being written to, and in place ARC files and those with several names. */
+  /**
+   * Files that had no part in the run: damaged, being written to, and in place ARC files and those with several names.
+   */
   readonly filesAside: number;
   readonly records: number;
   /** Records whose content an earlier record of the collection holds. */

@@ -3,10 +3,10 @@
  *
  * ```
  *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished           the journal's entries
- * ```
- * Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its file byte for byte, whether that
- * file is rewritten or not; and a file takes its place only when it was read back. So a crash at any moment leaves every content on the disk, and the
- * next run with the same arguments goes on from the journal.
+ * ``` Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its
+ * file byte for byte, whether that file is rewritten or not; and a file takes its place only when it was read back. So
+ * a crash at any moment leaves every content on the disk, and the next run with the same arguments goes on from the
+ * journal.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -75,7 +75,10 @@ export type SlimRunOptions = SlimWatch & {
   readonly digestBytes?: number | undefined;
   /** So much is scanned between two checkpoints: what a killed run does again at most, files being scanned whole. */
   readonly checkpointBytes?: number | undefined;
-  /** How many digits of the digest choose the part that a record is resolved in; by the size of the collection when not given. */
+  /**
+   * How many digits of the digest choose the part that a record is resolved in; by the size of the collection when not
+   * given.
+   */
   readonly prefixDigits?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -154,7 +157,10 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
   return new Run(directory, files, journal, new RunState(journal), options);
 }
 
-/** A run that goes on rewrites no file that is not named this time, and takes in none that came since it was begun; those are told. */
+/**
+ * A run that goes on rewrites no file that is not named this time, and takes in none that came since it was begun;
+ * those are told.
+ */
 function expectSameFiles(
   files: readonly CollectionFile[],
   state: RunState,
@@ -305,8 +311,9 @@ class Run {
   }
 
   /**
-   * What tells, and says, why a file that can be read is left: it is being written to, or it has several names and is to be rewritten in place. That would make two files of one, or,
-   * where a disk is mounted twice, put revisits in the place of what they lean on.
+   * What tells, and says, why a file that can be read is left: it is being written to, or it has several names and is
+   * to be rewritten in place. That would make two files of one, or, where a disk is mounted twice, put revisits in the
+   * place of what they lean on.
    */
   #lookAround(): (path: string) => '' | 'busy' | 'linked' {
     const openFiles = filesOpenForWriting();
@@ -401,7 +408,10 @@ class Run {
     this.#note({ kind: 'planned', source: 'manifests', plan: lengths, tally: { duplicates, unusable, collisions: 0 } });
   }
 
-  /** Why nothing may lean on the records of a file that manifests name. Of ARC files elsewhere it is taken on trust that they are converted as those here are. */
+  /**
+   * Why nothing may lean on the records of a file that manifests name. Of ARC files elsewhere it is taken on trust that
+   * they are converted as those here are.
+   */
   #refusalOf(file: string, places: FilePlaces, isTrusting: boolean): string | undefined {
     const number = places.numberOf(file);
     if (number !== undefined) {

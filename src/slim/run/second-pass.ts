@@ -1,8 +1,9 @@
 /**
- * The second pass: rewrites every file that has duplicates, on several threads, and puts each in its place when it was read back. With a target,
- * the other files are copied as they are, so that the target holds the whole collection.
+ * The second pass: rewrites every file that has duplicates, on several threads, and puts each in its place when it was
+ * read back. With a target, the other files are copied as they are, so that the target holds the whole collection.
  *
- * A file is left as it is when it, or a file that holds one of its originals, is not what it was when the run looked at it.
+ * A file is left as it is when it, or a file that holds one of its originals, is not what it was when the run looked at
+ * it.
  */
 import { mkdirSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -219,7 +220,10 @@ export class SecondPass {
     if (!now || !sameIdentity(now, known)) throw new PinakesError('FILE_CHANGED', { where: file.path });
   }
 
-  /** A file that changed under the run is not tried again: what is known of it holds no more. Other failures can be mended, and resumed. */
+  /**
+   * A file that changed under the run is not tried again: what is known of it holds no more. Other failures can be
+   * mended, and resumed.
+   */
   #leave(number: number, error: PinakesError): void {
     if (error.code === 'FILE_CHANGED' || error.code === 'FILE_BUSY') {
       const { path } = this.#files[number]!;
@@ -238,8 +242,9 @@ export class SecondPass {
 }
 
 /**
- * Where the new version of a file is written: beside its place, under a name that no tool takes for a WARC file. It is of this run alone: another one over the
- * same files, which has its journal elsewhere, would put in place what this one is still writing.
+ * Where the new version of a file is written: beside its place, under a name that no tool takes for a WARC file. It is
+ * of this run alone: another one over the same files, which has its journal elsewhere, would put in place what this one
+ * is still writing.
  */
 export function temporaryOf(file: CollectionFile, runDirectory: string): string {
   const run = toHex(digestOf('sha256', utf8(resolve(runDirectory))).bytes).slice(0, 8);

@@ -1,6 +1,7 @@
 /**
- * `slim split`: parts manifests by digest, so that parts can be resolved on different machines. A cluster is never divided. Rows that only
- * point at others stand in every part, because any part may hold what they point at. Those that cannot be pointed at without doubt hold and yield nothing in any.
+ * `slim split`: parts manifests by digest, so that parts can be resolved on different machines. A cluster is never
+ * divided. Rows that only point at others stand in every part, because any part may hold what they point at. Those that
+ * cannot be pointed at without doubt hold and yield nothing in any.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

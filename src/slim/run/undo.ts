@@ -1,4 +1,7 @@
-/** `slim undo`: puts back the old files that the last run kept. Every file is whole at any moment, so undoing can be interrupted and repeated. */
+/**
+ * `slim undo`: puts back the old files that the last run kept. Every file is whole at any moment, so undoing can be
+ * interrupted and repeated.
+ */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Finding, PinakesError } from '../../base/index.ts';

@@ -8,13 +8,15 @@
  *     <directory>/<folder>/.renamed.<object>.open     not sealed, in the middle of replacing a sealed one of its name
  *     <directory>/<folder>/.superseded.<n>.<object>   set aside: what was open under the name of a sealed object and is not its beginning
  *
- * The seal is in the name because a name survives what mode bits and sidecars do not: copying without attributes, object stores, other file
- * systems. Sealing is one rename, so a crash leaves the one or the other.
+ * The seal is in the name because a name survives what mode bits and sidecars do not: copying without attributes,
+ * object stores, other file systems. Sealing is one rename, so a crash leaves the one or the other.
  *
- * Both `x` and `x.open` lie there after a copying tool ran once before and once after the sealing. The sealed one counts. The other is removed when it
- * is a beginning of the sealed one, and set aside when it is not, since nothing is thrown away that exists only once.
+ * Both `x` and `x.open` lie there after a copying tool ran once before and once after the sealing. The sealed one
+ * counts. The other is removed when it is a beginning of the sealed one, and set aside when it is not, since nothing is
+ * thrown away that exists only once.
  *
- * A `.renamed.` file counts before all others of its name: with it the new object is there, whole; what remains is to remove the old one.
+ * A `.renamed.` file counts before all others of its name: with it the new object is there, whole; what remains is to
+ * remove the old one.
  *
  * All other files whose names are no names of objects are left alone and not shown.
  */
@@ -90,7 +92,8 @@ async function kindOf(entry: Dirent, parent: string, directory: string): Promise
       realpath(parent),
       realpath(directory),
     ]);
-    // A link to what lies in the volume anyway would make a second object of every file there, and one to a folder that it lies in lead around in a circle.
+    // A link to what lies in the volume anyway would make a second object of every file there, and one to a folder that
+    // it lies in lead around in a circle.
     if (`${target}/`.startsWith(`${whole}/`) || `${here}/`.startsWith(`${target}/`)) return undefined;
     return isFolder ? 'folder' : 'file';
   } catch (cause) {

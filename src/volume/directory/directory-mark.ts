@@ -1,8 +1,9 @@
 /**
  * The mark of a directory volume: a hidden file that tells a volume from an empty directory.
  *
- * When a disk is not mounted its mount point is still there, as an empty directory. Taken for the volume it would look like an archive that lost
- * everything, and new segments would land on the wrong disk. So an empty directory without the mark is no volume.
+ * When a disk is not mounted its mount point is still there, as an empty directory. Taken for the volume it would look
+ * like an archive that lost everything, and new segments would land on the wrong disk. So an empty directory without
+ * the mark is no volume.
  *
  * The file is one line of JSON: `{"pinakes":"volume","name":"main"}`.
  */

@@ -2,9 +2,12 @@
  * The names in a directory volume: which objects there are, and their making, sealing, renaming and removal, durably.
  *
  * - Everything that changes names runs one after the other. Contents are not touched here.
- * - A folder's new names are durable when the folder was synced; `#unsynced` holds the folders where that is still to be done.
- * - A folder whose sync failed is doubted: the system may have dropped what it could not write, so no later sync of it is believed.
- * - Folders are made one level at a time below the directory and never the directory itself, which, when it is not there, is a disk that is not there.
+ * - A folder's new names are durable when the folder was synced; `#unsynced` holds the folders where that is still to
+ *   be done.
+ * - A folder whose sync failed is doubted: the system may have dropped what it could not write, so no later sync of it
+ *   is believed.
+ * - Folders are made one level at a time below the directory and never the directory itself, which, when it is not
+ *   there, is a disk that is not there.
  *
  * Failures of the system pass through as they are; the volume names them.
  */
@@ -47,7 +50,10 @@ export class DirectoryNames {
     this.#directory = directory;
   }
 
-  /** Looks the directory through; when writable, puts it in order and makes what is found durable. Returns what was set aside. */
+  /**
+   * Looks the directory through; when writable, puts it in order and makes what is found durable. Returns what was set
+   * aside.
+   */
   async open(writable: boolean): Promise<string[]> {
     const { files, folders } = await walk(this.#directory);
     if (!writable) {
@@ -78,7 +84,8 @@ export class DirectoryNames {
 
   /** The file that counts for this name. */
   async find(name: string): Promise<Place | undefined> {
-    // Sealed is looked for twice, because sealing between the two looks moves the file from the second place to the first.
+    // Sealed is looked for twice, because sealing between the two looks moves the file from the second place to the
+    // first.
     for (const sealed of [true, false, true]) {
       const file = this.#renamed.get(name) ?? { name, sealed, renamed: false };
       const path = pathOf(this.#directory, file);

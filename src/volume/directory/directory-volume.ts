@@ -1,16 +1,21 @@
 /**
- * A volume in a directory: every object is a plain file that any tool can read. `directory-layout.ts` says how the files lie.
+ * A volume in a directory: every object is a plain file that any tool can read. `directory-layout.ts` says how the
+ * files lie.
  *
- * - One writable opening at a time: the archive's catalog is locked by its process. Against others the length of the file is compared before every
- *   append, so a second writer is met with OBJECT_MOVED.
- * - An append is written at its place, not "to the end". One that fails is taken back before the failure is told. Where that fails too, or a
- *   sync fails, the object is doubted (see `object-trust.ts`): it takes no append and no sync until it is cut to a length that is known to be good.
- * - The first time an object that was there before is written to, it is synced, since the process that wrote it may have been killed before it could.
- * - Files are held open between calls, at most `handlesMax` of them, so bytes of a volume that went away may still be read; every call that needs
- *   the directory fails with VOLUME_MISSING then, and works again when the same directory is back.
+ * - One writable opening at a time: the archive's catalog is locked by its process. Against others the length of the
+ *   file is compared before every append, so a second writer is met with OBJECT_MOVED.
+ * - An append is written at its place, not "to the end". One that fails is taken back before the failure is told. Where
+ *   that fails too, or a sync fails, the object is doubted (see `object-trust.ts`): it takes no append and no sync
+ *   until it is cut to a length that is known to be good.
+ * - The first time an object that was there before is written to, it is synced, since the process that wrote it may
+ *   have been killed before it could.
+ * - Files are held open between calls, at most `handlesMax` of them, so bytes of a volume that went away may still be
+ *   read; every call that needs the directory fails with VOLUME_MISSING then, and works again when the same directory
+ *   is back.
  *
- * What is beyond this file: some file systems note a file's new length before its new bytes, so that after power loss the part that was never
- * synced may read as zeros instead of being shorter. Whoever reads a tail that was not synced has to check it.
+ * What is beyond this file: some file systems note a file's new length before its new bytes, so that after power loss
+ * the part that was never synced may read as zeros instead of being shorter. Whoever reads a tail that was not synced
+ * has to check it.
  */
 import { type FileHandle, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -60,7 +65,9 @@ export async function unmarkDirectoryVolume(directory: string): Promise<void> {
   await syncDirectory(directory);
 }
 
-/** Opens a directory as a volume. One that is not there, or empty and never made a volume, fails with VOLUME_MISSING. */
+/**
+ * Opens a directory as a volume. One that is not there, or empty and never made a volume, fails with VOLUME_MISSING.
+ */
 export async function openDirectoryVolume(
   name: string,
   directory: string,
@@ -100,7 +107,10 @@ export class DirectoryVolume implements Volume {
   readonly name: string;
   readonly writable: boolean;
   readonly directory: string;
-  /** Files found at opening that were open under the name of a sealed object with other contents; they were kept under a hidden name. */
+  /**
+   * Files found at opening that were open under the name of a sealed object with other contents; they were kept under a
+   * hidden name.
+   */
   readonly setAside: readonly string[];
   readonly #identity: { readonly dev: bigint; readonly ino: bigint };
   readonly #names: DirectoryNames;
@@ -227,7 +237,8 @@ export class DirectoryVolume implements Volume {
         await this.#names.rename(from, to);
         this.#trust.delete(to);
       } finally {
-        // Also when it failed, because the files may have their new names by now. Readers may have opened the old ones meanwhile.
+        // Also when it failed, because the files may have their new names by now. Readers may have opened the old ones
+        // meanwhile.
         await this.#dropHandles([from, to]);
         this.#trust.delete(from);
         if (!this.#trust.get(to)?.doubted) this.#trust.delete(to);
@@ -263,7 +274,10 @@ export class DirectoryVolume implements Volume {
     );
   }
 
-  /** The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with it. */
+  /**
+   * The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with
+   * it.
+   */
   #readPromptly({ name, offset, length }: ReadRange): Uint8Array | undefined {
     const handle = this.#closing ? undefined : this.#handles.peek(reading(name));
     return handle && this.#promptReads.read(handle.file.fd, offset, length);
@@ -401,7 +415,10 @@ export class DirectoryVolume implements Volume {
     for (const name of names) await Promise.all([reading(name), writing(name)].map((key) => this.#handles.drop(key)));
   }
 
-  /** Whether the directory is still the one that was opened: not unplugged, and not the bare mount point of a disk that was. */
+  /**
+   * Whether the directory is still the one that was opened: not unplugged, and not the bare mount point of a disk that
+   * was.
+   */
   async #assertThere(): Promise<void> {
     let found: { readonly dev: bigint; readonly ino: bigint };
     try {

@@ -1,8 +1,9 @@
 /**
  * Open files, kept for the next use; at most so many, the least recently used closed first.
  *
- * A handle in use is never closed. A handle that was written through and not synced is synced before it is let go, since an error of writing back that no
- * open handle waits for may never be told; when that sync fails, `onSyncFailure` hears of it before the file can be opened again.
+ * A handle in use is never closed. A handle that was written through and not synced is synced before it is let go,
+ * since an error of writing back that no open handle waits for may never be told; when that sync fails, `onSyncFailure`
+ * hears of it before the file can be opened again.
  */
 import type { FileHandle } from 'node:fs/promises';
 
@@ -35,7 +36,10 @@ export class HandleCache {
     return this.#open.size;
   }
 
-  /** The handle of this key when it is open, for a use that ends before anything else can happen: it need not be given back. */
+  /**
+   * The handle of this key when it is open, for a use that ends before anything else can happen: it need not be given
+   * back.
+   */
   peek(key: string): CachedHandle | undefined {
     const held = this.#handles.get(key);
     if (held) {

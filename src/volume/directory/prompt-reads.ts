@@ -1,10 +1,10 @@
 /**
  * Small reads on the calling thread.
  *
- * Handing a read to another thread and waiting for it costs several times what the read costs when the system has the bytes in memory or the disk is
- * fast, and it is what retrieval would spend most of its time on. A read that took long shows a disk that has to be waited for: then the next ones are left to
- * other threads, twice as many after each further long one, before it is tried again. So a slow disk holds the thread up rarely, and a fast one costs no
- * hops.
+ * Handing a read to another thread and waiting for it costs several times what the read costs when the system has the
+ * bytes in memory or the disk is fast, and it is what retrieval would spend most of its time on. A read that took long
+ * shows a disk that has to be waited for: then the next ones are left to other threads, twice as many after each
+ * further long one, before it is tried again. So a slow disk holds the thread up rarely, and a fast one costs no hops.
  */
 import { readSync } from 'node:fs';
 
@@ -20,12 +20,17 @@ export class PromptReads {
   #left = 0;
   #leftNext = LEFT_MIN;
 
-  /** `stopwatch` gives milliseconds. Without it nobody can tell how long a read took, and all are left to other threads. */
+  /**
+   * `stopwatch` gives milliseconds. Without it nobody can tell how long a read took, and all are left to other threads.
+   */
   constructor(stopwatch: (() => number) | undefined) {
     this.#stopwatch = stopwatch;
   }
 
-  /** The bytes of a range, in memory of their own; undefined when they are to be read in another way, which also tells what is wrong with the file. */
+  /**
+   * The bytes of a range, in memory of their own; undefined when they are to be read in another way, which also tells
+   * what is wrong with the file.
+   */
   read(descriptor: number, offset: number, length: number): Uint8Array<ArrayBuffer> | undefined {
     const isShort = Number.isInteger(length) && length >= 0 && length <= PROMPT_BYTES_MAX;
     // A negative offset would mean wherever the file's own position stands.

@@ -1,5 +1,6 @@
 /**
- * The manifest of a linked volume: which files elsewhere are its objects. A text file of JSON lines, to which lines are only ever added.
+ * The manifest of a linked volume: which files elsewhere are its objects. A text file of JSON lines, to which lines are
+ * only ever added.
  *
  *     {"pinakes":"linked-volume","name":"old-crawls"}
  *     {"name":"2009/a.warc.gz","path":"...","bytes":1000,"mtimeMs":1250000000000,"sha256":"...","sectors":"..."}   linked

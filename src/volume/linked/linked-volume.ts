@@ -1,15 +1,17 @@
 /**
  * A read-only volume of files that lie elsewhere and stay there (`add --in-place`). Its only own file is the manifest.
  *
- * - All objects are sealed. `list` and `stat` tell what was linked, without going to the files; whether a file is still there and still the same is
- *   found out when it is read.
- * - When a file is opened its length and a fingerprint of its beginning and end are compared with what was linked. One that differs fails with
- *   OBJECT_CHANGED, one that is gone with FILE_MISSING; both name the file, and neither costs the others anything.
- * - Of a beginning and end that the disk does not give whole, those sectors are compared that could be read both times. Only where there are none does the time of the
- *   last change speak for the file. It is never held against one, since copying back from a backup changes it.
+ * - All objects are sealed. `list` and `stat` tell what was linked, without going to the files; whether a file is still
+ *   there and still the same is found out when it is read.
+ * - When a file is opened its length and a fingerprint of its beginning and end are compared with what was linked. One
+ *   that differs fails with OBJECT_CHANGED, one that is gone with FILE_MISSING; both name the file, and neither costs
+ *   the others anything.
+ * - Of a beginning and end that the disk does not give whole, those sectors are compared that could be read both times.
+ *   Only where there are none does the time of the last change speak for the file. It is never held against one, since
+ *   copying back from a backup changes it.
  *
- * The fingerprint finds a file that was replaced, cut, or appended to; it does not find a change in the middle that keeps the length. Digests of
- * records find that.
+ * The fingerprint finds a file that was replaced, cut, or appended to; it does not find a change in the middle that
+ * keeps the length. Digests of records find that.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -63,7 +65,10 @@ export class LinkedVolume implements Volume {
     this.#promptReads = new PromptReads(options.stopwatch);
   }
 
-  /** Numbers of the manifest's lines that could not be read, from 1. The files they told of are not objects until they are linked again. */
+  /**
+   * Numbers of the manifest's lines that could not be read, from 1. The files they told of are not objects until they
+   * are linked again.
+   */
   get damagedLines(): readonly number[] {
     return this.#manifest.damagedLines;
   }
@@ -85,7 +90,9 @@ export class LinkedVolume implements Volume {
     );
   }
 
-  /** Makes objects no longer objects, durably. Their files stay as they are; names that are not linked are no failure. */
+  /**
+   * Makes objects no longer objects, durably. Their files stay as they are; names that are not linked are no failure.
+   */
   unlink(names: readonly string[]): Promise<void> {
     const distinct = [...new Set(names)];
     return this.#do(() =>
@@ -134,7 +141,10 @@ export class LinkedVolume implements Volume {
     );
   }
 
-  /** The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with it. */
+  /**
+   * The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with
+   * it.
+   */
   #readPromptly({ name, offset, length }: ReadRange): Uint8Array | undefined {
     const handle = this.#closing ? undefined : this.#handles.peek(name);
     return handle && this.#promptReads.read(handle.file.fd, offset, length);

@@ -1,10 +1,11 @@
 /**
  * One line of a capture index, whatever format it came in. CDX, CDXJ and ZipNum all read into and write from this type.
  *
- * Absent is `undefined` (CDX writes `-`, CDXJ leaves the key out). Texts are kept as written: a digest with or without its label, a status that
- * is no number. `extra` holds everything a format says beyond the named fields, in the order it was said: other keys of a CDXJ object
- * (`method`, `requestBody`, `recordDigest`), other columns of a CDX line (`cdx:e` for the column with the letter e), and for CDX-14 the place
- * of the original of a revisit (`orig.length`, `orig.offset`, `orig.filename`).
+ * Absent is `undefined` (CDX writes `-`, CDXJ leaves the key out). Texts are kept as written: a digest with or without
+ * its label, a status that is no number. `extra` holds everything a format says beyond the named fields, in the order
+ * it was said: other keys of a CDXJ object (`method`, `requestBody`, `recordDigest`), other columns of a CDX line
+ * (`cdx:e` for the column with the letter e), and for CDX-14 the place of the original of a revisit (`orig.length`,
+ * `orig.offset`, `orig.filename`).
  */
 import { quoted, type ReportFault } from './cdx-finding.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What can be found wrong in index files and in WACZ packages: every code with its level and its sentence, sorted by code. A finding's message is the
- * sentence followed by the particulars.
+ * What can be found wrong in index files and in WACZ packages: every code with its level and its sentence, sorted by
+ * code. A finding's message is the sentence followed by the particulars.
  */
 import type { Finding, FindingLevel } from '../../base/index.ts';
 

@@ -1,9 +1,9 @@
 /**
- * Lines out of a stream of bytes, in batches, with the offset of each. Index files are walked by the million lines, so a batch is decoded at once
- * and split; only a batch with bytes beyond ASCII pays for counting them.
+ * Lines out of a stream of bytes, in batches, with the offset of each. Index files are walked by the million lines, so
+ * a batch is decoded at once and split; only a batch with bytes beyond ASCII pays for counting them.
  *
- * Line ends are LF or CR LF. A line that is no UTF-8 is read as ISO 8859-1 and reported. A line longer than LINE_BYTES_MAX is left out and reported
- * (I9): memory holds one chunk and one unfinished line.
+ * Line ends are LF or CR LF. A line that is no UTF-8 is read as ISO 8859-1 and reported. A line longer than
+ * LINE_BYTES_MAX is left out and reported (I9): memory holds one chunk and one unfinished line.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { concat, fromLatin1, fromUtf8, indexOf, LF, view } from '../../base/index.ts';
@@ -56,7 +56,10 @@ export async function* readLineBatches(
   }
   if (heldBytes > 0) yield decodeBatch(concat(held), position, options);
 
-  /** Keeps the beginning of a line for the next chunk, or gives the line up when it grows too long. Answers where the stream stands. */
+  /**
+   * Keeps the beginning of a line for the next chunk, or gives the line up when it grows too long. Answers where the
+   * stream stands.
+   */
   function hold(bytes: Uint8Array, at: number): number {
     if (isSkipping) return at + bytes.length;
     if (bytes.length === 0) return at;
@@ -110,8 +113,8 @@ function decodeMixed(body: Uint8Array, start: number, { file, onFinding }: LineO
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /**
- * The UTF-8 bytes of a text as a string of one unit a byte. JavaScript compares strings by UTF-16 units, index files are in byte order; on
- * texts in this form the two agree.
+ * The UTF-8 bytes of a text as a string of one unit a byte. JavaScript compares strings by UTF-16 units, index files
+ * are in byte order; on texts in this form the two agree.
  */
 export function toByteText(text: string): string {
   return BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;

@@ -1,8 +1,10 @@
 /**
- * Reads a whole index file of any format: CDX with or without header, CDXJ, either of them gzipped (ZipNum data files are gzip members one after
- * the other). The format is told line by line, so concatenated files with headers in their midst read as well.
+ * Reads a whole index file of any format: CDX with or without header, CDXJ, either of them gzipped (ZipNum data files
+ * are gzip members one after the other). The format is told line by line, so concatenated files with headers in their
+ * midst read as well.
  *
- * A line that cannot be used becomes a finding with its offset (of the inflated text in gzipped files), and reading goes on (I10).
+ * A line that cannot be used becomes a finding with its offset (of the inflated text in gzipped files), and reading
+ * goes on (I10).
  */
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';

@@ -1,8 +1,10 @@
 /**
- * Sorts lines in byte order (LC_ALL=C), with bounded memory (I9): lines gather up to `memoryBytesMax`, each full load is sorted and written to a
- * run file in the directory handed in, and the runs are merged, MERGE_RUNS_MAX at a time. When all lines fit in memory no file is made.
+ * Sorts lines in byte order (LC_ALL=C), with bounded memory (I9): lines gather up to `memoryBytesMax`, each full load
+ * is sorted and written to a run file in the directory handed in, and the runs are merged, MERGE_RUNS_MAX at a time.
+ * When all lines fit in memory no file is made.
  *
- * Inside, lines are byte texts (one unit a byte), whose order as strings is their order as bytes; run files hold these bytes, LF after each.
+ * Inside, lines are byte texts (one unit a byte), whose order as strings is their order as bytes; run files hold these
+ * bytes, LF after each.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';

@@ -6,9 +6,9 @@
  *     " CDX N b a m s k r M S V g"
  *       N or A key   b time   a URL   m type   s status   k digest   r redirect   M robot flags   S length   V (or v) offset   g file
  *
- * Without a header the number of columns tells the format: 7 (what the Wayback CDX server answers), 9, 10, 11, or 14 (CDX-11 followed by
- * length, offset and file of the original of a revisit; no letters exist for these, so CDX-14 has no header line of its own).
- * Letters without a field of their own are kept in `extra` as `cdx:<letter>`.
+ * Without a header the number of columns tells the format: 7 (what the Wayback CDX server answers), 9, 10, 11, or 14
+ * (CDX-11 followed by length, offset and file of the original of a revisit; no letters exist for these, so CDX-14 has
+ * no header line of its own). Letters without a field of their own are kept in `extra` as `cdx:<letter>`.
  */
 import { parseDigest, toBase32 } from '../../base/index.ts';
 import { type CdxEntry, checkTimestamp, type JsonValue, NO_EXTRA, parseCount } from './cdx-entry.ts';
@@ -46,7 +46,10 @@ const ORIGINAL_KEYS = ['orig.length', 'orig.offset', 'orig.filename'] as const;
 
 const HEADER = /^(.?)CDX(.)([A-Za-z#](?:\2[A-Za-z#])*)\s*$/su;
 
-/** The format that a header line declares, or undefined when the line is no header. Headers without the leading delimiter exist. */
+/**
+ * The format that a header line declares, or undefined when the line is no header. Headers without the leading
+ * delimiter exist.
+ */
 export function parseCdxHeader(line: string): CdxFormat | undefined {
   if (!line.startsWith('CDX', 1) && !line.startsWith('CDX')) return undefined;
   const match = HEADER.exec(line);
@@ -164,8 +167,9 @@ function count(field: string | undefined, name: string, report: ReportFault): nu
 }
 
 /**
- * Some tools write `text/html; charset=UTF-8` or a URL with blanks unescaped, so that a line has too many columns. What is left and right of the
- * culprit is still in place; the surplus goes to the media type when that ends in a semicolon, else to the URL.
+ * Some tools write `text/html; charset=UTF-8` or a URL with blanks unescaped, so that a line has too many columns. What
+ * is left and right of the culprit is still in place; the surplus goes to the media type when that ends in a semicolon,
+ * else to the URL.
  */
 function joinSurplus(
   fields: string[],
@@ -191,8 +195,8 @@ function joinSurplus(
 
 export type CdxLineOptions = {
   /**
-   * Writes SHA-1 digests in base32 without a label, and `-` for all others: readers of CDX take any digest for that. OutbackCDX decodes it as base32, and so
-   * makes something else of a SHA-256 in hexadecimal without a word.
+   * Writes SHA-1 digests in base32 without a label, and `-` for all others: readers of CDX take any digest for that.
+   * OutbackCDX decodes it as base32, and so makes something else of a SHA-256 in hexadecimal without a word.
    */
   readonly onlySha1?: boolean;
 };

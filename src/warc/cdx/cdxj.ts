@@ -1,10 +1,11 @@
 /**
  * CDXJ 0.1.0: `key SP timestamp SP json LF`, the json one flat object.
  *
- * Written byte for byte as cdxj-indexer does: the keys url, mime, status, digest, length, offset, filename in this order, absent ones left out,
- * numbers as texts, `", "` and `": "` between the parts, everything outside printable ASCII as \uXXXX. Read with numbers or texts, any spacing and
- * any order. Two dialects are understood besides: OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`)
- * and InterPlanetary Wayback (`original_uri mime_type status_code`); their keys are used only where the standard one is absent.
+ * Written byte for byte as cdxj-indexer does: the keys url, mime, status, digest, length, offset, filename in this
+ * order, absent ones left out, numbers as texts, `", "` and `": "` between the parts, everything outside printable
+ * ASCII as \uXXXX. Read with numbers or texts, any spacing and any order. Two dialects are understood besides:
+ * OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`) and InterPlanetary Wayback
+ * (`original_uri mime_type status_code`); their keys are used only where the standard one is absent.
  */
 import { COLON, formatTimestamp, parseW3cDate, SPACE } from '../../base/index.ts';
 import {
@@ -45,8 +46,9 @@ export function parseCdxjLine(line: string, report: ReportFault): CdxEntry | und
 }
 
 /**
- * Nearly all objects are flat, without escapes, and hold texts and whole numbers; those are read where they stand, in half the time of a JSON parser. Undefined
- * when the object has anything else in it, which is then for the parser to judge.
+ * Nearly all objects are flat, without escapes, and hold texts and whole numbers; those are read where they stand, in
+ * half the time of a JSON parser. Undefined when the object has anything else in it, which is then for the parser to
+ * judge.
  */
 function parsePlainObject(line: string, start: number): [string, JsonValue][] | undefined {
   const members: [string, JsonValue][] = [];
@@ -94,7 +96,8 @@ function parseObject(text: string, report: ReportFault): [string, JsonValue][] |
       return Object.entries(value as { [key: string]: JsonValue });
     }
   } catch {
-    // Reported below together with valid JSON that is no object, or that is nested deeper than the stack lets it be written.
+    // Reported below together with valid JSON that is no object, or that is nested deeper than the stack lets it be
+    // written.
   }
   report('cdxj-json', quoted(text));
   return undefined;

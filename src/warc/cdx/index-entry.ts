@@ -1,7 +1,7 @@
 /**
- * Index lines out of records, the same that cdxj-indexer makes of the same files: of responses, revisits, resources and metadata, not of
- * `application/warc-fields`. A record without a payload digest gets the SHA-1 of its stored body, chunk framing included, as there; a revisit, whose
- * body is elsewhere, gets none.
+ * Index lines out of records, the same that cdxj-indexer makes of the same files: of responses, revisits, resources and
+ * metadata, not of `application/warc-fields`. A record without a payload digest gets the SHA-1 of its stored body,
+ * chunk framing included, as there; a revisit, whose body is elsewhere, gets none.
  */
 import { type DigestAlgorithm, formatDigest, formatTimestamp } from '../../base/index.ts';
 import { requestBodyQuery, requestKey, urlKey } from '../../url/index.ts';
@@ -18,7 +18,10 @@ const REQUEST_BODY_BYTES_MAX = 64 * 1024;
 export type IndexOptions = {
   /** Name of the file in the lines. */
   readonly filename: string;
-  /** Puts method and body of requests other than GET into the key of the response beside them, as replay tools look them up. */
+  /**
+   * Puts method and body of requests other than GET into the key of the response beside them, as replay tools look them
+   * up.
+   */
   readonly withRequests?: boolean;
   /** Gives records that declare another digest than SHA-1 the SHA-1 of their payload. */
   readonly computesSha1?: boolean;

@@ -3,11 +3,11 @@
  *
  * ```
  *   size-in-hex [;extension] CRLF  data CRLF  ...  0 CRLF  [trailer fields] CRLF
- * ```
- * Bodies that only claim to be chunked are common: recorders undo the framing and keep the header. From the first size line that is none, the
- * rest is taken as it stands, that line included, and `broken` is set.
+ * ``` Bodies that only claim to be chunked are common: recorders undo the framing and keep the header. From the first
+ * size line that is none, the rest is taken as it stands, that line included, and `broken` is set.
  *
- * Small chunks are handed on together: some bodies have a chunk for every byte, and each piece costs whoever takes it more than its bytes do.
+ * Small chunks are handed on together: some bodies have a chunk for every byte, and each piece costs whoever takes it
+ * more than its bytes do.
  */
 import { CR, EMPTY, LF } from '../../base/index.ts';
 
@@ -97,7 +97,10 @@ export class ChunkedBody {
     return end > at ? end : this.#readAnyLine(bytes, at);
   }
 
-  /** A line as nearly all are: the end of data, or digits alone. Says where it ends; `at` when it is another, or not all there yet. */
+  /**
+   * A line as nearly all are: the end of data, or digits alone. Says where it ends; `at` when it is another, or not all
+   * there yet.
+   */
   #readPlainLine(bytes: Uint8Array, at: number): number {
     if (this.#state === 'data-end') {
       if (!hasLineEnd(bytes, at)) return at;
@@ -162,7 +165,10 @@ export class ChunkedBody {
 const SIZE_DIGITS_MAX = 8;
 const ZERO = 0x30;
 
-/** The data of a body that is a single chunk and the end, as small pages are sent; undefined for every other, which takes a `ChunkedBody`. */
+/**
+ * The data of a body that is a single chunk and the end, as small pages are sent; undefined for every other, which
+ * takes a `ChunkedBody`.
+ */
 export function onlyChunk(body: Uint8Array): Uint8Array | undefined {
   const { size, count } = sizeDigits(body, 0);
   if (size === 0 || !hasLineEnd(body, count)) return undefined;

@@ -1,11 +1,14 @@
 /**
- * Takes content codings off a body, piece by piece, in bounded memory: gzip of one member or several, deflate (with and without its zlib head), br, zstd.
+ * Takes content codings off a body, piece by piece, in bounded memory: gzip of one member or several, deflate (with and
+ * without its zlib head), br, zstd.
  *
- * Codings lie. The first PROBE_BYTES of a body decide: when they do not decode, the body is taken as it stands; when something further on does not,
- * decoding stops there. Both set `broken`. A body that begins with the magic of its coding is what it says, damaged or not, and gives what can be
- * decoded of it. `deflate` is tried with its head first, then without, as browsers do.
+ * Codings lie. The first PROBE_BYTES of a body decide: when they do not decode, the body is taken as it stands; when
+ * something further on does not, decoding stops there. Both set `broken`. A body that begins with the magic of its
+ * coding is what it says, damaged or not, and gives what can be decoded of it. `deflate` is tried with its head first,
+ * then without, as browsers do.
  *
- * A few bytes can decode to gigabytes. Whoever cannot take them all at once asks for them piece by piece; nothing is decoded before it is asked for.
+ * A few bytes can decode to gigabytes. Whoever cannot take them all at once asks for them piece by piece; nothing is
+ * decoded before it is asked for.
  */
 import { constants } from 'node:zlib';
 import { startsWith, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
@@ -53,7 +56,10 @@ function openEngine(engine: Engine): CodecHandle {
 /** So many bytes tell whether a body begins like its coding. */
 export const CODING_MAGIC_BYTES = ZSTD_MAGIC.length;
 
-/** Whether a body can be in a coding, by its first CODING_MAGIC_BYTES. Codings without a magic of their own are believed. */
+/**
+ * Whether a body can be in a coding, by its first CODING_MAGIC_BYTES. Codings without a magic of their own are
+ * believed.
+ */
 export function beginsLikeCoding(coding: string, start: Uint8Array): boolean {
   if (start.length === 0) return false;
   if (coding === 'gzip' || coding === 'x-gzip') return startsWith(start, GZIP_MAGIC);
@@ -256,7 +262,10 @@ export class ContentDecoders {
     else for (const piece of stage.decoded(bytes)) yield* this.#decodedFrom(first + 1, piece);
   }
 
-  /** Nothing more is wanted, not even of the bytes at hand: a few of them can decode to more than anybody has time for. To be ended afterwards. */
+  /**
+   * Nothing more is wanted, not even of the bytes at hand: a few of them can decode to more than anybody has time for.
+   * To be ended afterwards.
+   */
   stop(): void {
     for (const stage of this.#stages) stage.stop();
   }

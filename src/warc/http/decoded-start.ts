@@ -1,4 +1,7 @@
-/** The beginning of a body without its content codings, up to a bound or to where they break off. What a few bytes would decode to beyond that is not decoded. */
+/**
+ * The beginning of a body without its content codings, up to a bound or to where they break off. What a few bytes would
+ * decode to beyond that is not decoded.
+ */
 import { ContentDecoders } from './content-coding.ts';
 
 export class DecodedStart {

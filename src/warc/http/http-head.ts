@@ -1,8 +1,8 @@
 /**
  * The head of an HTTP message inside a block, read as browsers do: tolerantly, with the original bytes kept beside.
  *
- * Seen in real archives and understood here: LF alone, a space before the colon, `HTTP 200` without a version, lower-case `http/1.1`,
- * folded lines, bytes beyond ASCII, a head that never ends.
+ * Seen in real archives and understood here: LF alone, a space before the colon, `HTTP 200` without a version,
+ * lower-case `http/1.1`, folded lines, bytes beyond ASCII, a head that never ends.
  */
 import { fromLatin1, fromUtf8, HTTP_HEAD_BYTES_MAX } from '../../base/index.ts';
 import { type Field, headEnd, isNamed, parseFields } from '../record/record-head.ts';
@@ -56,7 +56,10 @@ export class HttpHead {
     return this.#isChunked;
   }
 
-  /** Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as browsers have it. */
+  /**
+   * Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as
+   * browsers have it.
+   */
   get contentCodings(): readonly string[] {
     this.#contentCodings ??= [...this.#codingsIn('content-encoding'), ...this.#codingsIn('transfer-encoding')];
     return this.#contentCodings;

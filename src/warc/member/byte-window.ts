@@ -5,9 +5,9 @@
  *   stream   ......|retained|unread..........|..........
  *   memory         0        read             end        capacity
  *   position     base       position        endPosition
- * ```
- * Bytes before `position` were consumed; those from `retainFrom` on stay readable until dropped, so that a reader can look back after
- * damage. Reserving room may move the bytes in memory: views into the window are good until the next `reserve`.
+ * ``` Bytes before `position` were consumed; those from `retainFrom` on stay readable until dropped, so that a reader
+ * can look back after damage. Reserving room may move the bytes in memory: views into the window are good until the
+ * next `reserve`.
  */
 import { assert } from '../../base/index.ts';
 

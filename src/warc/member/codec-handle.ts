@@ -1,12 +1,13 @@
 /**
  * A decompressor or compressor that is used again and again, in buffers the caller owns.
  *
- * The one-call functions of node:zlib make a new engine and new output buffers for every member; on web pages that costs as much as the
- * inflating itself. This class keeps one engine, resets it between members, and calls it synchronously, which doubles the speed of the
- * reader and lets members of any size pass through fixed buffers (I9).
+ * The one-call functions of node:zlib make a new engine and new output buffers for every member; on web pages that
+ * costs as much as the inflating itself. This class keeps one engine, resets it between members, and calls it
+ * synchronously, which doubles the speed of the reader and lets members of any size pass through fixed buffers (I9).
  *
- * It leans on the engine's handle (`_handle.writeSync`, `_writeState`), the same part that npm's own tar reader leans on. The shape is
- * checked once at start so that a Node without it is refused in words; tests run it against the public functions.
+ * It leans on the engine's handle (`_handle.writeSync`, `_writeState`), the same part that npm's own tar reader leans
+ * on. The shape is checked once at start so that a Node without it is refused in words; tests run it against the public
+ * functions.
  */
 import {
   type BrotliOptions,
@@ -89,7 +90,9 @@ export class CodecHandle {
     };
   }
 
-  /** Begins anew. Only deflate engines can be used again after a failure; of the others a fresh one must take its place. */
+  /**
+   * Begins anew. Only deflate engines can be used again after a failure; of the others a fresh one must take its place.
+   */
   reset(): void {
     assert(!this.#isClosed, GIVEN_BACK);
     this.failure = undefined;
@@ -134,11 +137,12 @@ const PREFIX_PASSES = [
 ];
 
 /**
- * Every byte that can be decoded of input[from, to), a stream that is known to be broken, without the first `known` ones.
+ * Every byte that can be decoded of input[from, to), a stream that is known to be broken, without the first `known`
+ * ones.
  *
- * A failing engine does not say how much it had decoded before it failed. Offered little at a time it stops short of the fault: first with
- * little room, and past the last whole piece byte by byte. Of the very last byte, which can come with the failure, only a change in the room tells;
- * two fillings are tried, because it can be the same as one of them.
+ * A failing engine does not say how much it had decoded before it failed. Offered little at a time it stops short of
+ * the fault: first with little room, and past the last whole piece byte by byte. Of the very last byte, which can come
+ * with the failure, only a change in the room tells; two fillings are tried, because it can be the same as one of them.
  */
 export function decodePrefix(
   openEngine: () => CodecHandle,
@@ -180,8 +184,9 @@ export function decodePrefix(
 const spareInflaters = new Spares();
 
 /**
- * These are used again, since a thread that is ended while it makes an engine takes the whole program with it: Node asserts that an engine which it clears away was made to its end
- * (nodejs `CompressionStream::Close`). A thread that scans would make some for every range of a file.
+ * These are used again, since a thread that is ended while it makes an engine takes the whole program with it: Node
+ * asserts that an engine which it clears away was made to its end (nodejs `CompressionStream::Close`). A thread that
+ * scans would make some for every range of a file.
  */
 export function inflateRawHandle(): CodecHandle {
   return new CodecHandle(spareInflaters.take() ?? createInflateRaw(), spareInflaters);

@@ -1,6 +1,6 @@
 /**
- * The bytes of a file, decoded. They come in one coding from beginning to end, which the first of them tell; but files that were joined go on in another one, and
- * then decoded positions begin anew. No I/O: the caller fills the input.
+ * The bytes of a file, decoded. They come in one coding from beginning to end, which the first of them tell; but files
+ * that were joined go on in another one, and then decoded positions begin anew. No I/O: the caller fills the input.
  */
 import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
@@ -117,7 +117,8 @@ export class CodedInput {
   /** Decodes until that many bytes are unread; false when input is needed first, or when it is over. */
   fill(bytes: number): boolean {
     while (this.out.available < bytes) {
-      // What the file begins with counts again where another coding meets anything that is no record: its own are looked for behind damage.
+      // What the file begins with counts again where another coding meets anything that is no record: its own are
+      // looked for behind damage.
       if (this.#source!.isSearching && this.coding !== this.fileCoding) {
         this.following = this.fileCoding;
         this.isOver = true;
@@ -156,7 +157,10 @@ export class CodedInput {
     return head.includes(this.fileCoding === 'gzip' ? GZIP_MAGIC : ZSTD_MAGIC);
   }
 
-  /** The coding of the compressed record that begins at the read position of bytes that are not; 'short' when more input is needed to tell. */
+  /**
+   * The coding of the compressed record that begins at the read position of bytes that are not; 'short' when more input
+   * is needed to tell.
+   */
   compressedRecord(): Coding | 'short' | undefined {
     return this.isCompressedAt(this.out.read) ? this.#recordCoding() : undefined;
   }

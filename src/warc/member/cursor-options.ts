@@ -8,12 +8,17 @@ export type CursorOptions = {
   seek?: boolean;
   /** That of the file's beginning. Told by the first bytes when not given. */
   coding?: Coding | undefined;
-  /** That at the offset, where it is known. A file that was joined may be in another one there than at its beginning. */
+  /**
+   * That at the offset, where it is known. A file that was joined may be in another one there than at its beginning.
+   */
   offsetCoding?: Coding | undefined;
   /** The dictionary of the file's first frame, when the input begins after it. */
   dictionary?: Buffer | undefined;
   /** How much will come, where that is known: little needs little room. More may come. */
   inputBytes?: number | undefined;
-  /** How much of what was read stays in memory, to look for records in it after damage. Who reads a single record needs nothing of it. */
+  /**
+   * How much of what was read stays in memory, to look for records in it after damage. Who reads a single record needs
+   * nothing of it.
+   */
   lookBackBytes?: number | undefined;
 };

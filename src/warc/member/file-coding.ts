@@ -1,6 +1,6 @@
 /**
- * How a file is compressed, told by its first bytes. When those are damaged, the first record that can be found further on decides: else one wrong
- * byte at the start of a `.warc.gz` would cost all of its records.
+ * How a file is compressed, told by its first bytes. When those are damaged, the first record that can be found further
+ * on decides: else one wrong byte at the start of a `.warc.gz` would cost all of its records.
  */
 
 import { findArcRecord } from '../record/record-search.ts';
@@ -23,7 +23,9 @@ export function codingOf(start: Uint8Array): Coding {
   return 'none';
 }
 
-/** The coding of a file; undefined when more than its first bytes are needed to tell. `isAll`: more will not be given. */
+/**
+ * The coding of a file; undefined when more than its first bytes are needed to tell. `isAll`: more will not be given.
+ */
 export function sniffCoding(start: Buffer, isAll: boolean): Coding | undefined {
   if (start.length < 4 && !isAll) return undefined;
   const coding = codingOf(start);
@@ -32,7 +34,10 @@ export function sniffCoding(start: Buffer, isAll: boolean): Coding | undefined {
   return isAll ? codingOfFirstRecord(start) : undefined;
 }
 
-/** The coding of the WARC record that begins at `at`; undefined when none does, 'short' when more bytes are needed to tell. `isAll`: more will not come. */
+/**
+ * The coding of the WARC record that begins at `at`; undefined when none does, 'short' when more bytes are needed to
+ * tell. `isAll`: more will not come.
+ */
 export function recordCodingAt(bytes: Buffer, at: number, end: number, isAll: boolean): Coding | 'short' | undefined {
   if (end - at < WARC_HEAD_BYTES && !isAll) return 'short';
   if (isWarcHead(bytes, at, end)) return 'none';

@@ -3,10 +3,9 @@
  *
  * ```
  *   1f 8b 08 FLG  MTIME(4)  XFL OS  [XLEN(2) extra] [name 00] [comment 00] [HCRC(2)]  deflate...  CRC32(4) ISIZE(4)
- * ```
- * After damage the next member is the next `1f 8b 08` that inflates to the beginning of a record: the search starts one byte
- * after the damaged member's own start, because a broken head or deflate stream can swallow the members that follow it before it fails, ends in the
- * wrong place, or runs to the end of the file.
+ * ``` After damage the next member is the next `1f 8b 08` that inflates to the beginning of a record: the search starts
+ * one byte after the damaged member's own start, because a broken head or deflate stream can swallow the members that
+ * follow it before it fails, ends in the wrong place, or runs to the end of the file.
  */
 import { crc32 } from 'node:zlib';
 import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
@@ -241,7 +240,10 @@ export class GzipMembers implements MemberSource {
     }
   }
 
-  /** The data ends, but not before a trailer of its own: it is too long or too short, or the trailer has lost a byte to the next member. */
+  /**
+   * The data ends, but not before a trailer of its own: it is too long or too short, or the trailer has lost a byte to
+   * the next member.
+   */
   #misplace(output: ByteWindow): PullResult {
     const member = this.#member!;
     this.#report('member-damaged', member.offset, 'no trailer where the data ends');

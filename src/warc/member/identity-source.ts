@@ -1,4 +1,7 @@
-/** Uncompressed files: what is read is what the records are made of, so input and output are one window and nothing is copied. */
+/**
+ * Uncompressed files: what is read is what the records are made of, so input and output are one window and nothing is
+ * copied.
+ */
 import { ByteWindow } from './byte-window.ts';
 import type { Member, MemberSource, PullResult } from './member-source.ts';
 

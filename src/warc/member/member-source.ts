@@ -1,9 +1,9 @@
 /**
  * What turns the bytes of a file into the bytes of its records: nothing, gzip or zstd, one member after another.
  *
- * A *member* is the smallest piece that can be decoded alone: a gzip member, a zstd frame; an uncompressed file is one single member. Sources do
- * no I/O: the caller fills `input` and pulls decoded bytes into a window of its own. A pull does a bounded amount of work and says why it
- * stopped.
+ * A *member* is the smallest piece that can be decoded alone: a gzip member, a zstd frame; an uncompressed file is one
+ * single member. Sources do no I/O: the caller fills `input` and pulls decoded bytes into a window of its own. A pull
+ * does a bounded amount of work and says why it stopped.
  */
 import { assert } from '../../base/index.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';
@@ -16,7 +16,9 @@ export type Member = {
   readonly from: number;
   /** Decoded position past its last byte, once known. */
   to: number | undefined;
-  /** Its length in the file, once known; what is left of it when the file ends inside, and never known of a damaged one. */
+  /**
+   * Its length in the file, once known; what is left of it when the file ends inside, and never known of a damaged one.
+   */
   length: number | undefined;
   /** Whether it has a checksum, which shows when its bytes are wrong. */
   readonly isSummed: boolean;
@@ -25,8 +27,9 @@ export type Member = {
 };
 
 /**
- * `data`: made progress; `need-input`: fill the input window, or set `inputEnded`; `other`: no member stands where one should, but perhaps a record in another coding,
- * and the same is said until somebody looks, or has it passed over; `end`: nothing more will come.
+ * `data`: made progress; `need-input`: fill the input window, or set `inputEnded`; `other`: no member stands where one
+ * should, but perhaps a record in another coding, and the same is said until somebody looks, or has it passed over;
+ * `end`: nothing more will come.
  */
 export type PullResult = 'data' | 'need-input' | 'other' | 'end';
 

@@ -1,6 +1,7 @@
 /**
- * The bytes of a compressed file that are passed over while its next member is looked for, and what is told of them: those that no member covered, for a
- * damaged member was told of already. Nothing but NULs is padding, as a disk that was not written to leaves it.
+ * The bytes of a compressed file that are passed over while its next member is looked for, and what is told of them:
+ * those that no member covered, for a damaged member was told of already. Nothing but NULs is padding, as a disk that
+ * was not written to leaves it.
  */
 
 import { countedBytes } from '../record/finding-catalogue.ts';

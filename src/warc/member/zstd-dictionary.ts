@@ -1,5 +1,6 @@
 /**
- * The bytes of a formal zstd dictionary (RFC 8878, section 5), which every zstd decoder loads and whose id stands in the frames made with it:
+ * The bytes of a formal zstd dictionary (RFC 8878, section 5), which every zstd decoder loads and whose id stands in
+ * the frames made with it:
  *
  *     4 bytes     37 A4 30 EC
  *     4 bytes     dictionary id, little-endian, never 0
@@ -8,8 +9,8 @@
  *     3 x 4       repeat offsets to start from, little-endian
  *     the rest    content: what the first bytes of every frame can point back at; its end is nearest to them
  *
- * Every literal and every code that a first block can need has a place in the tables; otherwise an encoder would have to check before each
- * use whether the table serves, or describe a new one, and the tables would be of little worth.
+ * Every literal and every code that a first block can need has a place in the tables; otherwise an encoder would have
+ * to check before each use whether the table serves, or describe a new one, and the tables would be of little worth.
  */
 import { assert, concat, type Digest, digestOf, startsWith } from '../../base/index.ts';
 import { describeDistribution, normaliseCounts } from './zstd-fse.ts';
@@ -34,7 +35,10 @@ const LENGTH_ACCURACY_LOG = 9;
 const ID_MIN = 32_768;
 const ID_END = 2 ** 31;
 
-/** Bytes of a dictionary of at most `bytesMax`; when the content is too long its beginning, which serves least, is left out. */
+/**
+ * Bytes of a dictionary of at most `bytesMax`; when the content is too long its beginning, which serves least, is left
+ * out.
+ */
 export function formatDictionary(
   content: Uint8Array,
   statistics: ZstdStatistics,
@@ -70,7 +74,9 @@ function idFrom(digest: Digest): number {
   return ID_MIN + (number % (ID_END - ID_MIN));
 }
 
-/** A first block can point back over the whole content and itself; encoders trust a table that has all codes for that. */
+/**
+ * A first block can point back over the whole content and itself; encoders trust a table that has all codes for that.
+ */
 function offsetCodes(contentBytes: number): number {
   return Math.min(OFFSET_CODES, Math.floor(Math.log2(contentBytes + BLOCK_BYTES_MAX)) + 1);
 }

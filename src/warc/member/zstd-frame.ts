@@ -5,9 +5,8 @@
  *   [5d 2a 4d 18 size(4) dictionary]   frame frame ...             one record per frame, or several frames a record
  *   frame = 28 b5 2f fd  descriptor  [window] [dictionary id] [content size]  blocks...  [checksum(4)]
  *   block = 3 bytes: last(1 bit) type(2 bits) size(21 bits), then size bytes, or 1 byte when the type is RLE
- * ```
- * The dictionary stands bare or inside one zstd frame. Frame ends are found by walking the block heads, never by asking the decoder, whose
- * answer differs between versions of Node.
+ * ``` The dictionary stands bare or inside one zstd frame. Frame ends are found by walking the block heads, never by
+ * asking the decoder, whose answer differs between versions of Node.
  */
 import { constants, zstdDecompressSync } from 'node:zlib';
 import {
@@ -28,7 +27,10 @@ const DICTIONARY_FRAME_MAGIC = 0x184d2a5d;
 const SKIPPABLE_MAGIC = [0x50, 0x2a, 0x4d, 0x18];
 const FRAME_HEAD_BYTES_MAX = 18;
 const OUTPUT_BYTES = 256 * 1024;
-/** A frame may hold back its output until a whole block has come in: blocks are at most 128 KiB, and records begin in the first. */
+/**
+ * A frame may hold back its output until a whole block has come in: blocks are at most 128 KiB, and records begin in
+ * the first.
+ */
 const PROBE_INPUT_BYTES = 128 * 1024 + FRAME_HEAD_BYTES_MAX + 3;
 
 export type ZstdFrameHead = { readonly length: number; readonly dictionaryId: number; readonly hasChecksum: boolean };
@@ -58,7 +60,10 @@ function skippableLength(bytes: Buffer, at: number, end: number): number | 'shor
   return end - at < 8 ? 'short' : 8 + bytes.readUInt32LE(at + 4);
 }
 
-/** The dictionary in the first frame of a file, whose beginning is given; 'short' when the beginning is too short to hold it. */
+/**
+ * The dictionary in the first frame of a file, whose beginning is given; 'short' when the beginning is too short to
+ * hold it.
+ */
 export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
   if (start.length < 8) return start.length > 0 && start[0] === 0x5d ? 'short' : undefined;
   if (start.readUInt32LE(0) !== DICTIONARY_FRAME_MAGIC) return undefined;
@@ -150,7 +155,10 @@ export class ZstdFrames implements MemberSource {
   #skipTo = 0;
   readonly #skipped: SkippedBytes;
 
-  /** `dictionary`: of the file's first frame, for readers that begin further on; `seek`: begin with the first record after the offset. */
+  /**
+   * `dictionary`: of the file's first frame, for readers that begin further on; `seek`: begin with the first record
+   * after the offset.
+   */
   constructor(
     offset: number,
     report: FindingSink,
@@ -265,7 +273,10 @@ export class ZstdFrames implements MemberSource {
     return isFormal ? dictionary.readUInt32LE(4) : 0;
   }
 
-  /** An engine between frames needs no reset, and would forget its dictionary by one; after a failure a fresh one takes its place. */
+  /**
+   * An engine between frames needs no reset, and would forget its dictionary by one; after a failure a fresh one takes
+   * its place.
+   */
   #openEngine(): CodecHandle {
     return openDecoder(this.#dictionary);
   }
@@ -296,7 +307,9 @@ export class ZstdFrames implements MemberSource {
     return this.#truncate(output);
   }
 
-  /** A damaged block head can make a frame seem to run to the end of the file, so frames are looked for inside it too. */
+  /**
+   * A damaged block head can make a frame seem to run to the end of the file, so frames are looked for inside it too.
+   */
   #truncate(output: ByteWindow): PullResult {
     const member = this.#member!;
     const { input } = this;

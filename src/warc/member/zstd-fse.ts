@@ -1,9 +1,10 @@
 /**
- * Finite state entropy tables as zstd writes and reads them (RFC 8878, section 4.1): normalised counts, their description in bytes, and the
- * table of states they stand for.
+ * Finite state entropy tables as zstd writes and reads them (RFC 8878, section 4.1): normalised counts, their
+ * description in bytes, and the table of states they stand for.
  *
- * A *normalised count* says how many of the 2^accuracyLog states belong to a symbol; -1 stands for "less than one" and owns one state at the
- * end of the table; 0 means that the symbol never occurs. The absolute values always sum to 2^accuracyLog.
+ * A *normalised count* says how many of the 2^accuracyLog states belong to a symbol; -1 stands for "less than one" and
+ * owns one state at the end of the table; 0 means that the symbol never occurs. The absolute values always sum to
+ * 2^accuracyLog.
  *
  * Description, least significant bit first:
  *
@@ -26,8 +27,9 @@ export type FseTable = {
 const ACCURACY_LOG_MIN = 5;
 
 /**
- * Shares 2^accuracyLog states among the symbols that occur, each at least one, so that coding the counted symbols takes the fewest bits.
- * Every state goes where it saves most, which is optimal because the gain of a further state only ever falls.
+ * Shares 2^accuracyLog states among the symbols that occur, each at least one, so that coding the counted symbols takes
+ * the fewest bits. Every state goes where it saves most, which is optimal because the gain of a further state only ever
+ * falls.
  */
 export function normaliseCounts(counts: ArrayLike<number>, accuracyLog: number): FseDistribution {
   const normalised = Array.from(counts, (count) => (count > 0 ? 1 : 0));
@@ -149,7 +151,10 @@ export function singleSymbolTable(symbol: number): FseTable {
   };
 }
 
-/** Bits in order, least significant first. Also serves the streams that are read from their end: put the last value read first. */
+/**
+ * Bits in order, least significant first. Also serves the streams that are read from their end: put the last value read
+ * first.
+ */
 export class BitSink {
   #bytes: number[] = [];
   #held = 0;

@@ -1,7 +1,7 @@
 /**
- * The Huffman code for literals as zstd describes it (RFC 8878, section 4.2.1): every byte value has a *weight*, where a code of n bits has
- * the weight `longest + 1 - n`. The weight of the last value is left out, because a complete code implies it. The weights are
- * themselves coded with FSE, two states taking turns:
+ * The Huffman code for literals as zstd describes it (RFC 8878, section 4.2.1): every byte value has a *weight*, where
+ * a code of n bits has the weight `longest + 1 - n`. The weight of the last value is left out, because a complete code
+ * implies it. The weights are themselves coded with FSE, two states taking turns:
  *
  *     1 byte     size of what follows, below 128
  *     n bytes    description of the FSE distribution of the weights
@@ -17,7 +17,9 @@ export const HUFFMAN_BITS_MAX = 11;
 const WEIGHT_ACCURACY_LOG = 6;
 const DESCRIPTION_BYTES_MAX = 127;
 
-/** Describes the best code of at most eleven bits for these counts of all 256 byte values, each of which gets a code. */
+/**
+ * Describes the best code of at most eleven bits for these counts of all 256 byte values, each of which gets a code.
+ */
 export function describeHuffman(counts: ArrayLike<number>): Uint8Array {
   assert(counts.length === 256, 'literals have 256 values');
   const present = Array.from(counts, (count) => Math.max(1, count));
@@ -38,8 +40,9 @@ export function describeHuffman(counts: ArrayLike<number>): Uint8Array {
 }
 
 /**
- * Code lengths of the best prefix code whose longest code has `bitsMax` bits, by the package-merge method: in each round all symbols are
- * merged by weight with the pairs of the round before, and a symbol's length is the number of times it is among the cheapest 2n - 2.
+ * Code lengths of the best prefix code whose longest code has `bitsMax` bits, by the package-merge method: in each
+ * round all symbols are merged by weight with the pairs of the round before, and a symbol's length is the number of
+ * times it is among the cheapest 2n - 2.
  */
 export function codeLengths(counts: readonly number[], bitsMax: number): number[] {
   type Package = { readonly count: number; readonly symbols: readonly number[] };
@@ -61,8 +64,8 @@ export function codeLengths(counts: readonly number[], bitsMax: number): number[
 }
 
 /**
- * Codes the weights from the last to the first. A reader stops when the state it has to move next finds no bits left; that holds only if the
- * last state of each symbol asks for bits, which the lowest state of a symbol always does.
+ * Codes the weights from the last to the first. A reader stops when the state it has to move next finds no bits left;
+ * that holds only if the last state of each symbol asks for bits, which the lowest state of a symbol always does.
  */
 function encodeWeights(weights: readonly number[], table: FseTable): Uint8Array {
   const bits = new BitSink();

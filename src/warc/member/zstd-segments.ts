@@ -1,19 +1,24 @@
 /**
- * Segments of samples worth keeping in a dictionary, chosen after the COVER idea (Liao, Petri, Moffat, Wirth: "Effective construction of
- * relative Lempel-Ziv dictionaries", 2016).
+ * Segments of samples worth keeping in a dictionary, chosen after the COVER idea (Liao, Petri, Moffat, Wirth:
+ * "Effective construction of relative Lempel-Ziv dictionaries", 2016).
  *
- * A *mer* is any run of MER_BYTES bytes. Its worth is the number of samples it occurs in, beyond the first: how often it occurs within one
- * sample does not count, because a frame finds those repetitions without a dictionary. The score of a segment is the worth of its
- * distinct mers. The samples are cut into as many epochs as segments are wanted; each epoch gives its best segment, whose mers are
- * worth nothing from then on, and rounds are made until the content is full or nothing of worth is left.
+ * A *mer* is any run of MER_BYTES bytes. Its worth is the number of samples it occurs in, beyond the first: how often
+ * it occurs within one sample does not count, because a frame finds those repetitions without a dictionary. The score
+ * of a segment is the worth of its distinct mers. The samples are cut into as many epochs as segments are wanted; each
+ * epoch gives its best segment, whose mers are worth nothing from then on, and rounds are made until the content is
+ * full or nothing of worth is left.
  *
- * Worths stand in a table by hash. Two mers that share a hash look like one, which blurs scores a little and bounds the memory.
+ * Worths stand in a table by hash. Two mers that share a hash look like one, which blurs scores a little and bounds the
+ * memory.
  */
 import { assert } from '../../base/index.ts';
 
 const MER_BYTES = 8;
 const HASH_BITS = 19;
-/** Mers whose hash has this bit are passed over, in counting as in choosing: half of them tell as much as all, in less time. */
+/**
+ * Mers whose hash has this bit are passed over, in counting as in choosing: half of them tell as much as all, in less
+ * time.
+ */
 const PASSED_OVER = 1;
 /** A slot of the table holds the worth above and, below, how often the window over the samples has the mer now. */
 const WORTH_SHIFT = 16;
@@ -99,8 +104,8 @@ export class SegmentSource {
 }
 
 /**
- * The hash of a mer that is given as two words of 32 bits; its highest bits are the mer's slot. Rolling both words on is cheaper than reading
- * eight bytes at each place.
+ * The hash of a mer that is given as two words of 32 bits; its highest bits are the mer's slot. Rolling both words on
+ * is cheaper than reading eight bytes at each place.
  */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low, 0x9e3779b1) ^ Math.imul(high ^ (low >>> 15), 0x85ebca77);
@@ -142,7 +147,10 @@ function countMers(
   }
 }
 
-/** The segment of the highest score between two places, from its first mer of worth to its last; its mers become worthless. */
+/**
+ * The segment of the highest score between two places, from its first mer of worth to its last; its mers become
+ * worthless.
+ */
 function bestSegment(
   bytes: Uint8Array,
   start: number,

@@ -1,6 +1,7 @@
 /**
- * The sequences section of a zstd block (RFC 8878, section 3.1.1.3.2): its three tables and the bit stream of literal length, match length and
- * offset codes, which is read from its end. Only the encoder of this process is read, so anything amiss is a bug.
+ * The sequences section of a zstd block (RFC 8878, section 3.1.1.3.2): its three tables and the bit stream of literal
+ * length, match length and offset codes, which is read from its end. Only the encoder of this process is read, so
+ * anything amiss is a bug.
  */
 import { assert } from '../../base/index.ts';
 import {
@@ -28,7 +29,10 @@ export type Sequence = {
   matchLength: number;
 };
 
-/** Visits the sequences of the section that starts at `at` and ends with the block. The object visited is always the same one. */
+/**
+ * Visits the sequences of the section that starts at `at` and ends with the block. The object visited is always the
+ * same one.
+ */
 export function visitSequences(
   block: Uint8Array,
   at: number,

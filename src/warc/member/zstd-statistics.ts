@@ -1,7 +1,8 @@
 /**
- * What a zstd frame is made of: how often each literal byte and each code of the three kinds of sequence codes occurs (RFC 8878, sections 3.1
- * and 4). Only frames whose content is at hand can be counted: the literals are not decoded but read from the content, at the
- * places that the lengths of the sequences leave to them, and what the offsets point at does not matter.
+ * What a zstd frame is made of: how often each literal byte and each code of the three kinds of sequence codes occurs
+ * (RFC 8878, sections 3.1 and 4). Only frames whose content is at hand can be counted: the literals are not decoded but
+ * read from the content, at the places that the lengths of the sequences leave to them, and what the offsets point at
+ * does not matter.
  */
 import { assert } from '../../base/index.ts';
 import { parseFrameHead } from './zstd-frame.ts';

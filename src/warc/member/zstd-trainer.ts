@@ -1,15 +1,15 @@
 /**
- * Trains zstd dictionaries: from samples of what will be compressed, picks the pieces of text that most samples share, and derives the
- * entropy tables from how the samples really compress with them.
+ * Trains zstd dictionaries: from samples of what will be compressed, picks the pieces of text that most samples share,
+ * and derives the entropy tables from how the samples really compress with them.
  *
- * - The pieces are segments of k bytes (see `zstd-segments.ts`). Which k is best depends on the samples; a few are tried on one part of them
- *   and judged by compressing another part that the trial has not seen.
+ * - The pieces are segments of k bytes (see `zstd-segments.ts`). Which k is best depends on the samples; a few are
+ *   tried on one part of them and judged by compressing another part that the trial has not seen.
  * - The tables come from the frames that the samples become with the chosen content as a dictionary of raw bytes.
  * - Nothing here is random: the same samples in the same order give the same dictionary with the same zstd library.
  *
- * Memory: the samples that are used are copied once, so at most TRAINING_BYTES_MAX plus some 20 MB of tables and frames. Of more samples
- * an even choice is used, so a caller gains nothing by holding more than that. Of each sample only the first block's worth
- * (128 KiB) is used, since a dictionary hardly serves what comes after it.
+ * Memory: the samples that are used are copied once, so at most TRAINING_BYTES_MAX plus some 20 MB of tables and
+ * frames. Of more samples an even choice is used, so a caller gains nothing by holding more than that. Of each sample
+ * only the first block's worth (128 KiB) is used, since a dictionary hardly serves what comes after it.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { assert, equal, startsWith } from '../../base/index.ts';
@@ -42,7 +42,10 @@ const SEGMENT_BYTES_MIN = 128;
 const SEGMENT_BYTES_FIRST = 1024;
 const SEGMENT_BYTES_MAX = 4096;
 const TRIAL_BYTES_MAX = 8 * 1024 * 1024;
-/** Loading a dictionary takes about as long as compressing some ten thousand bytes, so short samples are bounded by their number. */
+/**
+ * Loading a dictionary takes about as long as compressing some ten thousand bytes, so short samples are bounded by
+ * their number.
+ */
 const JUDGED_SAMPLES_MAX = 500;
 const COUNTED_SAMPLES_MAX = 1000;
 const JUDGED_BYTES_MAX = 2 * 1024 * 1024;
@@ -53,8 +56,8 @@ const COUNTED_BYTES_MAX = 3 * 1024 * 1024;
 const JUDGED_SHARE = 8;
 
 /**
- * A formal dictionary; undefined when there are fewer than TRAINING_SAMPLES_MIN samples, or when what they share does not make samples
- * smaller that the training has not seen.
+ * A formal dictionary; undefined when there are fewer than TRAINING_SAMPLES_MIN samples, or when what they share does
+ * not make samples smaller that the training has not seen.
  */
 export function trainDictionary(
   samples: readonly Uint8Array[],

@@ -1,4 +1,7 @@
-/** Reads a record once more, which few need, and hashes everything that its digests may be of: whether one of them is wrong. */
+/**
+ * Reads a record once more, which few need, and hashes everything that its digests may be of: whether one of them is
+ * wrong.
+ */
 
 import type { CursorOptions } from '../member/cursor-options.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';

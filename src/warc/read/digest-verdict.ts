@@ -1,9 +1,9 @@
 /**
  * Whether a record is what its digests say it is.
  *
- * Payload digests in the wild cover one of three things: the payload of the standard, the body with its chunk framing, or the body with its
- * content coding removed. A verdict says which one matched. Revisits and segmented records declare digests of bytes that are elsewhere, and
- * truncated ones of bytes that are gone: those are not judged.
+ * Payload digests in the wild cover one of three things: the payload of the standard, the body with its chunk framing,
+ * or the body with its content coding removed. A verdict says which one matched. Revisits and segmented records declare
+ * digests of bytes that are elsewhere, and truncated ones of bytes that are gone: those are not judged.
  */
 import { type Digest, type DigestAlgorithm, parseDigest, sameDigest } from '../../base/index.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';
@@ -35,8 +35,8 @@ export function judgeDigests(head: RecordHead, facts: BlockFacts, isComplete: bo
 }
 
 /**
- * Whether a record whose payload alone was hashed, and by one algorithm, declares a digest of that algorithm that does not fit. It may still be right: to tell, all that
- * `verdictWants` names has to be hashed.
+ * Whether a record whose payload alone was hashed, and by one algorithm, declares a digest of that algorithm that does
+ * not fit. It may still be right: to tell, all that `verdictWants` names has to be hashed.
  */
 export function isDoubtful(head: RecordHead, facts: BlockFacts, isComplete: boolean): boolean {
   const algorithm = facts.payloadDigests[0]?.algorithm;

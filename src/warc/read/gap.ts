@@ -1,18 +1,22 @@
 /**
- * Stretches of a file that the disk does not give any more. Much is read at a time, so around a bad sector little is asked for: all that can be had before the gap is
- * read, and the gap ends where something can be had again.
+ * Stretches of a file that the disk does not give any more. Much is read at a time, so around a bad sector little is
+ * asked for: all that can be had before the gap is read, and the gap ends where something can be had again.
  */
 import { PinakesError, SECTOR_BYTES } from '../../base/index.ts';
 
-/** When nothing comes up to the end of the file, and that is more than this, it is the disk that is gone and not a sector. */
+/**
+ * When nothing comes up to the end of the file, and that is more than this, it is the disk that is gone and not a
+ * sector.
+ */
 const LAST_GAP_BYTES_MAX = 1024 * 1024;
 
 /** `to` is the end of the file when nothing behind the gap can be had. */
 export type Gap = { readonly from: number; readonly to: number };
 
 /**
- * Where a gap ends, if anything can be had behind it: yields where to try, and is told each time whether something came. The steps grow with the gap, since a dying disk takes
- * seconds over each; then the end is looked for between the last two tries, so that nothing is passed over that can be had.
+ * Where a gap ends, if anything can be had behind it: yields where to try, and is told each time whether something
+ * came. The steps grow with the gap, since a dying disk takes seconds over each; then the end is looked for between the
+ * last two tries, so that nothing is passed over that can be had.
  */
 export function* endOfGap(from: number, end: number): Generator<number, number | undefined, boolean> {
   let bad = Math.floor(from / SECTOR_BYTES);

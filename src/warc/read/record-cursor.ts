@@ -1,5 +1,6 @@
 /**
- * Walks the records of a file, one step at a time, without doing any I/O: the caller fills the input and asks for the next step.
+ * Walks the records of a file, one step at a time, without doing any I/O: the caller fills the input and asks for the
+ * next step.
  *
  * ```
  *   need-input -> reserve(), fill, commit(n) or end()
@@ -9,9 +10,8 @@
  *   end        -> .tail                                     the record is over
  *   skipped    -> .chunk                                    bytes that belong to no record; few can inflate to very many, and others may want their turn
  *   done                                                    nothing more will come
- * ```
- * Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most RESYNC_WINDOW_BYTES of what was read
- * is kept to look back into after damage.
+ * ``` Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most
+ * RESYNC_WINDOW_BYTES of what was read is kept to look back into after damage.
  */
 import { type Finding, fromLatin1, LF, RECORD_HEAD_BYTES_MAX, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import type { ByteWindow } from '../member/byte-window.ts';
@@ -41,7 +41,10 @@ export type RecordTail = {
   readonly bodyBytes: number;
   /** Whether the whole block was there. */
   readonly complete: boolean;
-  /** Bytes the record takes in the file, trailer included; undefined when it shares a member with others, its member is damaged, or the file begins in another coding. */
+  /**
+   * Bytes the record takes in the file, trailer included; undefined when it shares a member with others, its member is
+   * damaged, or the file begins in another coding.
+   */
   readonly length: number | undefined;
   /** Whether the file ends inside its member: whatever is put behind would be taken for the rest of it. */
   readonly isTorn: boolean;
@@ -56,11 +59,14 @@ const ARC_TRAILER_BYTES_MAX = 2;
 /** More line ends than this after a record are not a trailer any more. */
 const TRAILER_BYTES_MAX = 64 * 1024;
 const WARC_START_BYTES = 16;
-/** What may be read again on account of wrong lengths, besides as much as was read: a file made of lies cannot hold a reader up. */
+/**
+ * What may be read again on account of wrong lengths, besides as much as was read: a file made of lies cannot hold a
+ * reader up.
+ */
 const REREAD_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
 /**
- * Bytes of members that belong to no record and are looked through all the same: so many, and so many for each byte of the file. A few bytes can unpack to very
- * many of them; damage to sound files stays far below.
+ * Bytes of members that belong to no record and are looked through all the same: so many, and so many for each byte of
+ * the file. A few bytes can unpack to very many of them; damage to sound files stays far below.
  */
 const SKIPPED_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
 const SKIPPED_BYTES_EACH = 64;
@@ -147,7 +153,8 @@ export class RecordCursor {
       if (!this.#input.coding) return 'need-input';
       const step = this.#advance();
       if (step === undefined) continue;
-      // Findings made on the way stand before the step they led to, except that a record's own begin and end keep their place.
+      // Findings made on the way stand before the step they led to, except that a record's own begin and end keep their
+      // place.
       if (step === 'done' && this.findings.length > 0) continue;
       return step;
     }
@@ -286,7 +293,10 @@ export class RecordCursor {
     return this.#takeHead(bytes, 'head-truncated');
   }
 
-  /** What begins like a record inside a head that was given up is tried too, without reading its lines or telling of it again. */
+  /**
+   * What begins like a record inside a head that was given up is tried too, without reading its lines or telling of it
+   * again.
+   */
   #giveUpHead(limit: number): undefined {
     const out = this.#out;
     const isTold = this.#recordAt < this.#endlessTo;
@@ -347,7 +357,8 @@ export class RecordCursor {
     this.#bodyAt = out.position;
     this.#isCut = false;
     this.#lengthKnown = head.contentLength !== undefined;
-    // Without a length the block of a compressed record goes to the end of its member; that of an uncompressed one is unknown.
+    // Without a length the block of a compressed record goes to the end of its member; that of an uncompressed one is
+    // unknown.
     this.#left = head.contentLength ?? (this.#input.isIdentity ? 0 : Number.POSITIVE_INFINITY);
     this.#state = 'body';
   }
@@ -401,7 +412,8 @@ export class RecordCursor {
     const at = out.read + trailer;
     const isOver = at === stop() && isKnown();
     const isFollowed = !isOver && (looksLikeRecord(out.buffer, at, stop()) || this.#input.isCompressedAt(at));
-    // An ARC record that is followed by another, but not by one line end, may have a wrong length: one too long makes `ttp://` of the next URL.
+    // An ARC record that is followed by another, but not by one line end, may have a wrong length: one too long makes
+    // `ttp://` of the next URL.
     const isDoubtful = this.head.format === 'arc' && (trailer > ARC_TRAILER_BYTES_MAX || out.buffer[at - 1] !== LF);
     if (isOver || (isFollowed && !isDoubtful)) {
       const isClean = this.head.format === 'arc' || (trailer === TRAILER_BYTES && out.buffer[out.read] === 0x0d);
@@ -469,7 +481,10 @@ export class RecordCursor {
     return step;
   }
 
-  /** Goes back to the first record that begins inside the block just read, if one does: then the length of the block is too long. */
+  /**
+   * Goes back to the first record that begins inside the block just read, if one does: then the length of the block is
+   * too long.
+   */
   #goBack(): boolean {
     const out = this.#out;
     const from = out.indexOfPosition(Math.max(this.#bodyAt, out.keptPosition));
@@ -488,7 +503,10 @@ export class RecordCursor {
     return true;
   }
 
-  /** Whether the record at hand is in no member, in a file of members: at the first damage these count again, and the next is looked for. */
+  /**
+   * Whether the record at hand is in no member, in a file of members: at the first damage these count again, and the
+   * next is looked for.
+   */
   get #isStray(): boolean {
     return this.#input.isIdentity && this.#input.fileCoding !== 'none';
   }
@@ -535,7 +553,10 @@ export class RecordCursor {
     return this.#input.isOver && out.available === 0 ? this.#endResync() : step;
   }
 
-  /** The next index where a line that is not empty, a member or a WARC head begins; while only NULs were seen, that of another byte. */
+  /**
+   * The next index where a line that is not empty, a member or a WARC head begins; while only NULs were seen, that of
+   * another byte.
+   */
   #nextInteresting(from: number, stop: number): number {
     const out = this.#out;
     if (this.#skippedAreNul) {

@@ -1,9 +1,9 @@
 /**
- * One record out of its member, both in memory: the quick way for random reads. The engines are kept and used again; what comes out belongs to the
- * caller.
+ * One record out of its member, both in memory: the quick way for random reads. The engines are kept and used again;
+ * what comes out belongs to the caller.
  *
- * Only what is sound comes out: a member whose checksum is wrong is not decoded here. Who wants what can still be read of it, and what is wrong with it, reads it with
- * `readRecords`.
+ * Only what is sound comes out: a member whose checksum is wrong is not decoded here. Who wants what can still be read
+ * of it, and what is wrong with it, reads it with `readRecords`.
  */
 import { constants, crc32 } from 'node:zlib';
 import { view, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
@@ -59,7 +59,10 @@ export class RecordDecoder {
     return { head, block: bytes.subarray(bodyAt, end), isSound };
   }
 
-  /** The head of the WARC record that begins a member, out of the member's first bytes; undefined when these do not tell all of it. */
+  /**
+   * The head of the WARC record that begins a member, out of the member's first bytes; undefined when these do not tell
+   * all of it.
+   */
   decodeHead(start: Uint8Array): RecordHead | undefined {
     const coding = codingOf(start);
     if (coding === 'zstd') return undefined;
@@ -79,8 +82,8 @@ export class RecordDecoder {
   }
 
   /**
-   * The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode to its end and to its checksum, or to more
-   * than fits into memory.
+   * The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode
+   * to its end and to its checksum, or to more than fits into memory.
    */
   decodeMember(member: Uint8Array, dictionary?: Uint8Array): Buffer | undefined {
     const coding = codingOf(member);
@@ -139,7 +142,10 @@ export class RecordDecoder {
   }
 }
 
-/** Whether bytes are those that the trailer of a gzip member tells of (RFC 1952, section 2.3.1). A zstd engine sees to its checksum itself. */
+/**
+ * Whether bytes are those that the trailer of a gzip member tells of (RFC 1952, section 2.3.1). A zstd engine sees to
+ * its checksum itself.
+ */
 function isAsSummed(bytes: Uint8Array, member: Buffer, trailerAt: number): boolean {
   if (member.length - trailerAt < GZIP_TRAILER_BYTES) return false;
   const isSize = member.readUInt32LE(trailerAt + 4) === bytes.length;

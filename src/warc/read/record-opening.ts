@@ -1,6 +1,7 @@
 /**
- * The head of a record and the first bytes of its block, out of the first bytes of its member: for those who need no more of a record than how it
- * begins. One engine is kept and used again. What is not a WARC record in a gzip member, or in none, is left to the full reader.
+ * The head of a record and the first bytes of its block, out of the first bytes of its member: for those who need no
+ * more of a record than how it begins. One engine is kept and used again. What is not a WARC record in a gzip member,
+ * or in none, is left to the full reader.
  */
 import { type CodecHandle, inflateRawHandle } from '../member/codec-handle.ts';
 import { codingOf } from '../member/file-coding.ts';
@@ -22,7 +23,10 @@ export class RecordOpening {
     this.#inflater = undefined;
   }
 
-  /** `memberStart` may end anywhere. The block's bytes are good until the next call. Undefined when the head is not all there. */
+  /**
+   * `memberStart` may end anywhere. The block's bytes are good until the next call. Undefined when the head is not all
+   * there.
+   */
   decode(memberStart: Uint8Array): Opening | undefined {
     const bytes = this.#decoded(memberStart);
     if (!bytes || !isWarcStart(bytes, 0, bytes.length)) return undefined;

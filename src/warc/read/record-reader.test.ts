@@ -1,4 +1,7 @@
-/** Reading goes on in turns: what grows a thousandfold when it is inflated, a record or garbage, keeps nobody else waiting, and can be given up. */
+/**
+ * Reading goes on in turns: what grows a thousandfold when it is inflated, a record or garbage, keeps nobody else
+ * waiting, and can be given up.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';

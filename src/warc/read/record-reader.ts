@@ -1,8 +1,8 @@
 /**
  * Ways to read records: one after another from a file or any stream of bytes, from an offset on, or a single one.
  *
- * `readRecords` is for everybody; the views it hands out are good until the next one is asked for. `FileFeed` is for inner loops that drive
- * a cursor themselves, in worker threads, without a promise per piece.
+ * `readRecords` is for everybody; the views it hands out are good until the next one is asked for. `FileFeed` is for
+ * inner loops that drive a cursor themselves, in worker threads, without a promise per piece.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -25,7 +25,10 @@ import { endOfGap, type Gap, lastGap } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import { type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
 
-/** Fills a cursor from a range of a file, synchronously. Where the disk does not give bytes it ends the cursor, and says how far that goes: another cursor can go on behind. */
+/**
+ * Fills a cursor from a range of a file, synchronously. Where the disk does not give bytes it ends the cursor, and says
+ * how far that goes: another cursor can go on behind.
+ */
 export class FileFeed {
   readonly #path: string;
   readonly #descriptor: number;
@@ -107,7 +110,10 @@ function gapAt(path: string, descriptor: number, from: number, to = Number.POSIT
 
 export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
 
-/** What the first bytes of a file say about the rest: needed by readers that begin further on. Where the disk does not give them, those behind say it. */
+/**
+ * What the first bytes of a file say about the rest: needed by readers that begin further on. Where the disk does not
+ * give them, those behind say it.
+ */
 export function readFileStart(path: string, position = 0): FileStart {
   const descriptor = openToRead(path);
   try {
@@ -144,7 +150,10 @@ function readStart(descriptor: number, position: number, length: number): Buffer
   }
 }
 
-/** After so many bytes of blocks, or of none, others have their turn: those that inflate out of one read can be gigabytes. */
+/**
+ * After so many bytes of blocks, or of none, others have their turn: those that inflate out of one read can be
+ * gigabytes.
+ */
 const UNBROKEN_BYTES_MAX = 8 * 1024 * 1024;
 
 export type ReadOptions = {

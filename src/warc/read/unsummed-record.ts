@@ -1,6 +1,7 @@
 /**
- * Records in members without a checksum: uncompressed ones, and zstd frames that were written without one, which is the default of libzstd. A flipped bit in such a
- * member decodes to wrong bytes without an error, so only the digests that the record declares can show it.
+ * Records in members without a checksum: uncompressed ones, and zstd frames that were written without one, which is the
+ * default of libzstd. A flipped bit in such a member decodes to wrong bytes without an error, so only the digests that
+ * the record declares can show it.
  */
 import { type DigestAlgorithm, type Finding, view } from '../../base/index.ts';
 import { codingOf } from '../member/file-coding.ts';
@@ -23,8 +24,8 @@ export function isSummedMember(member: Uint8Array): boolean {
 }
 
 /**
- * What to hash of a record in a member without a checksum. The payload of a capture is hashed by `also` too, which is how an archive names it; then the rare
- * digests of a framed or decoded body need not be tried.
+ * What to hash of a record in a member without a checksum. The payload of a capture is hashed by `also` too, which is
+ * how an archive names it; then the rare digests of a framed or decoded body need not be tried.
  */
 export function unsummedWants(head: RecordHead, also: DigestAlgorithm): ScanWants {
   const { block = [], payload = [], ...others } = verdictWants(head);

@@ -1,6 +1,7 @@
 /**
- * ARC records as WARC records, after the guidelines of the field: one file to one file, the date of capture kept, the version block a metadata
- * record. A document that is an HTTP message becomes a response; anything else, like a DNS answer, a resource. Where the date means no time, the record has none.
+ * ARC records as WARC records, after the guidelines of the field: one file to one file, the date of capture kept, the
+ * version block a metadata record. A document that is an HTTP message becomes a response; anything else, like a DNS
+ * answer, a resource. Where the date means no time, the record has none.
  */
 import type { Digest, IdSource } from '../../base/index.ts';
 import type { NewRecord } from './new-record.ts';

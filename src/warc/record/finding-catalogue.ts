@@ -1,6 +1,6 @@
 /**
- * What a reader can find wrong in a file: every code with its level and its sentence, sorted by code. docs/findings.md says the same, and a
- * test keeps the two in agreement.
+ * What a reader can find wrong in a file: every code with its level and its sentence, sorted by code. docs/findings.md
+ * says the same, and a test keeps the two in agreement.
  */
 import type { Finding, FindingLevel } from '../../base/index.ts';
 

@@ -3,9 +3,9 @@
  *
  * ```
  *   WARC/1.1 CRLF  fields...  Content-Length CRLF  CRLF  block  CRLF CRLF
- * ```
- * Values are written on one line as they are, in UTF-8; a value with a line end in it is a bug of the caller. Digests are those of the standard: the
- * block digest covers every byte of the block, the payload digest the body without transfer coding (see block-scanner.ts).
+ * ``` Values are written on one line as they are, in UTF-8; a value with a line end in it is a bug of the caller.
+ * Digests are those of the standard: the block digest covers every byte of the block, the payload digest the body
+ * without transfer coding (see block-scanner.ts).
  */
 import { assert, type Digest, digestOf, formatDigest, utf8, view } from '../../base/index.ts';
 import type { Field } from './record-head.ts';
@@ -96,7 +96,10 @@ function digestText(digest: Digest | string | undefined): string | undefined {
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
 const ALL_CONTROLS = new RegExp(CONTROLS, 'g');
 
-/** The bytes of a head, from the version line to the empty line. Other readers stop at control characters, which values of other heads may bring along: they become blanks. */
+/**
+ * The bytes of a head, from the version line to the empty line. Other readers stop at control characters, which values
+ * of other heads may bring along: they become blanks.
+ */
 export function headBytes(fields: readonly Field[], version = '1.1'): Uint8Array {
   let text = `WARC/${version}\r\n`;
   for (const { name, value } of fields) {

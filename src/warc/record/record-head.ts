@@ -3,10 +3,10 @@
  *
  * ```
  *   WARC/1.1 CRLF  name ":" value CRLF ...  CRLF          ISO 28500; LF alone and folded lines are accepted
- * ```
- * An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what reads records needs to know
- * only one form. `fields` keeps the order and the spelling of the file. Values are UTF-8 by the standard and often something else in the wild: each one that is
- * not is read as Latin-1, which keeps all its bytes apart.
+ * ``` An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what
+ * reads records needs to know only one form. `fields` keeps the order and the spelling of the file. Values are UTF-8 by
+ * the standard and often something else in the wild: each one that is not is read as Latin-1, which keeps all its bytes
+ * apart.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import {
@@ -25,7 +25,10 @@ import type { ArcLine } from './record-start.ts';
 
 export type Field = { readonly name: string; readonly value: string };
 
-/** Whether the field has this name, which is given in lower case. Asked some thirty times a record, so it makes no strings. */
+/**
+ * Whether the field has this name, which is given in lower case. Asked some thirty times a record, so it makes no
+ * strings.
+ */
 export function isNamed(field: Field, lowerName: string): boolean {
   const { name } = field;
   if (name.length !== lowerName.length) return false;
@@ -43,8 +46,9 @@ export type RecordFormat = 'warc' | 'arc';
 export const SOURCE_DATE_FIELD = 'pinakes-source-date';
 
 /**
- * How far a head is from what the standard asks of one. What is `loose` says the same when it is written anew: its line ends are wrong, or blanks stand where none belong. What is `odd`
- * lacks something that each record must have, or says it in a way that makes other readers give up.
+ * How far a head is from what the standard asks of one. What is `loose` says the same when it is written anew: its line
+ * ends are wrong, or blanks stand where none belong. What is `odd` lacks something that each record must have, or says
+ * it in a way that makes other readers give up.
  */
 export type HeadForm = 'sound' | 'loose' | 'odd';
 
@@ -53,7 +57,10 @@ export class RecordHead {
   /** `1.1`, `1.0`, `0.17`... of a WARC record; `1`, `1.1` or `2` of an ARC record. */
   readonly version: string;
   readonly fields: readonly Field[];
-  /** In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record. Without a WARC-Type, what the other fields imply; empty when they imply nothing. */
+  /**
+   * In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record. Without a WARC-Type, what the
+   * other fields imply; empty when they imply nothing.
+   */
   readonly type: string;
   /** Bytes of the block as declared; undefined when the head does not say. */
   readonly contentLength: number | undefined;
@@ -86,13 +93,17 @@ export class RecordHead {
     return this.fields.filter((field) => isNamed(field, name)).map((field) => field.value);
   }
 
-  /** WARC-Target-URI without the angle brackets that some writers put around it; control characters in it are escaped. */
+  /**
+   * WARC-Target-URI without the angle brackets that some writers put around it; control characters in it are escaped.
+   */
   get targetUri(): string | undefined {
     const value = this.get('warc-target-uri');
     return value === undefined ? undefined : escapeControls(unbracketed(value));
   }
 
-  /** WARC-Record-ID as written, brackets included; control characters in it are escaped, since other records name it. */
+  /**
+   * WARC-Record-ID as written, brackets included; control characters in it are escaped, since other records name it.
+   */
   get recordId(): string | undefined {
     const value = this.get('warc-record-id');
     return value === undefined ? undefined : escapeControls(value);
@@ -161,7 +172,10 @@ export function headEnd(bytes: Buffer, from: number, end: number): number {
   }
 }
 
-/** A head as the standard has it, and one that reads the same though its line ends or blanks are not as they should be. Control characters stop other readers wherever they are. */
+/**
+ * A head as the standard has it, and one that reads the same though its line ends or blanks are not as they should be.
+ * Control characters stop other readers wherever they are.
+ */
 const SOUND =
   /^WARC\/\d\.\d+\r\n(?:[\w!#$%&'*+.^`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n(?:[ \t][^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)+\r\n$/;
 const LOOSE =
@@ -193,7 +207,10 @@ const MALFORMED_TOLD_MAX = 20;
 
 export type HeadFault = { readonly code: FindingCode; readonly detail: string };
 
-/** Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown; `faults` has none of other heads. */
+/**
+ * Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown;
+ * `faults` has none of other heads.
+ */
 export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHead {
   const isPlain = isAscii(bytes);
   const isMixed = !isPlain && !isUtf8(bytes);
@@ -256,7 +273,10 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
   return fields;
 }
 
-/** A CR inside a line ends nothing: it is read as a blank (RFC 9112, section 2.2). In a URI it is a character like any other. */
+/**
+ * A CR inside a line ends nothing: it is read as a blank (RFC 9112, section 2.2). In a URI it is a character like any
+ * other.
+ */
 function valueIn(text: string, from: number, to: number, name = ''): string {
   const value = trimmed(text, from, to);
   if (!value.includes('\r')) return value;

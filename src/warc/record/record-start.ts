@@ -1,12 +1,13 @@
 /**
- * How the beginning of a record is told from other bytes: the version line of a WARC record, or the one-line head of an ARC record.
+ * How the beginning of a record is told from other bytes: the version line of a WARC record, or the one-line head of an
+ * ARC record.
  *
  * ```
  *   WARC/1.1 CRLF                                                   any case; 0.17 to 1.1 are known
  *   http://host/ 192.0.2.1 20240301100000 text/html 57 LF           ARC v1: URL IP date type length
  *   URL IP date type code checksum location offset file length LF   ARC v2
- * ```
- * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a charset; some dates are days, and some no dates.
+ * ``` URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a
+ * charset; some dates are days, and some no dates.
  */
 import { fromLatin1, LF } from '../../base/index.ts';
 
@@ -47,7 +48,9 @@ function isFieldNext(bytes: Uint8Array, at: number, end: number): boolean {
   return /^[ \t]+\r?\n[wc]/i.test(fromLatin1(bytes, at, Math.min(end, at + 16)));
 }
 
-/** A version line and the name of a field after it: a record even where no line begins, as behind one that was torn off. */
+/**
+ * A version line and the name of a field after it: a record even where no line begins, as behind one that was torn off.
+ */
 export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean {
   if (!isWarcStart(bytes, at, end)) return false;
   return /^warc\/[\d.]+[ \t]*\r?\n(warc-|content-)/i.test(fromLatin1(bytes, at, Math.min(end, at + 32)));
@@ -55,7 +58,10 @@ export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean 
 
 const ARC_V1 = /^(\S.*) (\S+) (\d{12,18}|(?:19|20)\d{6}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
 const ARC_V2 = /^(\S.*) (\S+) (\d{1,18}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/s;
-/** With any date, where an address says that it is one of these lines: some have 10 digits, letters behind the digits, or a digest. */
+/**
+ * With any date, where an address says that it is one of these lines: some have 10 digits, letters behind the digits,
+ * or a digest.
+ */
 const ARC_ANY_DATE = /^(\S.*) (\d+(?:\.\d+){3}|None(?= \d{8})) ([^ ]{8,64}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
 /** With something else where the length belongs; in the first record of a file, in any place. */
 const ARC_NO_LENGTH = /^(\S.*) (\d+(?:\.\d+){3}) (\d{12,18}) ([^ ]*) ([a-z-]{1,16})$/s;
@@ -114,7 +120,10 @@ function isArcUrl(url: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(url);
 }
 
-/** Whether a WARC or ARC record begins at this index. `end` may cut an ARC line short: then its visible beginning must fit. */
+/**
+ * Whether a WARC or ARC record begins at this index. `end` may cut an ARC line short: then its visible beginning must
+ * fit.
+ */
 export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boolean {
   if (isWarcStart(bytes, at, end)) return true;
   if (!couldBeArcLine(bytes, at, Math.min(end, at + RECORD_START_BYTES))) return false;

@@ -1,16 +1,23 @@
 /**
  * When a revisit takes the place of a full record: one rule for adding, storing, crawling and slimming.
  *
- * A payload is shared when it is larger than what a revisit adds to the record's own head. Both are plain bytes: what compression makes of them depends on the
- * file and on the level, and records must not be shared in one place and kept in another. An empty payload is never shared (I7).
+ * A payload is shared when it is larger than what a revisit adds to the record's own head. Both are plain bytes: what
+ * compression makes of them depends on the file and on the level, and records must not be shared in one place and kept
+ * in another. An empty payload is never shared (I7).
  */
 import { fieldsOf } from './new-record.ts';
 import type { Field } from './record-head.ts';
 
-/** No payload up to this is shared: a profile with the shortest URI and date of an original takes more. Larger ones are decided by their heads. */
+/**
+ * No payload up to this is shared: a profile with the shortest URI and date of an original takes more. Larger ones are
+ * decided by their heads.
+ */
 export const NEVER_SHARED_BYTES: number = leastGrowth();
 
-/** Whether the payload of a record with the one head is left out for a revisit with the other. `payloadBytesMin` only raises the bound. */
+/**
+ * Whether the payload of a record with the one head is left out for a revisit with the other. `payloadBytesMin` only
+ * raises the bound.
+ */
 export function isWorthRevisit(
   payloadBytes: number,
   heads: { readonly own: readonly Field[]; readonly revisit: readonly Field[] },

@@ -1,5 +1,6 @@
 /**
- * The fields of a head as the standard asks for them: what is odd in it is worked out, what cannot be written is left out. The record says the same, and other readers go on behind it.
+ * The fields of a head as the standard asks for them: what is odd in it is worked out, what cannot be written is left
+ * out. The record says the same, and other readers go on behind it.
  */
 import { type Field, KNOWN_VERSIONS, type RecordHead, SOURCE_DATE_FIELD } from './record-head.ts';
 
@@ -12,7 +13,10 @@ export function soundVersion({ version }: RecordHead): string {
   return KNOWN_VERSIONS.has(version) ? version : '1.1';
 }
 
-/** Undefined for a head that does not say its type, its date or its target in any way. A head that was sound keeps its fields. */
+/**
+ * Undefined for a head that does not say its type, its date or its target in any way. A head that was sound keeps its
+ * fields.
+ */
 export function soundFields(head: RecordHead): Field[] | undefined {
   if (head.form === 'sound') return [...head.fields];
   const { type, targetUri, standardDate } = head;

@@ -1,8 +1,9 @@
 /**
  * Facts about many records at once, in columns: numbers in typed arrays, digests end to end, all text in one string.
  *
- * This is the form in which worker threads hand over what they found. An object per record would cost more to hand over than the
- * record cost to hash; columns move as a few buffers, and text is cut out only for the records somebody looks at.
+ * This is the form in which worker threads hand over what they found. An object per record would cost more to hand over
+ * than the record cost to hash; columns move as a few buffers, and text is cut out only for the records somebody looks
+ * at.
  */
 import { assert, type Finding, view } from '../../base/index.ts';
 import type { Field } from '../record/record-head.ts';
@@ -59,7 +60,10 @@ export type ScanColumns = {
   readonly flags: Uint16Array<ArrayBuffer>;
   readonly digestBytes: number;
   readonly digests: Uint8Array<ArrayBuffer>;
-  /** Names of the texts of each record: SCAN_TEXTS, then the head fields that were asked for besides, in lower case, then RESPONSE_FIELDS if any were. */
+  /**
+   * Names of the texts of each record: SCAN_TEXTS, then the head fields that were asked for besides, in lower case,
+   * then RESPONSE_FIELDS if any were.
+   */
   readonly textNames: readonly string[];
   readonly text: string;
   /** Where in `text` each value ends; textNames.length values a record. */

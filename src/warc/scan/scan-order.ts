@@ -1,6 +1,6 @@
 /**
- * A range that is scanned on another thread, and the room there is for what it finds. The thread takes a place before each piece and waits while there is none; whoever
- * takes a piece out gives the place back.
+ * A range that is scanned on another thread, and the room there is for what it finds. The thread takes a place before
+ * each piece and waits while there is none; whoever takes a piece out gives the place back.
  */
 import type { ScanJob } from './scan.ts';
 

@@ -207,7 +207,10 @@ test('facts are those of the records', async () => {
   assert.equal(seen, 3);
 });
 
-/** Records whose heads are so long that a few hundred are more than one batch may hold, though they compress to nearly nothing. */
+/**
+ * Records whose heads are so long that a few hundred are more than one batch may hold, though they compress to nearly
+ * nothing.
+ */
 function longHeads(count: number, first = 0): Buffer[] {
   const filler = 'x'.repeat(30_000);
   return Array.from({ length: count }, (_, i) => {

@@ -1,11 +1,13 @@
 /**
  * Scans files on several threads and hands the facts over in order: file by file, record by record.
  *
- * Files are cut into ranges of RANGE_BYTES. A thread that begins in the middle of a file looks for the next record, and such a search can be fooled by
- * a record inside a record (an archived `.warc.gz` that did not compress further). Therefore every seam is checked: the range before says
- * where its successor must begin, because it walked there record by record. A successor that began elsewhere is scanned again from the right place.
+ * Files are cut into ranges of RANGE_BYTES. A thread that begins in the middle of a file looks for the next record, and
+ * such a search can be fooled by a record inside a record (an archived `.warc.gz` that did not compress further).
+ * Therefore every seam is checked: the range before says where its successor must begin, because it walked there record
+ * by record. A successor that began elsewhere is scanned again from the right place.
  *
- * A range comes in pieces of bounded size, and a thread waits when some of its pieces are not taken yet; so memory is bounded, whatever the files hold (I9).
+ * A range comes in pieces of bounded size, and a thread waits when some of its pieces are not taken yet; so memory is
+ * bounded, whatever the files hold (I9).
  */
 import { statSync } from 'node:fs';
 import { type DigestAlgorithm, fileError, PinakesError, ThreadDied, ThreadPool } from '../../base/index.ts';
@@ -27,7 +29,9 @@ export type ScanOptions = {
   readonly responseFields?: readonly string[];
   /** Whether to hand over the HTTP heads of records. */
   readonly httpHeads?: boolean;
-  /** Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by. */
+  /**
+   * Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by.
+   */
   readonly judgesDigests?: boolean;
   readonly rangeBytes?: number;
   readonly signal?: AbortSignal | undefined;
@@ -35,7 +39,10 @@ export type ScanOptions = {
   readonly script?: URL;
 };
 
-/** The facts of a range or of a part of one, in order; or a file that could not be read. One is empty in which neither records nor anything else was found. */
+/**
+ * The facts of a range or of a part of one, in order; or a file that could not be read. One is empty in which neither
+ * records nor anything else was found.
+ */
 export type ScanItem =
   | { readonly kind: 'batch'; readonly batch: ScanBatch; readonly bytes: number }
   | { readonly kind: 'file-end'; readonly file: string; readonly records: number; readonly isEmpty: boolean }
@@ -137,8 +144,9 @@ function seamOf({ reached: at, coding }: ScanPiece): Seam {
 }
 
 /**
- * The pieces of a range from where it must begin; none when a record of an earlier range covers it whole. A range that began in the wrong place is scanned again. So is
- * what is left of one whose thread died, for it may have died of another range that it had at hand; when that thread dies too, it is the file that is too much.
+ * The pieces of a range from where it must begin; none when a record of an earlier range covers it whole. A range that
+ * began in the wrong place is scanned again. So is what is left of one whose thread died, for it may have died of
+ * another range that it had at hand; when that thread dies too, it is the file that is too much.
  */
 async function* seamlessPieces(
   pool: ScanPool,

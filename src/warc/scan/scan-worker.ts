@@ -1,4 +1,7 @@
-/** A thread that scans the ranges it is sent, no faster than somebody takes what it finds. A range that cannot be read is answered with the reason; the thread goes on. */
+/**
+ * A thread that scans the ranges it is sent, no faster than somebody takes what it finds. A range that cannot be read
+ * is answered with the reason; the thread goes on.
+ */
 import { answerJobs } from '../../base/index.ts';
 import { RangeScan, type ScanPiece } from './scan.ts';
 import { buffersOf } from './scan-batch.ts';

@@ -1,6 +1,6 @@
 /**
- * The hot loop: walks the records of a file or a range of it, parses heads and hashes payloads, and gathers the facts in columns. Synchronous, on one
- * thread; `scan-pool.ts` runs it on many.
+ * The hot loop: walks the records of a file or a range of it, parses heads and hashes payloads, and gathers the facts
+ * in columns. Synchronous, on one thread; `scan-pool.ts` runs it on many.
  */
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../../base/index.ts';
 import type { CursorOptions } from '../member/cursor-options.ts';
@@ -39,7 +39,9 @@ export type ScanJob = {
   readonly responseFields: readonly string[];
   /** Whether to hand over the HTTP heads. */
   readonly httpHeads: boolean;
-  /** Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by. */
+  /**
+   * Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by.
+   */
   readonly judgesDigests: boolean;
   readonly coding: Coding;
   readonly dictionary: Uint8Array | undefined;
@@ -57,30 +59,45 @@ export type ScanJob = {
 /** What was found in a range, or in the next part of one. */
 export type ScanPiece = {
   readonly columns: ScanColumns;
-  /** Where the first record at or after `from` begins; the file's end when there is none, and infinity when the search for it was given up. */
+  /**
+   * Where the first record at or after `from` begins; the file's end when there is none, and infinity when the search
+   * for it was given up.
+   */
   readonly first: number;
-  /** Up to where the records reach that were found so far, as far as that is known; with the last piece, where the first record at or after `to` begins, or likewise. */
+  /**
+   * Up to where the records reach that were found so far, as far as that is known; with the last piece, where the first
+   * record at or after `to` begins, or likewise.
+   */
   readonly reached: number;
   /** The coding in which the file goes on there. */
   readonly coding: Coding | undefined;
   readonly isLast: boolean;
 };
 
-/** How far past its range a job looks for its first record. Inside a very large record every range would else read to that record's end. */
+/**
+ * How far past its range a job looks for its first record. Inside a very large record every range would else read to
+ * that record's end.
+ */
 const SEEK_PAST_BYTES = 1024 * 1024;
 
 /**
- * A piece ends when so much is held for it. An ordinary range is one piece; but a few bytes of a compressed file can hold very many records, or very long ones, and all
- * records of a file may share one member.
+ * A piece ends when so much is held for it. An ordinary range is one piece; but a few bytes of a compressed file can
+ * hold very many records, or very long ones, and all records of a file may share one member.
  */
 const PIECE_BYTES_MAX = 2.5 * 1024 * 1024;
-/** A piece ends also after so many bytes, of which one record alone may have more: between two pieces a scan can be given up. */
+/**
+ * A piece ends also after so many bytes, of which one record alone may have more: between two pieces a scan can be
+ * given up.
+ */
 const UNBROKEN_BYTES_MAX = 64 * 1024 * 1024;
 /** What a record takes beside its heads, about, and what a finding does. */
 const RECORD_BYTES = 512;
 const FINDING_BYTES = 512;
 
-/** Scans one range of a file, piece by piece. Bytes past its end are read as far as its last record and the one after it need. */
+/**
+ * Scans one range of a file, piece by piece. Bytes past its end are read as far as its last record and the one after it
+ * need.
+ */
 export class RangeScan {
   readonly #job: ScanJob;
   readonly #feed: FileFeed;
@@ -171,7 +188,10 @@ export class RangeScan {
     return this.#cursor;
   }
 
-  /** A frame without a checksum says of damage nothing itself: there the declared digests are judged in every scan, whatever their algorithm. */
+  /**
+   * A frame without a checksum says of damage nothing itself: there the declared digests are judged in every scan,
+   * whatever their algorithm.
+   */
   #wantsOf(cursor: RecordCursor): ScanWants {
     return isUnsummedFrame(cursor) ? unsummedWants(cursor.head, this.#job.algorithm) : this.#wants;
   }
@@ -183,7 +203,10 @@ export class RangeScan {
     return digestMismatches(head, facts, tail.complete).length > 0;
   }
 
-  /** A record that stands behind others in its member is not judged: with very many of them all would be decoded for each. */
+  /**
+   * A record that stands behind others in its member is not judged: with very many of them all would be decoded for
+   * each.
+   */
   #doubt({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
     if (innerOffset > 0) return;
     const options = { ...this.#coded, offset, offsetCoding: this.#cursor.coding, inputBytes: length ?? inputBytes };
@@ -304,7 +327,10 @@ class Columns {
     if (this.#responseFields) this.#texts.push(head.type === 'response' ? linesOf(head, this.#responseFields) : '');
   }
 
-  /** Of the findings only those between the first record of this range and the first of the next, so that each is told once. */
+  /**
+   * Of the findings only those between the first record of this range and the first of the next, so that each is told
+   * once.
+   */
   finish(from: number, to: number): ScanColumns {
     const count = this.#offset.length;
     const textNames = [...SCAN_TEXTS, ...this.#fields, ...(this.#responseFields ? [RESPONSE_FIELDS] : [])];

@@ -1,8 +1,9 @@
 /**
- * Finds lines in a byte-sorted text file by binary search, without reading it whole: CDX and CDXJ files, and the secondary index of ZipNum.
+ * Finds lines in a byte-sorted text file by binary search, without reading it whole: CDX and CDXJ files, and the
+ * secondary index of ZipNum.
  *
- * Ranges are half open and compare as bytes: a line is in [start, end) when start <= line < end. Nothing here notices that a file is not sorted;
- * lines out of order may then be missed.
+ * Ranges are half open and compare as bytes: a line is in [start, end) when start <= line < end. Nothing here notices
+ * that a file is not sorted; lines out of order may then be missed.
  */
 import { indexOf, LF } from '../../base/index.ts';
 import { type LineOptions, readLineBatches, toByteText } from '../cdx/cdx-line.ts';
@@ -46,7 +47,10 @@ export async function* searchLines(
 const WINDOW_BYTES = 16 * 1024;
 const PROBE_BYTES = 4 * 1024;
 
-/** All lines from a place shortly before the first one that is not below `start`; the first one given is below it, unless the file begins there. */
+/**
+ * All lines from a place shortly before the first one that is not below `start`; the first one given is below it,
+ * unless the file begins there.
+ */
 export async function* linesAround(
   source: ByteSource,
   start: string,

@@ -1,13 +1,14 @@
 /**
- * The entries of a ZIP file, read from its central directory by yauzl, and distrusted: names that climb out of the package, sizes that
- * lie, encryption and unknown methods become findings, and an entry that can still be read stays listed.
+ * The entries of a ZIP file, read from its central directory by yauzl, and distrusted: names that climb out of the
+ * package, sizes that lie, encryption and unknown methods become findings, and an entry that can still be read stays
+ * listed.
  *
- * No byte belongs to two entries: a package of 4 MB whose entries share their bytes could unpack to terabytes. An entry ends where the next one begins, and of
- * several at the same place the first in the directory is read.
+ * No byte belongs to two entries: a package of 4 MB whose entries share their bytes could unpack to terabytes. An entry
+ * ends where the next one begins, and of several at the same place the first in the directory is read.
  *
- * When the end of the file is missing or the directory is broken, the local headers that stand before each entry's bytes are walked instead
- * (`wacz-salvage.ts`), so that a download that was cut off still gives what arrived; so they are for an entry that the directory places wrongly.
- * ENTRIES_MAX bounds memory (I9).
+ * When the end of the file is missing or the directory is broken, the local headers that stand before each entry's
+ * bytes are walked instead (`wacz-salvage.ts`), so that a download that was cut off still gives what arrived; so they
+ * are for an entry that the directory places wrongly. ENTRIES_MAX bounds memory (I9).
  */
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
@@ -58,7 +59,10 @@ export async function readZipDirectory(source: ByteSource, onFinding: ReportFind
   return { entries: await checked(placed, source, report), isSalvaged: placed !== entries };
 }
 
-/** The entries, those that do not stand where the directory says taken from their local headers, if they have any elsewhere. */
+/**
+ * The entries, those that do not stand where the directory says taken from their local headers, if they have any
+ * elsewhere.
+ */
 async function inPlace(entries: ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
   const lost = new Set<ZipEntry>();
   for (const entry of entries) if ((await dataOffsetOf(source, entry.headerOffset)) === undefined) lost.add(entry);
@@ -108,7 +112,10 @@ async function* centralEntries(source: ByteSource): AsyncGenerator<ZipEntry> {
   }
 }
 
-/** Many tools write UTF-8 without setting the flag for it, so what is UTF-8 is read as such, and code page 437 is for the rest. */
+/**
+ * Many tools write UTF-8 without setting the flag for it, so what is UTF-8 is read as such, and code page 437 is for
+ * the rest.
+ */
 function nameOf(entry: Entry): string {
   const name = isUtf8(entry.fileNameRaw)
     ? fromUtf8(entry.fileNameRaw)

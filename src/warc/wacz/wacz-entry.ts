@@ -3,8 +3,9 @@
  *
  *      0 PK 03 04    6 flags    8 method    14 CRC-32    18 compressed    22 bytes    26 name length    28 extra length    30 name, extra
  *
- * Reading never gives more bytes than the directory declares, so that a bomb stops where it began to lie, and never holds more than a chunk (I9). What
- * does not fit the declaration (length, CRC-32, damaged deflate data) is a finding, told after the readable bytes were given.
+ * Reading never gives more bytes than the directory declares, so that a bomb stops where it began to lie, and never
+ * holds more than a chunk (I9). What does not fit the declaration (length, CRC-32, damaged deflate data) is a finding,
+ * told after the readable bytes were given.
  */
 import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -118,7 +119,8 @@ export async function* readZipEntry(
   if (header.name !== entry.name && !header.name.includes('\ufffd')) {
     report('wacz-entry-header', ` (the local header says ${quoted(header.name)})`);
   }
-  // Of a stored entry whose two sizes differ, the one that says how far it lies in the file is used, so that nothing is dropped.
+  // Of a stored entry whose two sizes differ, the one that says how far it lies in the file is used, so that nothing is
+  // dropped.
   const declared = entry.method === STORED ? entry.compressedBytes : entry.bytes;
   let left = declared ?? Number.POSITIVE_INFINITY;
   let given = 0;
@@ -162,7 +164,10 @@ async function* inflateRaw(raw: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   for await (const chunk of inflate) yield chunk as Uint8Array;
 }
 
-/** What stands before the damage and behind what was given: a failing engine keeps its last output back. With room for one byte at a time it stops short of the damage. */
+/**
+ * What stands before the damage and behind what was given: a failing engine keeps its last output back. With room for
+ * one byte at a time it stops short of the damage.
+ */
 async function* inflateAgain(raw: AsyncIterable<Uint8Array>, given: number): AsyncGenerator<Uint8Array> {
   const engine = inflateRawHandle();
   const output = new Uint8Array(INFLATED_BYTES);

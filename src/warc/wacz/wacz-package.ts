@@ -1,8 +1,8 @@
 /**
  * datapackage.json and datapackage-digest.json of a WACZ, and the JSON manifest of a multi-WACZ.
  *
- * Written in version 1.1.1. Read in 1.1.1, 1.2.0 (draft: `profile: wacz`, no wacz_version) and 1.0.0 (`stats: {hash, bytes}` with `hashing` beside,
- * no names). What breaks the rules without hiding a resource is a warning.
+ * Written in version 1.1.1. Read in 1.1.1, 1.2.0 (draft: `profile: wacz`, no wacz_version) and 1.0.0 (`stats: {hash,
+ * bytes}` with `hashing` beside, no names). What breaks the rules without hiding a resource is a warning.
  */
 import {
   type Digest,

@@ -1,10 +1,11 @@
 /**
- * Reads a WACZ by range, without unpacking it. The WARC files inside are stored, so each is told as a range of the file, to be read where it lies; one that was
- * compressed against the rules is readable as a stream.
+ * Reads a WACZ by range, without unpacking it. The WARC files inside are stored, so each is told as a range of the
+ * file, to be read where it lies; one that was compressed against the rules is readable as a stream.
  *
- * Packages of version 0.1 and 1.0, packages without a datapackage.json, packages in packages (multi-WACZ) and cut-off files are all read as far as they go. What
- * is wrong is told to `onFinding`, each time it is met; offsets in findings about entries are those of the entry in its package, which is named as
- * `file.wacz!inner.wacz` when it lies in another one.
+ * Packages of version 0.1 and 1.0, packages without a datapackage.json, packages in packages (multi-WACZ) and cut-off
+ * files are all read as far as they go. What is wrong is told to `onFinding`, each time it is met; offsets in findings
+ * about entries are those of the entry in its package, which is named as `file.wacz!inner.wacz` when it lies in another
+ * one.
  */
 
 import { concat, EMPTY, PinakesError } from '../../base/index.ts';
@@ -229,8 +230,8 @@ export class Wacz {
   }
 
   /**
-   * The index lines in a range of keys. Blocks of a compressed index are found by its secondary index; an index without one is read through, since those are
-   * small and not always sorted.
+   * The index lines in a range of keys. Blocks of a compressed index are found by its secondary index; an index without
+   * one is read through, since those are small and not always sorted.
    */
   async *search(range: LineRange): AsyncGenerator<CdxEntry> {
     const covered = new Set<string>();
@@ -256,8 +257,8 @@ export class Wacz {
   }
 
   /**
-   * A reader for a secondary index and the data files that it names. Undefined when one of them is compressed by the ZIP, so that its blocks cannot be
-   * reached.
+   * A reader for a secondary index and the data files that it names. Undefined when one of them is compressed by the
+   * ZIP, so that its blocks cannot be reached.
    */
   async zipNum(name: string): Promise<{ reader: ZipNumReader; parts: ReadonlySet<string> } | undefined> {
     const secondary = this.entry(name);

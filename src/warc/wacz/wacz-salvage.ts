@@ -1,10 +1,10 @@
 /**
- * Finds the entries of a ZIP file whose directory is lost, by walking its local headers from the beginning. Where none stands, because it is damaged or because
- * other bytes stand before the package, the next one is looked for.
+ * Finds the entries of a ZIP file whose directory is lost, by walking its local headers from the beginning. Where none
+ * stands, because it is damaged or because other bytes stand before the package, the next one is looked for.
  *
- * An entry written as a stream has zeros for its sizes and a descriptor after its bytes (PK 07 08, CRC-32, compressed, bytes; the sizes 4 or 8 bytes
- * each); it ends at the first descriptor whose compressed size is the distance from the beginning. An entry that the end of the file cuts is given as
- * far as it goes.
+ * An entry written as a stream has zeros for its sizes and a descriptor after its bytes (PK 07 08, CRC-32, compressed,
+ * bytes; the sizes 4 or 8 bytes each); it ends at the first descriptor whose compressed size is the distance from the
+ * beginning. An entry that the end of the file cuts is given as far as it goes.
  */
 import { indexOf } from '../../base/index.ts';
 import { DEFLATED, type LocalHeader, readLocalHeader, STORED, type ZipEntry } from './wacz-entry.ts';

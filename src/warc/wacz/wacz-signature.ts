@@ -1,9 +1,10 @@
 /**
  * Checks the signature of a signed WACZ (wacz-auth 0.1) as far as this is possible without asking anyone.
  *
- * The signed bytes are the text of `signedData.hash`. An anonymous signature brings its own ECDSA key (base64 of the SPKI form; browsers write r and s side by
- * side, servers DER): it proves that nothing changed since the holder of the key signed. A domain signature brings a certificate: that its key made the
- * signature is checked here; that the certificate was valid for the domain at that time is not, and is said so.
+ * The signed bytes are the text of `signedData.hash`. An anonymous signature brings its own ECDSA key (base64 of the
+ * SPKI form; browsers write r and s side by side, servers DER): it proves that nothing changed since the holder of the
+ * key signed. A domain signature brings a certificate: that its key made the signature is checked here; that the
+ * certificate was valid for the domain at that time is not, and is said so.
  */
 import { createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { utf8 } from '../../base/index.ts';

@@ -1,6 +1,7 @@
 /**
- * Bytes that can be read at any position: a file, a part of another source, or memory. What reads a WACZ or a sorted index by range needs no more
- * than this, so a package nested in another one, or later a remote file, is read the same way.
+ * Bytes that can be read at any position: a file, a part of another source, or memory. What reads a WACZ or a sorted
+ * index by range needs no more than this, so a package nested in another one, or later a remote file, is read the same
+ * way.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { fileError, PinakesError, READ_CHUNK_BYTES } from '../../base/index.ts';

@@ -1,8 +1,10 @@
 /**
- * Verifies a WACZ: everything that datapackage.json declares is there with the declared size and hash, nothing is there that it does not declare, the files that
- * every package must have exist, WARC files and compressed indexes are stored, the index points into the package, and the signature, if any, fits.
+ * Verifies a WACZ: everything that datapackage.json declares is there with the declared size and hash, nothing is there
+ * that it does not declare, the files that every package must have exist, WARC files and compressed indexes are stored,
+ * the index points into the package, and the signature, if any, fits.
  *
- * Every byte of the package is read once, the index twice. Memory does not grow with the package (I9): of findings of one kind, the first FINDINGS_MAX are kept.
+ * Every byte of the package is read once, the index twice. Memory does not grow with the package (I9): of findings of
+ * one kind, the first FINDINGS_MAX are kept.
  */
 import {
   type Finding,

@@ -1,10 +1,10 @@
 /**
- * Writes a WACZ 1.1.1 package as py-wacz lays it out: the compressed index with its secondary index, the WARC files, the pages, datapackage.json, its digest. WARC
- * files and index are stored, so that they can be read by range.
+ * Writes a WACZ 1.1.1 package as py-wacz lays it out: the compressed index with its secondary index, the WARC files,
+ * the pages, datapackage.json, its digest. WARC files and index are stored, so that they can be read by range.
  *
- * The package is written beside its final name, synced, and renamed (I2): under the final name there is never a part of one. WARC files are streamed through and
- * hashed on the way; index and pages are first written to files in the same directory, because their size must be known before them. Memory does not grow with
- * any of them (I9).
+ * The package is written beside its final name, synced, and renamed (I2): under the final name there is never a part of
+ * one. WARC files are streamed through and hashed on the way; index and pages are first written to files in the same
+ * directory, because their size must be known before them. Memory does not grow with any of them (I9).
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
@@ -92,7 +92,10 @@ function archiveNames(warcs: readonly string[]): string[] {
   return names;
 }
 
-/** Gives the finished file its name. A link cannot replace a file that came into being meanwhile; where there are no links, renaming must do. */
+/**
+ * Gives the finished file its name. A link cannot replace a file that came into being meanwhile; where there are no
+ * links, renaming must do.
+ */
 async function place(partial: string, path: string, replaces: boolean): Promise<void> {
   if (!replaces) {
     try {

@@ -5,8 +5,9 @@
  *                      key SP timestamp SP {"offset": 0, "length": 4711, "digest": "sha256:..."}
  *     classic form     key SP timestamp TAB part TAB offset TAB length TAB number
  *
- * Every line of the secondary index holds the first key of its block, so what is searched for may begin in the block before the first one whose
- * key is not below it: reading begins one block earlier. Writing keeps one block in memory, reading one block and one piece of the secondary index.
+ * Every line of the secondary index holds the first key of its block, so what is searched for may begin in the block
+ * before the first one whose key is not below it: reading begins one block earlier. Writing keeps one block in memory,
+ * reading one block and one piece of the secondary index.
  */
 import { promisify } from 'node:util';
 import { constants, gunzip, gzip } from 'node:zlib';

@@ -15,7 +15,10 @@ const DICTIONARY_BYTES_MIN = 16 * 1024;
 /** A dictionary may take this share of the input. */
 const DICTIONARY_SHARE = 0.02;
 
-/** A file, or something else under this name that holds records: then it says how it is compressed and how to read it from an offset on. */
+/**
+ * A file, or something else under this name that holds records: then it says how it is compressed and how to read it
+ * from an offset on.
+ */
 export type SampledFile = {
   readonly path: string;
   readonly bytes: number;

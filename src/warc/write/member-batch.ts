@@ -6,7 +6,10 @@ import { MemberEncoder } from './member-encoder.ts';
 /** Records, one behind the other. */
 export type RecordBatch = {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Of each record four: lengths of its head and its block, how hard it is to be compressed, and where in its head its block digest belongs, 0 when nowhere. */
+  /**
+   * Of each record four: lengths of its head and its block, how hard it is to be compressed, and where in its head its
+   * block digest belongs, 0 when nowhere.
+   */
   readonly numbers: readonly number[];
 };
 

@@ -115,7 +115,8 @@ test('zstd frames carry content size, checksum and the id of their dictionary', 
 });
 
 test('a zstd record is one frame, also when it fills the room of the encoder exactly', async () => {
-  // What does not compress grows by the frame's head, its checksum and 3 bytes a block, so one of these ends on each round number.
+  // What does not compress grows by the frame's head, its checksum and 3 bytes a block, so one of these ends on each
+  // round number.
   const frameBytesMax = (bytes: number) => bytes + 13 + 3 * Math.ceil(bytes / 131_072);
   for (const around of [65_536, 131_072, 262_144, 524_288]) {
     const encoder = new MemberEncoder({ coding: 'zstd' });

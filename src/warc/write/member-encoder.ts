@@ -1,9 +1,10 @@
 /**
  * Puts records into members, one record a member: gzip, zstd with or without a dictionary, or no coding at all.
  *
- * gzip members carry no name, no time and no extra field, so that equal records make equal bytes. zstd frames carry content size, checksum and,
- * with a dictionary, its id, as the proposed standard for `.warc.zst` asks; the dictionary is in the file's first frame. There it is a zstd frame
- * itself: the standard allows that and bare bytes, but gowarc reads only the former.
+ * gzip members carry no name, no time and no extra field, so that equal records make equal bytes. zstd frames carry
+ * content size, checksum and, with a dictionary, its id, as the proposed standard for `.warc.zst` asks; the dictionary
+ * is in the file's first frame. There it is a zstd frame itself: the standard allows that and bare bytes, but gowarc
+ * reads only the former.
  */
 import { constants, crc32, zstdCompressSync } from 'node:zlib';
 import { assert, ZSTD_DICTIONARY_BYTES_MAX } from '../../base/index.ts';
@@ -11,7 +12,10 @@ import { type CodecHandle, deflateRawHandle, zstdCompressHandle } from '../membe
 import type { Coding } from '../member/file-coding.ts';
 
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3]);
-/** Room for what a compressor gives at once. A zstd engine holds back at most one block of 128 KiB, so this much is enough to end a frame. */
+/**
+ * Room for what a compressor gives at once. A zstd engine holds back at most one block of 128 KiB, so this much is
+ * enough to end a frame.
+ */
 const PIECE_BYTES = 256 * 1024;
 const SMALL_RECORD_BYTES = 64 * 1024;
 
@@ -91,7 +95,8 @@ export class MemberEncoder {
   #gzipWhole(parts: readonly Uint8Array[]): Uint8Array {
     const engine = this.#gzipEngine();
     const size = parts.reduce((sum, part) => sum + part.length, 0);
-    // A call into the engine costs as much as compressing a small record, so the parts of one go in together, and what comes out fits the room.
+    // A call into the engine costs as much as compressing a small record, so the parts of one go in together, and what
+    // comes out fits the room.
     if (size <= SMALL_RECORD_BYTES)
       return this.#gzipSmall(engine, parts.length === 1 ? parts[0]! : Buffer.concat(parts, size));
     const encoded: Uint8Array[] = [GZIP_HEAD];

@@ -1,6 +1,7 @@
 /**
- * Puts many records into gzip members at once, on a thread of its own: compressing is what writing small records costs most, and whoever writes them has other things
- * to do meanwhile. The members are those that a `MemberEncoder` makes of records in one piece.
+ * Puts many records into gzip members at once, on a thread of its own: compressing is what writing small records costs
+ * most, and whoever writes them has other things to do meanwhile. The members are those that a `MemberEncoder` makes of
+ * records in one piece.
  */
 import { ThreadPool } from '../../base/index.ts';
 import { type LooseRecord, type MemberBatch, packRecords, type RecordBatch, unpackMembers } from './member-batch.ts';

@@ -1,5 +1,6 @@
 /**
- * Writes a WARC file: under a temporary name, synced, and only then under its own, so that a half-written file is never taken for a whole one.
+ * Writes a WARC file: under a temporary name, synced, and only then under its own, so that a half-written file is never
+ * taken for a whole one.
  */
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
