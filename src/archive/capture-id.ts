@@ -9,7 +9,8 @@
  *   time         milliseconds since 1970 in base 36
  *   hash         8 hexadecimal digits that tell captures of one URL and time apart
  *   collection   its number
- * ``` A catalog that was lost and made anew may number its collections otherwise; an id then still finds its capture,
+ * ```
+ * A catalog that was lost and made anew may number its collections otherwise; an id then still finds its capture,
  * as long as only one collection has it.
  */
 import { digestOf, fromUtf8, utf8 } from '../base/index.ts';

@@ -13,7 +13,8 @@
  *   collection:NAME   kind:revisit   from:2020   to:2021-06   size>10kB
  *
  *   site, type, status, collection and kind take several values with commas between them: any of them
- * ``` What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is
+ * ```
+ * What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is
  * not known has none, and fits no size.
  */
 import { MEDIA_KIND_ADVICE, mediaTypesOf, PinakesError, parseAskedTime } from '../base/index.ts';

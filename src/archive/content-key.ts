@@ -3,7 +3,8 @@
  *
  * ```
  *   <volume>:<algorithm>:<hex digest>[~<overflow number>]        main:sha256:9f86d081...~1
- * ``` The volume says where the content was when the key was made. It is a hint: after a migration the catalog finds
+ * ```
+ * The volume says where the content was when the key was made. It is a hint: after a migration the catalog finds
  * the content elsewhere.
  */
 import { fromHex, PinakesError, toHex } from '../base/index.ts';

@@ -5,7 +5,8 @@
  * ```
  *   to the process, its standard input      4 bytes length of the job | 4 bytes length of the body | job, JSON | body
  *   from the process, its standard output   4 bytes length | value, as v8.serialize writes it
- * ``` All numbers are little-endian. The process starts with the first job and stays for the next ones. It ends when it
+ * ```
+ * All numbers are little-endian. The process starts with the first job and stays for the next ones. It ends when it
  * was idle for IDLE_MS, when a job left it large, and when this program ends, in whatever way: its standard input
  * closes. The process gets bytes and returns values, has no files and no sockets of this program, and may not write
  * any.

@@ -4,7 +4,8 @@
  *
  * ```
  *   zstd over lines:   <kind> <flags> <as written> TAB <text> LF       kind: a letter; flags: 1 nofollow, 2 embed
- * ``` The text of a link is one line by nature. Of a value tabs and line ends are left out, as every browser leaves
+ * ```
+ * The text of a link is one line by nature. Of a value tabs and line ends are left out, as every browser leaves
  * them out.
  */
 import { type Link, LinkBase, type LinkKind } from '../page/index.ts';

@@ -5,7 +5,8 @@
  *   new records     come from the stream behind the snapshot that was gone through last; contents that the index has are not read again
  *   deletions       segments with more deleted bytes than before, and segments that vanished, have their captures looked up in the catalog
  *   unresolved      revisits whose content was not known are asked about again
- * ``` The place in the stream is written with every batch. When the archive was rebuilt, or the cursor is older than
+ * ```
+ * The place in the stream is written with every batch. When the archive was rebuilt, or the cursor is older than
  * what compaction remembers, everything is gone through anew: contents stay, captures are claimed one by one, and those
  * that nobody claims leave.
  */

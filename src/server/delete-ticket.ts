@@ -3,7 +3,8 @@
  *
  * ```
  *   <expires, ms in base 36>.<fingerprint of the captures>.<HMAC over these and the selection>
- * ``` all but the first as base64url. The server keeps nothing: whether a ticket is its own it can tell by the key, and
+ * ```
+ * all but the first as base64url. The server keeps nothing: whether a ticket is its own it can tell by the key, and
  * whether it still holds by looking again.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';

@@ -6,7 +6,8 @@
  *   promote   segments with chosen survivors are written anew, the survivor now holding the content itself
  *   repoint   segments with revisits that point at a record that is leaving are written anew, pointing at the holder that stays
  *   sweep     segments with deleted records are written anew without them
- * ``` Each step is whole before the next begins: a deleted holder leaves only when every content it held stands
+ * ```
+ * Each step is whole before the next begins: a deleted holder leaves only when every content it held stands
  * elsewhere, durably, and when nothing points at it any more. Interrupted anywhere, the next compaction finds from the
  * tombstones what is left to do. Each segment is exchanged on its own; reading, storing and deleting go on in between,
  * so every exchange looks again at what it was planned to do.

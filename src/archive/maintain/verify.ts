@@ -6,7 +6,8 @@
  *   walk      every segment from its beginning, record by record, against the catalog            (quick: without hashing payloads)
  *   count     captures and holders of each segment in the catalog, and references of each block, against what the walk met
  *   look      only where the counts differ: which captures and contents, and who leans on them
- * ``` Memory does not grow with the archive (I9): sums and counts of segments are kept, never lists of records. A
+ * ```
+ * Memory does not grow with the archive (I9): sums and counts of segments are kept, never lists of records. A
  * volume that is not there is told of once, by name, and costs only its own contents. The archive does not change while
  * it is verified: stores wait.
  */

@@ -4,7 +4,8 @@
  * ```
  *   <collection>/odd-<collection>-<time>-<serial>-<host>.warc.gz        beside the other segments of the collection
  *   odd:<number of the segment>  =  {"odd":3,"undated":1}               a note of the catalog
- * ``` Other tools stop at such a record and never see what stands behind it. So none shares a segment with sound
+ * ```
+ * Other tools stop at such a record and never see what stands behind it. So none shares a segment with sound
  * records, except in files that were added in place. The notes say which segments have any, and are derived: a rebuild
  * counts anew.
  */

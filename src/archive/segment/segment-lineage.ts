@@ -5,7 +5,8 @@
  * ```
  *   note  lineage:<name of the new segment>    [number of the forebear, number of the segment it replaced, time it was written]
  *   note  moves:<name of the new segment>      where the records of the replaced segment stand in it (see segment-moves.ts)
- * ``` Both are durable before the new segment is sealed, and so before it can take the other's place. Moves are kept
+ * ```
+ * Both are durable before the new segment is sealed, and so before it can take the other's place. Moves are kept
  * for CURSOR_LIFE_MS; a cursor that needs older ones has expired. A rebuild numbers segments anew; it forgets all of
  * this, and with the epoch every cursor.
  */

@@ -3,7 +3,8 @@
  *
  * ```
  *   <collection>/<collection>-<time>-<serial>-<host>.warc.gz         in some volume
- * ``` Every segment begins with a warcinfo record. Appends gather in memory and reach the volume by `flush`; they are
+ * ```
+ * Every segment begins with a warcinfo record. Appends gather in memory and reach the volume by `flush`; they are
  * durable after `sync`, and count only when the catalog says so. `rollBack` cuts an open segment back to what the
  * catalog knows, as if a failed commit had never been tried; where the catalog may have taken it, `abandon` lets go of
  * the segment instead.

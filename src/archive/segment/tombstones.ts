@@ -7,7 +7,8 @@
  *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
  *
  *   content    <hex digest>~<overflow>, or `-` when it is not known: what compaction asks the catalog about
- * ``` The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a
+ * ```
+ * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a
  * crash interrupted, which the next opening carries out, or one that failed, which the next deletion cuts off.
  */
 import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../../base/index.ts';

@@ -5,7 +5,8 @@
  * ```
  *   base64url of the JSON array
  *   [1, query, epoch, before, segments, [[number, bytes] ...], segment, offset, inner offset, URL key, time, ranking]
- * ``` `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time
+ * ```
+ * `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time
  * are left out in storage order, everything from the segment to the time before the first record, and the ranking,
  * which is a version of one, where the order does not go by one. An inner offset of -1 means that the record at the
  * offset was not delivered, only everything before it.

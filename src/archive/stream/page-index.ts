@@ -4,7 +4,8 @@
  * ```
  *   <archive>/pages.txt      <16 hexadecimal digits> SP <URL key> LF      one line a page, sorted
  *   note  page-index         digest of the segments, as they were when the file was made
- * ``` The ids of pages are spread evenly over all 64-bit numbers: a row for each of them in the catalog would be
+ * ```
+ * The ids of pages are spread evenly over all 64-bit numbers: a row for each of them in the catalog would be
  * written in random order with every capture that comes in, and would make the catalog a fifth larger, for a question
  * that is asked rarely. So the file is made when the question is first asked, from one walk over the catalog, and found
  * in by halving. It is derived, can be removed at any time, and goes with a rebuild.

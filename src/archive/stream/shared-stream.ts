@@ -8,7 +8,8 @@
  *   cursor                  in order, or not joined
  *   cursor~join~1           on the way from where it joined to the end
  *   cursor~join~2           on the way from the beginning to where it joined
- * ``` A client that joins gets the snapshot that the others read: the archive as it was when they began, within the
+ * ```
+ * A client that joins gets the snapshot that the others read: the archive as it was when they began, within the
  * last hour.
  */
 import { assert, PinakesError } from '../../base/index.ts';

@@ -10,7 +10,8 @@
  *   what scripts send and fetch           as they ask for it, a few times anew; preflights too; but HEAD as GET
  *   forms                                 not sent
  *   sockets, event streams                refused, and counted
- * ``` What has begun when the page's time is over is captured to its end; what still waits for its turn is left to the
+ * ```
+ * What has begun when the page's time is over is captured to its end; what still waits for its turn is left to the
  * crawl. Nothing that goes wrong here is lost: a failure of the archive is kept, and ends the crawl by `finish`.
  */
 import { hash } from 'node:crypto';

@@ -7,7 +7,8 @@
  *   Transfer-Encoding: chunked  up to the empty line behind the last chunk and its trailer fields
  *   Content-Length              so many bytes
  *   neither                     until the connection closes; so too lengths that differ
- * ``` Servers lie. A body that only claims to be chunked runs until the connection closes. Trailer fields beyond
+ * ```
+ * Servers lie. A body that only claims to be chunked runs until the connection closes. Trailer fields beyond
  * TRAILER_BYTES_MAX end the body: they are not payload, and a server could send them for ever.
  */
 import { CR, LF } from '../../base/index.ts';

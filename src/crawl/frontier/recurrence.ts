@@ -4,7 +4,8 @@
  * ```
  *   minute (0-59)  hour (0-23)  day of month (1-31)  month (1-12)  day of week (0-7, both ends Sunday)
  *   each: *   5   1-5   1,3,5   every 15th: 0-59/15   10-50/10
- * ``` As in cron, when both days are given one of them is enough; a day with a `*` in it, such as every second one, is
+ * ```
+ * As in cron, when both days are given one of them is enough; a day with a `*` in it, such as every second one, is
  * not given in this sense.
  */
 import { type EpochMs, PinakesError } from '../../base/index.ts';

@@ -10,7 +10,8 @@
  *   need      what sitemaps say is shown on pages that are not kept yet, by (host, key, page) of those
  *   robots    robots.txt files by origin
  *   schedule  crawls that are to be repeated
- * ``` One process owns an archive, so one owns this file. It is written in WAL mode: the death of the process loses
+ * ```
+ * One process owns an archive, so one owns this file. It is written in WAL mode: the death of the process loses
  * nothing that was committed; a power cut may lose the last commits, which leaves URLs queued that are done, and those
  * are found out when the crawl is resumed.
  */

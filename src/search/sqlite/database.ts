@@ -14,7 +14,8 @@
  *   targets     FTS5 over versions: hashes of all links, in hexadecimal
  *   unresolved  revisits whose content the archive did not know yet
  *   state       where the indexer stands, by name
- * ``` One process writes, many read. A batch is one transaction, with the cursor in it: readers see all of a batch or
+ * ```
+ * One process writes, many read. A batch is one transaction, with the cursor in it: readers see all of a batch or
  * nothing, and after a crash the indexer goes on behind the last batch that is whole.
  */
 import { DatabaseSync } from 'node:sqlite';

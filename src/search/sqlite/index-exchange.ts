@@ -4,7 +4,8 @@
  * ```
  *   search.sqlite        serves until the end, and then has what the new one has
  *   search-new.sqlite    being made; left over from a crash, the next indexing removes it
- * ``` The new index is copied into the old file in one transaction of SQLite, so that searches see the old index or the
+ * ```
+ * The new index is copied into the old file in one transaction of SQLite, so that searches see the old index or the
  * new one, and so does whoever opens it after a crash. Searches that are open go on without opening anything again.
  * Where the old file cannot be read, nothing is served by it, and the new one takes its name.
  */

@@ -4,7 +4,8 @@
  * ```
  *   ranked         place | first 16 bytes of the SHA-256 of the URL key | URL key
  *   user_version   1 while the file is whole, 2 when something was forgotten
- * ``` A URL that left the archive is forgotten: its key goes, its place and digest stay, so that a stream that stopped
+ * ```
+ * A URL that left the archive is forgotten: its key goes, its place and digest stay, so that a stream that stopped
  * at it still finds where to go on. A file that forgot something is good for streams that began by it, and for no
  * others: the URL may come back, and would have no place to come at.
  */

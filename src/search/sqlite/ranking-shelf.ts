@@ -4,7 +4,8 @@
  * ```
  *   rankings/<inlinks | rank>-<computation>-<content>.sqlite     see ranking-file.ts; the last time it was used is the time of the file
  *   rankings/<the same>.tmp                                      being written; left over from a crash, it is removed by the next who writes
- * ``` A version is `<computation>-<content>`: the same name is the same order, and an order that was thrown away and
+ * ```
+ * A version is `<computation>-<content>`: the same name is the same order, and an order that was thrown away and
  * made again is found under it again. Files stay for LIFE_MS after they were used last, as long as all together take no
  * more than BYTES_MAX.
  */

@@ -8,7 +8,8 @@
  *   trailer  X-Pinakes-Cursor    where the next goes on;  X-Pinakes-End: yes | no   whether anything is left
  *   jsonl    {"type":"cursor","cursor":"...","end":false}     lines between the others, about one a mebibyte; the last has "end": true
  *   frames   D bytes of the stream | C cursor behind all bytes so far | X end: yes | no; always the last
- * ``` What fails in the middle breaks the connection, so that nobody takes a part for the whole. While nothing is found
+ * ```
+ * What fails in the middle breaks the connection, so that nobody takes a part for the whole. While nothing is found
  * for long, the fields are sent, and the last cursor is told again from time to time where that is possible: who waits
  * sees that the stream lives.
  */

@@ -20,7 +20,8 @@
  *   chunked           whether the body is stored in chunks
  *   refers_to, refers_to_uri, refers_to_ms, concurrent_to      what the record points at
  *   extension         0; from 1 on for contents that share a digest with another and are not the same (null means 0)
- * ``` A resolved manifest has eight more: `copy_number`, and file, offset, length, URI, date, record id and declared
+ * ```
+ * A resolved manifest has eight more: `copy_number`, and file, offset, length, URI, date, record id and declared
  * digest of the original.
  */
 

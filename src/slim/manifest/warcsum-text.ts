@@ -6,7 +6,8 @@
  *   file offset length URI date digest                                                       after warcsum
  *   ... extension                                                                            after warccollres
  *   ... extension copy-number [original-URI original-date]                                   after warcsumproc; the last two from copy 2 on
- * ``` Digests are `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout knows no
+ * ```
+ * Digests are `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout knows no
  * payload size and no record id, so whatever is resolved from it is compared byte by byte, and revisits made from it
  * have no WARC-Refers-To. Only records that can be originals or duplicates have a line, and none that others lean on:
  * no line could say so.

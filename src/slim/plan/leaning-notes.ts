@@ -5,7 +5,8 @@
  *
  * ```
  *   .pinakes-slim/leaned-<run>.txt     a line for each original: MD5 of its URI, a tab and its date, in hexadecimal
- * ``` A run heeds the notes that are there when it plans, and looks for those of others that have come since before it
+ * ```
+ * A run heeds the notes that are there when it plans, and looks for those of others that have come since before it
  * exchanges a file. A directory that cannot be written to gets no notes, which is told: this user cannot exchange its
  * files either, but another one might.
  */

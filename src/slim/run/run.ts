@@ -3,7 +3,8 @@
  *
  * ```
  *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished           the journal's entries
- * ``` Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its
+ * ```
+ * Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its
  * file byte for byte, whether that file is rewritten or not; and a file takes its place only when it was read back. So
  * a crash at any moment leaves every content on the disk, and the next run with the same arguments goes on from the
  * journal.

@@ -3,7 +3,8 @@
  *
  * ```
  *   size-in-hex [;extension] CRLF  data CRLF  ...  0 CRLF  [trailer fields] CRLF
- * ``` Bodies that only claim to be chunked are common: recorders undo the framing and keep the header. From the first
+ * ```
+ * Bodies that only claim to be chunked are common: recorders undo the framing and keep the header. From the first
  * size line that is none, the rest is taken as it stands, that line included, and `broken` is set.
  *
  * Small chunks are handed on together: some bodies have a chunk for every byte, and each piece costs whoever takes it

@@ -5,7 +5,8 @@
  *   stream   ......|retained|unread..........|..........
  *   memory         0        read             end        capacity
  *   position     base       position        endPosition
- * ``` Bytes before `position` were consumed; those from `retainFrom` on stay readable until dropped, so that a reader
+ * ```
+ * Bytes before `position` were consumed; those from `retainFrom` on stay readable until dropped, so that a reader
  * can look back after damage. Reserving room may move the bytes in memory: views into the window are good until the
  * next `reserve`.
  */

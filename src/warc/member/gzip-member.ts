@@ -3,7 +3,8 @@
  *
  * ```
  *   1f 8b 08 FLG  MTIME(4)  XFL OS  [XLEN(2) extra] [name 00] [comment 00] [HCRC(2)]  deflate...  CRC32(4) ISIZE(4)
- * ``` After damage the next member is the next `1f 8b 08` that inflates to the beginning of a record: the search starts
+ * ```
+ * After damage the next member is the next `1f 8b 08` that inflates to the beginning of a record: the search starts
  * one byte after the damaged member's own start, because a broken head or deflate stream can swallow the members that
  * follow it before it fails, ends in the wrong place, or runs to the end of the file.
  */

@@ -5,7 +5,8 @@
  *   [5d 2a 4d 18 size(4) dictionary]   frame frame ...             one record per frame, or several frames a record
  *   frame = 28 b5 2f fd  descriptor  [window] [dictionary id] [content size]  blocks...  [checksum(4)]
  *   block = 3 bytes: last(1 bit) type(2 bits) size(21 bits), then size bytes, or 1 byte when the type is RLE
- * ``` The dictionary stands bare or inside one zstd frame. Frame ends are found by walking the block heads, never by
+ * ```
+ * The dictionary stands bare or inside one zstd frame. Frame ends are found by walking the block heads, never by
  * asking the decoder, whose answer differs between versions of Node.
  */
 import { constants, zstdDecompressSync } from 'node:zlib';

@@ -5,7 +5,8 @@
  *   block   = HTTP head + body            body of an HTTP message: `framed` (as stored)
  *   payload = body without chunk framing  content coding kept; for other records, the block
  *   decoded = payload without its content codings
- * ``` The payload is what Pinakes identifies a content by (SHA-256, see the design's section on identity). Declared
+ * ```
+ * The payload is what Pinakes identifies a content by (SHA-256, see the design's section on identity). Declared
  * digests in the wild cover the payload, the framed body or the decoded body; a scanner that is asked to can hash all
  * three.
  */

@@ -10,7 +10,8 @@
  *   end        -> .tail                                     the record is over
  *   skipped    -> .chunk                                    bytes that belong to no record; few can inflate to very many, and others may want their turn
  *   done                                                    nothing more will come
- * ``` Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most
+ * ```
+ * Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most
  * RESYNC_WINDOW_BYTES of what was read is kept to look back into after damage.
  */
 import { type Finding, fromLatin1, LF, RECORD_HEAD_BYTES_MAX, RESYNC_WINDOW_BYTES } from '../../base/index.ts';

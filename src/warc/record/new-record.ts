@@ -3,7 +3,8 @@
  *
  * ```
  *   WARC/1.1 CRLF  fields...  Content-Length CRLF  CRLF  block  CRLF CRLF
- * ``` Values are written on one line as they are, in UTF-8; a value with a line end in it is a bug of the caller.
+ * ```
+ * Values are written on one line as they are, in UTF-8; a value with a line end in it is a bug of the caller.
  * Digests are those of the standard: the block digest covers every byte of the block, the payload digest the body
  * without transfer coding (see block-scanner.ts).
  */

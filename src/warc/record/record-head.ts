@@ -3,7 +3,8 @@
  *
  * ```
  *   WARC/1.1 CRLF  name ":" value CRLF ...  CRLF          ISO 28500; LF alone and folded lines are accepted
- * ``` An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what
+ * ```
+ * An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what
  * reads records needs to know only one form. `fields` keeps the order and the spelling of the file. Values are UTF-8 by
  * the standard and often something else in the wild: each one that is not is read as Latin-1, which keeps all its bytes
  * apart.

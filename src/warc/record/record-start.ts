@@ -6,7 +6,8 @@
  *   WARC/1.1 CRLF                                                   any case; 0.17 to 1.1 are known
  *   http://host/ 192.0.2.1 20240301100000 text/html 57 LF           ARC v1: URL IP date type length
  *   URL IP date type code checksum location offset file length LF   ARC v2
- * ``` URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a
+ * ```
+ * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a
  * charset; some dates are days, and some no dates.
  */
 import { fromLatin1, LF } from '../../base/index.ts';
