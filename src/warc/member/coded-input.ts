@@ -8,7 +8,7 @@ import type { CursorOptions } from './cursor-options.ts';
 import { type Coding, codingOf, recordCodingAt, sniffCoding } from './file-coding.ts';
 import { GZIP_MAGIC, GzipMembers } from './gzip-member.ts';
 import { IdentitySource } from './identity-source.ts';
-import type { FindingSink, Member, MemberSource } from './member-source.ts';
+import { type FindingSink, type Member, type MemberSource, memberAt, memberBefore } from './member-source.ts';
 import { ZSTD_MAGIC, ZstdFrames } from './zstd-frame.ts';
 
 const ROOM_BYTES_MIN = 4 * 1024;
@@ -51,6 +51,25 @@ export class CodedInput {
 
   get members(): Member[] {
     return this.#source!.members;
+  }
+
+  memberAt(position: number): Member {
+    return memberAt(this.members, position);
+  }
+
+  memberBefore(position: number): Member {
+    return memberBefore(this.members, position);
+  }
+
+  /** Offset in the file of a decoded position; in a compressed file, that of its member. */
+  offsetOf(position: number): number {
+    return this.isIdentity ? position : this.memberAt(position).offset;
+  }
+
+  /** Forgets the members that end at or before the position. */
+  dropMembers(position: number): void {
+    const { members } = this;
+    while (members.length > 1 && members[1]!.from <= position) members.shift();
   }
 
   /** Room to put the next bytes of the file into. */

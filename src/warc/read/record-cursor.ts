@@ -19,21 +19,21 @@ import type { ByteWindow } from '../member/byte-window.ts';
 import { CodedInput } from '../member/coded-input.ts';
 import type { CursorOptions } from '../member/cursor-options.ts';
 import type { Coding } from '../member/file-coding.ts';
-import { type Member, memberAt, memberBefore } from '../member/member-source.ts';
+import type { FindingSink } from '../member/member-source.ts';
 import { countedBytes, type FindingCode, findingOf } from '../record/finding-catalogue.ts';
 import { arcHead, type HeadFault, headEnd, parseWarcHead, type RecordHead } from '../record/record-head.ts';
-import { couldBeUrl, findRecord, WARC_MAGIC } from '../record/record-search.ts';
+import { couldBeUrl, findRecord } from '../record/record-search.ts';
 import {
   ARC_LINE_BYTES_MAX,
   type ArcLine,
   arcVersionOf,
-  isWarcHead,
   isWarcStart,
   lineEnds,
   looksLikeRecord,
   parseArcLine,
   RECORD_START_BYTES,
 } from '../record/record-start.ts';
+import { RecordResync } from './record-resync.ts';
 
 export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'skipped' | 'done';
 
@@ -65,12 +65,6 @@ const WARC_START_BYTES = 16;
  * reader up.
  */
 const REREAD_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
-/**
- * Bytes of members that belong to no record and are looked through all the same: so many, and so many for each byte of
- * the file. A few bytes can unpack to very many of them; damage to sound files stays far below.
- */
-const SKIPPED_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
-const SKIPPED_BYTES_EACH = 64;
 
 export class RecordCursor {
   readonly file: string;
@@ -85,6 +79,7 @@ export class RecordCursor {
   /** Made on the way, for the next steps to tell. */
   readonly findings: Finding[] = [];
   readonly #input: CodedInput;
+  readonly #resync: RecordResync;
 
   #state: 'between' | 'head' | 'body' | 'tail' | 'resync' | 'done' = 'between';
   /** Decoded positions of the record at hand. */
@@ -105,17 +100,12 @@ export class RecordCursor {
   /** No empty line stands before this position since the beginning of the last head that was given up. */
   #endlessTo = 0;
   #rereadBytes = 0;
-  /** Decoded position where the skipped bytes began. */
-  #skippedFrom = 0;
-  #skippedOffset = 0;
-  /** Skipped bytes that were part of a record already told of are not told of again. */
-  #skipIsSilent = false;
-  #skippedAreNul = false;
-  #skippedInMembers = 0;
 
   constructor(file: string, options: CursorOptions = {}) {
     this.file = file;
-    this.#input = new CodedInput(options, (code, offset, detail) => this.#report(code, offset, detail));
+    const report: FindingSink = (code, offset, detail) => this.#report(code, offset, detail);
+    this.#input = new CodedInput(options, report);
+    this.#resync = new RecordResync(this.#input, report);
     if (options.seek && this.#input.isIdentity) this.#beginResync(this.#out.position, true);
   }
 
@@ -172,7 +162,7 @@ export class RecordCursor {
       case 'tail':
         return this.#readTail();
       case 'resync':
-        return this.#resync();
+        return this.#readToNextRecord();
       case 'done':
         return 'done';
     }
@@ -186,23 +176,6 @@ export class RecordCursor {
     return this.#input.out;
   }
 
-  #memberAt(position: number): Member {
-    return memberAt(this.#input.members, position);
-  }
-
-  #memberBefore(position: number): Member {
-    return memberBefore(this.#input.members, position);
-  }
-
-  #offsetOf(position: number): number {
-    return this.#input.isIdentity ? position : this.#memberAt(position).offset;
-  }
-
-  #dropMembers(position: number): void {
-    const { members } = this.#input;
-    while (members.length > 1 && members[1]!.from <= position) members.shift();
-  }
-
   #between(): Step | undefined {
     const out = this.#out;
     out.retainFrom(out.position, 0);
@@ -211,9 +184,13 @@ export class RecordCursor {
       return this.#input.isOver ? (this.#state = 'done') : 'need-input';
     }
     const blank = lineEnds(out.buffer, out.read, out.end);
-    if (blank === out.available) return this.#skipAll(blank);
+    if (blank === out.available) {
+      this.#resync.skipAll(blank);
+      this.chunk = this.#resync.chunk;
+      return 'skipped';
+    }
     out.consume(blank);
-    this.#dropMembers(out.position);
+    this.#input.dropMembers(out.position);
     if (!this.#input.fill(WARC_START_BYTES) && !this.#input.isOver) return 'need-input';
     this.#recordAt = out.position;
     this.#crossedAt = out.position;
@@ -303,7 +280,7 @@ export class RecordCursor {
     const isTold = this.#recordAt < this.#endlessTo;
     this.#endlessTo = out.base + out.buffer.subarray(0, limit).lastIndexOf(LF) + 1;
     const detail = `longer than ${RECORD_HEAD_BYTES_MAX} bytes`;
-    if (!isTold) this.#report('head-unreadable', this.#offsetOf(this.#recordAt), detail);
+    if (!isTold) this.#report('head-unreadable', this.#input.offsetOf(this.#recordAt), detail);
     this.#beginResync(this.#recordAt + 1, true);
     return undefined;
   }
@@ -315,7 +292,7 @@ export class RecordCursor {
       this.#beginResync(this.#recordAt + 1, true);
       return undefined;
     }
-    if (fault) this.#report(fault, this.#offsetOf(this.#recordAt));
+    if (fault) this.#report(fault, this.#input.offsetOf(this.#recordAt));
     const faults: HeadFault[] = [];
     const head = parseWarcHead(headBytes, faults);
     this.#beginRecord(head, faults, bytes);
@@ -324,7 +301,7 @@ export class RecordCursor {
 
   /** Where the member ends that the record at hand has come to, when that is known. */
   #nextBorder(): number | undefined {
-    const to = this.#input.isIdentity ? undefined : this.#memberAt(this.#crossedAt).to;
+    const to = this.#input.isIdentity ? undefined : this.#input.memberAt(this.#crossedAt).to;
     return to !== undefined && to > this.#crossedAt ? to : undefined;
   }
 
@@ -333,19 +310,19 @@ export class RecordCursor {
     const out = this.#out;
     const before = border - out.position;
     if (!this.#input.fill(before + RECORD_START_BYTES) && !this.#input.isOver) return 'need-input';
-    if (out.available === before || this.#memberBefore(border).damaged) return 'cut';
+    if (out.available === before || this.#input.memberBefore(border).damaged) return 'cut';
     if (looksLikeRecord(out.buffer, out.read + before, out.end)) return 'cut';
     this.#crossedAt = border;
-    if (!this.#spanToldOf) this.#report('record-spans-members', this.#offsetOf(this.#recordAt));
+    if (!this.#spanToldOf) this.#report('record-spans-members', this.#input.offsetOf(this.#recordAt));
     this.#spanToldOf = true;
     return 'crossed';
   }
 
   #beginRecord(head: RecordHead, faults: readonly HeadFault[], headBytes: number): void {
     const out = this.#out;
-    const member = this.#memberAt(this.#recordAt);
+    const member = this.#input.memberAt(this.#recordAt);
     this.isSummed = member.isSummed;
-    head.offset = this.#offsetOf(this.#recordAt);
+    head.offset = this.#input.offsetOf(this.#recordAt);
     head.innerOffset = this.#input.isIdentity ? 0 : this.#recordAt - member.from;
     if (head.innerOffset > 0 && !this.#sharedToldOf && this.#endedAt > member.from) {
       this.#sharedToldOf = true;
@@ -383,7 +360,7 @@ export class RecordCursor {
     this.#left -= bytes;
     out.consume(bytes);
     out.retainFrom(this.#bodyAt, this.#input.lookBackBytes);
-    this.#dropMembers(out.keptPosition);
+    this.#input.dropMembers(out.keptPosition);
     return 'body';
   }
 
@@ -397,7 +374,9 @@ export class RecordCursor {
   #readTail(): Step | undefined {
     if (this.#isCut) return this.#endCut();
     const out = this.#out;
-    const member = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
+    const member = this.#input.isIdentity
+      ? undefined
+      : this.#input.memberBefore(Math.max(out.position, this.#recordAt + 1));
     const isKnown = () => (member ? member.to !== undefined : this.#input.isOver);
     const stop = () => (member?.to === undefined ? out.end : out.indexOfPosition(member.to));
     let trailer = lineEnds(out.buffer, out.read, stop());
@@ -431,7 +410,9 @@ export class RecordCursor {
     this.#endedAt = out.position;
     out.consume(trailerBytes);
     const standsAlone = memberLength !== undefined && this.head.innerOffset === 0;
-    const last = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
+    const last = this.#input.isIdentity
+      ? undefined
+      : this.#input.memberBefore(Math.max(out.position, this.#recordAt + 1));
     // A record that goes over several members takes the bytes of all of them.
     const length = this.#input.isIdentity
       ? out.position - this.#recordAt
@@ -473,7 +454,7 @@ export class RecordCursor {
   #endCut(): Step {
     const out = this.#out;
     const border = out.position;
-    const member = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
+    const member = this.#input.isIdentity ? undefined : this.#input.memberBefore(Math.max(border, this.#recordAt + 1));
     const step = this.#endRecord(0, member?.length);
     if (member?.damaged || this.#goBack()) return step;
     const missing = `${countedBytes(this.#left)} ${this.#left === 1 ? 'is' : 'are'} missing`;
@@ -517,100 +498,19 @@ export class RecordCursor {
     this.#report(this.head.type === 'filedesc' ? 'arc-length-adjusted' : code, this.head.offset, detail);
   }
 
-  #beginResync(from: number, silent: boolean): void {
+  /** Skipped bytes that are part of a record already reported are not reported again. */
+  #beginResync(from: number, isReported: boolean): void {
     const out = this.#out;
-    this.#skippedFrom = out.position;
-    this.#skippedOffset = silent ? 0 : this.#offsetOf(out.position);
-    this.#skipIsSilent = silent;
-    this.#skippedAreNul = !silent;
+    this.#resync.begin(out.position, isReported ? undefined : this.#input.offsetOf(out.position));
     if (from !== out.position) out.seek(from);
     this.#state = 'resync';
     if (this.#isStray) this.#goOnIn(this.#input.fileCoding!);
   }
 
-  /** Looks for the next record: at the start of each member and of each line. */
-  #resync(): Step | undefined {
-    const out = this.#out;
-    if (!this.#input.fill(RECORD_START_BYTES + 1) && !this.#input.isOver) return 'need-input';
-    if (out.available === 0) return this.#endResync();
-    this.#dropMembers(out.position);
-    const stop = this.#input.isOver ? out.end : out.end - RECORD_START_BYTES;
-    let at = out.read;
-    while (at < stop) {
-      const position = out.base + at;
-      const isMemberStart =
-        !this.#input.isIdentity && this.#memberAt(position).from === position && position > this.#skippedFrom;
-      const isLineStart = at > 0 && out.buffer[at - 1] === LF && position > this.#skippedFrom;
-      const isAfterNul = this.#skippedAreNul && position > this.#skippedFrom;
-      const isLikely = isMemberStart || isLineStart || isAfterNul;
-      if (isLikely ? looksLikeRecord(out.buffer, at, out.end) : isWarcHead(out.buffer, at, out.end)) {
-        this.#skip(at - out.read);
-        return this.#endResync();
-      }
-      if (out.buffer[at] !== 0) this.#skippedAreNul = false;
-      at = this.#nextInteresting(at + 1, stop);
-    }
-    const step = this.#skipAll(Math.min(at, out.end) - out.read);
-    return this.#input.isOver && out.available === 0 ? this.#endResync() : step;
-  }
-
-  /**
-   * The next index where a line that is not empty, a member or a WARC head begins; while only NULs were seen, that of
-   * another byte.
-   */
-  #nextInteresting(from: number, stop: number): number {
-    const out = this.#out;
-    if (this.#skippedAreNul) {
-      let at = from;
-      while (at < stop && out.buffer[at] === 0) at++;
-      return at;
-    }
-    const region = out.buffer.subarray(0, out.end);
-    if (!this.#input.isIdentity && this.#hasSkippedEnough) return this.#nextMember(from, stop);
-    const lf = region.indexOf(LF, from - 1);
-    const afterLf = lf < 0 ? stop : Math.min(lf + 1, stop);
-    const line = afterLf + lineEnds(out.buffer, afterLf, stop);
-    const magic = region.subarray(0, line + WARC_MAGIC.length).indexOf(WARC_MAGIC, from);
-    const next = magic < 0 ? line : Math.min(magic, line);
-    return this.#input.isIdentity ? next : this.#nextMember(from, next);
-  }
-
-  /** The next index where a member begins, or else `next`. */
-  #nextMember(from: number, next: number): number {
-    const out = this.#out;
-    const member = this.#input.members.find(({ from: start }) => start > out.base + from - 1);
-    return member ? Math.min(next, Math.max(from, out.indexOfPosition(member.from))) : next;
-  }
-
-  /** Whether no more of what belongs to no record is looked through. */
-  get #hasSkippedEnough(): boolean {
-    return this.#skippedInMembers > SKIPPED_BYTES_MIN + SKIPPED_BYTES_EACH * this.#input.decodedBytes;
-  }
-
-  /** Skips bytes in which no record begins. */
-  #skipAll(bytes: number): Step {
-    const step = this.#skip(bytes);
-    const isInside = !this.#input.isIdentity && this.#input.members.at(-1)!.from < this.#out.position;
-    if (isInside && this.#hasSkippedEnough) this.#input.leaveMember();
-    return step;
-  }
-
-  #skip(bytes: number): Step {
-    const out = this.#out;
-    if (!this.#input.isIdentity) this.#skippedInMembers += bytes;
-    this.chunk = out.buffer.subarray(out.read, out.read + bytes);
-    out.consume(bytes);
-    // One byte is kept: whether a line begins at the read position shows in the byte before it.
-    out.retainFrom(out.position - 1, 1);
-    return 'skipped';
-  }
-
-  #endResync(): Step | undefined {
-    const skipped = this.#out.position - this.#skippedFrom;
-    if (skipped > 0 && !this.#skipIsSilent) {
-      const code = this.#skippedAreNul ? 'padding-skipped' : 'garbage-skipped';
-      this.#report(code, this.#skippedOffset, countedBytes(skipped));
-    }
+  #readToNextRecord(): Step | undefined {
+    const step = this.#resync.step();
+    this.chunk = this.#resync.chunk;
+    if (step !== 'found') return step;
     this.#state = 'between';
     return undefined;
   }
