@@ -63,7 +63,14 @@ test('a program in TypeScript can be checked against what was built, with no set
   const consumer = join(directory, 'consumer.ts');
   writeFileSync(
     consumer,
-    `import { parseDigest, PinakesError } from './dist/index.js';\nexport const bytes: Uint8Array | undefined = parseDigest('sha1:')?.bytes;\nexport const code: string = new PinakesError('DISK_FULL').code;\n// @ts-expect-error: there is no such code, and the compiler knows.\nnew PinakesError('NONSENSE');\n`,
+    [
+      `import { parseDigest, PinakesError } from './dist/index.js';`,
+      `export const bytes: Uint8Array | undefined = parseDigest('sha1:')?.bytes;`,
+      `export const code: string = new PinakesError('DISK_FULL').code;`,
+      '// @ts-expect-error: there is no such code, and the compiler knows.',
+      `new PinakesError('NONSENSE');`,
+      '',
+    ].join('\n'),
   );
   const options = [
     '--noEmit',

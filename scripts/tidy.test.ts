@@ -24,7 +24,12 @@ const CLEAN: Files = {
   'src/base/index.ts': `export * from './clock.ts';\nexport { seven } from './seven.ts';\n`,
   'src/base/clock.ts': `/** Never Date.now() or console.log() here. */\nexport type Clock = () => number;\n`,
   'src/base/seven.ts': `export const seven = 7;\nexport const says = 'console.log(Date.now())';\nnew Date(seven);\n`,
-  'src/base/seven.test.ts': `import fc from 'fast-check';\nimport { seven } from './seven.ts';\nconsole.log(fc, seven, Date.now());\n`,
+  'src/base/seven.test.ts': [
+    `import fc from 'fast-check';`,
+    `import { seven } from './seven.ts';`,
+    `console.log(fc, seven, Date.now());`,
+    ``,
+  ].join('\n'),
   'src/url/index.ts': `import type { Clock } from '../base/index.ts';\nexport type Key = Clock;\n`,
   'src/warc/index.ts': `export { read } from './reader.ts';\n`,
   'src/warc/reader.ts': [
@@ -39,7 +44,13 @@ const CLEAN: Files = {
     ``,
   ].join('\n'),
   'src/warc/worker.ts': `import { seven } from '../base/index.ts';\nexport const work = seven;\n`,
-  'src/cli/main.ts': `import { Command } from 'commander';\nimport { read } from '../warc/index.ts';\nconsole.log(Command, read, Date.now(), new Date());\nprocess.exit(0);\n`,
+  'src/cli/main.ts': [
+    `import { Command } from 'commander';`,
+    `import { read } from '../warc/index.ts';`,
+    `console.log(Command, read, Date.now(), new Date());`,
+    `process.exit(0);`,
+    ``,
+  ].join('\n'),
   'scripts/run.ts': `console.log(Date.now());\nprocess.exit(1);\n`,
   'test/journey.test.ts': [
     `import { seven } from '../src/base/index.ts';`,
@@ -317,6 +328,36 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'a lock file that says where packages came from': {
     plant: { 'package-lock.json': lines('{', `  "resolved": "https://example.org/a.tgz"`, '}') },
     expect: ['package-lock.json:2 lock'],
+  },
+  'lines past the width, but for a literal that cannot be broken': {
+    plant: {
+      'src/client/bad.ts': lines(`// ${'word '.repeat(30)}`, `const a = '${'word '.repeat(24)}'; // ${'a'.repeat(61)}`),
+      'src/client/good.ts': lines('a'.repeat(120), `const sha = 'a long line of data:' + '${'0'.repeat(128)}';`),
+      'scripts/bad.cjs': lines('', 'a;'.repeat(61)),
+      'docs/good.md': lines('word '.repeat(30)),
+    },
+    expect: ['scripts/bad.cjs:2 line', 'src/client/bad.ts:1 line', 'src/client/bad.ts:2 line'],
+  },
+  'private words in names, comments and messages': {
+    plant: {
+      'src/client/bad.ts': lines(
+        `const ${'glimp'}ses = '1 ${'Par'}cel';`,
+        '/*',
+        ` * The bytes at`,
+        ` * hand belong to`,
+        ` * ${'who'}ever asks.`,
+        ' */',
+      ),
+      'src/client/good.test.ts': lines(`const words = ['${'who'}ever'];`),
+      'src/client/good.ts': lines('// A chart at handles.'),
+      'test/good.ts': lines(`const words = ['${'who'}ever'];`),
+    },
+    expect: [
+      'src/client/bad.ts:1 word',
+      'src/client/bad.ts:1 word',
+      'src/client/bad.ts:3 word',
+      'src/client/bad.ts:5 word',
+    ],
   },
 };
 

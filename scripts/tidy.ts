@@ -1,6 +1,6 @@
 /**
- * The house rules as a program: prints what breaks them as `file:line rule message` and exits with 1, or says nothing
- * and exits with 0.
+ * The house rules as a program. It prints each violation as `file:line rule message` and exits with 1; without a
+ * violation it prints nothing and exits with 0.
  *
  *     node scripts/tidy.ts [ROOT]
  */
@@ -8,15 +8,16 @@ import { resolve } from 'node:path';
 import { checkFiles } from './tidy/file-rules.ts';
 import { checkRooms } from './tidy/room-rules.ts';
 import { checkSubRooms } from './tidy/sub-room-rules.ts';
+import { checkTexts } from './tidy/text-rules.ts';
 import { readTree } from './tidy/tree.ts';
 import { compareViolations, formatViolation, type Violation } from './tidy/violation.ts';
 import { checkWords } from './tidy/word-rules.ts';
 
 export function tidy(root: string): Violation[] {
   const files = readTree(root);
-  return [...checkRooms(files), ...checkSubRooms(files), ...checkWords(files), ...checkFiles(files)].sort(
-    compareViolations,
-  );
+  return [checkRooms, checkSubRooms, checkWords, checkTexts, checkFiles]
+    .flatMap((check) => check(files))
+    .sort(compareViolations);
 }
 
 if (import.meta.main) {

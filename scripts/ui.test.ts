@@ -35,7 +35,7 @@ test('everything that the page names is there, under a name with a hash', () => 
   }
 });
 
-test('a strict content security policy has nothing to refuse: no inline script, no inline style, nothing from elsewhere', () => {
+test('the page passes a strict content security policy: no inline scripts or styles, nothing from other hosts', () => {
   const html = read('index.html');
   assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:/i);
   for (const name of globSync('assets/*.css', { cwd: report.directory })) {

@@ -149,9 +149,8 @@ if (import.meta.main) {
   try {
     const { directory, firstBytes, allBytes } = await buildUi(process.argv[2] ? resolve(process.argv[2]) : undefined);
     const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} KB`;
-    console.log(
-      `${relative(ROOT, directory)}: ${kilobytes(firstBytes)} compressed for the first screen, ${kilobytes(allBytes)} in all`,
-    );
+    const sizes = `${kilobytes(firstBytes)} compressed for the first screen, ${kilobytes(allBytes)} in all`;
+    console.log(`${relative(ROOT, directory)}: ${sizes}`);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

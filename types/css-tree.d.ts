@@ -1,4 +1,7 @@
-/** The parts of css-tree that need none of its tables of properties, which take a sixth of a second and nine megabytes to load, in every thread that reads pages. */
+/**
+ * The parts of css-tree that do not need its tables of properties. Loading those takes a sixth of a second and nine
+ * megabytes in every thread that reads pages.
+ */
 declare module 'css-tree/tokenizer' {
   export { tokenize, tokenTypes } from 'css-tree';
 }
