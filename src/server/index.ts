@@ -1,6 +1,7 @@
 /**
  * server: HTTP over an archive: the web page, replay, CDX, Memento, the API and its jobs. The only room that listens.
  */
+export { apiDocument } from './api/route-table.ts';
 export { isAddressOrNetwork } from './http/connection-bound.ts';
 export { isEverywhere } from './http/origins.ts';
 export type { CommandRunner, JobContext, JobKind, RemoteCommand } from './jobs/job-kind.ts';

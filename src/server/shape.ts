@@ -9,6 +9,15 @@ export function closed<P extends TProperties>(properties: P, description?: strin
   return Type.Object(properties, { additionalProperties: false, ...(description !== undefined && { description }) });
 }
 
+/** A closed object that the OpenAPI document lists under this name. */
+export function named<P extends TProperties>(name: string, properties: P, description?: string) {
+  return Type.Object(properties, {
+    title: name,
+    additionalProperties: false,
+    ...(description !== undefined && { description }),
+  });
+}
+
 export const Count = Type.Integer({ minimum: 0 });
 
 /** W3C date, as WARC files have it. */
@@ -53,7 +62,8 @@ export function limitOf(most: number, usual: number) {
   );
 }
 
-export const Selection = closed(
+export const Selection = named(
+  'Selection',
   {
     collection: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
     url: Type.Optional(AskedUrl),
@@ -86,7 +96,7 @@ export const Selection = closed(
 export type Selection = Static<typeof Selection>;
 
 export const ErrorReply = closed({
-  error: closed({
+  error: named('Fault', {
     code: Type.String({ description: 'Stable: look at this, not at the sentence.' }),
     message: Type.String(),
     advice: Type.String({ description: 'What you can do about it.' }),

@@ -3,14 +3,14 @@ import { Type } from 'typebox';
 import type { CollectionStats } from '../../archive/index.ts';
 import { ERROR_CATALOGUE, formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { IndexingStatus } from '../indexing.ts';
-import { Count, closed, When } from '../shape.ts';
+import { Count, closed, named, When } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
 import type { CollectionFigures } from './collection-figures.ts';
 import { type ApiRoute, route } from './route.ts';
 
 const TAG = 'archive';
 
-const Info = closed({
+const Info = named('Info', {
   name: Type.String(),
   version: Type.String({ description: 'Of Pinakes.' }),
   program: Type.String({ description: 'How the command line is typed on the machine of the server.' }),
@@ -18,6 +18,7 @@ const Info = closed({
   capabilities: closed({ crawl: Type.Boolean(), search: Type.Boolean() }),
   indexing: closed({
     state: Type.Enum(['off', 'waiting', 'working', 'failed'], {
+      title: 'IndexingState',
       description: 'Of the search index: left as it is, waiting for changes, taking them in, or not kept up.',
     }),
     message: Type.String({ description: 'The same for people.' }),
@@ -37,7 +38,7 @@ const COLLECTION_STATS = {
   persistentUrls: Type.Optional(Type.Integer({ minimum: 0, description: 'URLs that the collection before has.' })),
 };
 
-const Stats = closed({
+const Stats = named('Stats', {
   captures: Count,
   blocks: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
   revisits: Count,
@@ -57,12 +58,18 @@ const Stats = closed({
   segments: Count,
   catalogBytes: Count,
   collections: Type.Array(
-    closed({ collection: Type.String(), firstTime: When, lastTime: When, captures: Count, ...COLLECTION_STATS }),
+    named('CollectionStats', {
+      collection: Type.String(),
+      firstTime: When,
+      lastTime: When,
+      captures: Count,
+      ...COLLECTION_STATS,
+    }),
   ),
   computedAt: When,
 });
 
-const Collection = closed({
+const Collection = named('Collection', {
   name: Type.String(),
   captures: Count,
   revisits: Count,
@@ -75,11 +82,11 @@ const Collection = closed({
   ...COLLECTION_STATS,
 });
 
-const Growth = closed({
+const Growth = named('Growth', {
   name: Type.String(),
   computedAt: When,
   points: Type.Array(
-    closed({
+    named('GrowthPoint', {
       month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }),
       captures: Count,
       payloadBytes: Count,
@@ -89,7 +96,7 @@ const Growth = closed({
   ),
 });
 
-const Volume = closed({
+const Volume = named('Volume', {
   name: Type.String(),
   kind: Type.Enum(['directory', 'linked']),
   state: Type.Enum(['writable', 'read-only', 'linked', 'missing']),

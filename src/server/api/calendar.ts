@@ -6,11 +6,11 @@ import type { Archive } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
-import { Count, closed, When } from '../shape.ts';
+import { Count, named, When } from '../shape.ts';
 import { haveSameContent } from './capture-item.ts';
 import { DistinctCount } from './distinct-count.ts';
 
-const Day = closed({
+const Day = named('CalendarDay', {
   date: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
   captures: Count,
   changed: Type.Integer({
@@ -22,14 +22,14 @@ const Day = closed({
   }),
 });
 
-export const Calendar = closed({
+export const Calendar = named('Calendar', {
   url: Type.String({ description: 'As the latest capture has it; as asked for when there is none.' }),
   first: Type.Union([When, Type.Null()]),
   last: Type.Union([When, Type.Null()]),
   captures: Count,
   distinct: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
   distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than were counted.' })),
-  years: Type.Array(closed({ year: Type.Integer(), days: Type.Array(Day) })),
+  years: Type.Array(named('CalendarYear', { year: Type.Integer(), days: Type.Array(Day) })),
 });
 
 export type Calendar = Static<typeof Calendar>;

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { type Archive, captureId, formatContentKey } from '../../archive/index.ts';
 import { equal, formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
-import { Count, closed, Timestamp, When } from '../shape.ts';
+import { Count, named, Timestamp, When } from '../shape.ts';
 
 export const CAPTURE_PROPERTIES = {
   id: Type.String({ description: 'Names this capture, wherever its record is moved to.' }),
@@ -22,7 +22,7 @@ export const CAPTURE_PROPERTIES = {
   sameAsPrevious: Type.Boolean({ description: 'Whether the capture of this URL before it has the same content.' }),
 };
 
-export const CaptureItem = closed(CAPTURE_PROPERTIES);
+export const CaptureItem = named('Capture', CAPTURE_PROPERTIES);
 export type CaptureItem = Static<typeof CaptureItem>;
 
 /** Captures of one URL, each with the one before it in time. */

@@ -7,7 +7,7 @@ import { shownAround } from '../../replay/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
 import type { Field } from '../../warc/index.ts';
 import { askedTime } from '../asked-selection.ts';
-import { After, AskedTime, AskedUrl, Count, closed, limitOf, Timestamp, When } from '../shape.ts';
+import { After, AskedTime, AskedUrl, Count, closed, limitOf, named, Timestamp, When } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
 import { Calendar, calendarOf } from './calendar.ts';
 import { CAPTURE_PROPERTIES, CaptureItem, captureItems } from './capture-item.ts';
@@ -26,7 +26,7 @@ const Fields = Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }
 
 const Place = closed({ volume: Type.String(), segment: Type.String(), offset: Count, length: Count });
 
-const CaptureDetail = closed({
+const CaptureDetail = named('CaptureDetail', {
   ...CAPTURE_PROPERTIES,
   recordId: Type.Optional(Type.String()),
   place: Place,
@@ -41,15 +41,15 @@ const CaptureDetail = closed({
   ),
 });
 
-const ShownCapture = closed({ url: Type.String(), time: When, timestamp: Timestamp });
+const ShownCapture = named('ShownCapture', { url: Type.String(), time: When, timestamp: Timestamp });
 
-const Neighbours = closed({
+const Neighbours = named('Neighbours', {
   current: Type.Optional(ShownCapture),
   previous: Type.Optional(ShownCapture),
   next: Type.Optional(ShownCapture),
 });
 
-const CaptureText = closed({
+const CaptureText = named('CaptureText', {
   text: Type.String(),
   truncated: Type.Boolean({ description: 'There is more than this.' }),
   charset: Type.String({ description: 'Of the content, as found.' }),

@@ -5,7 +5,7 @@ import { selectionOf } from '../asked-selection.ts';
 import { badRequest, HttpProblem } from '../http/problem.ts';
 import { isInterrupted, Job, type ToldJob, toldInPublic, toldJob } from '../jobs/job.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
-import { After, Count, closed, limitOf, Selection } from '../shape.ts';
+import { After, Count, closed, limitOf, named, Selection } from '../shape.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { checkFor } from './validation.ts';
@@ -14,7 +14,7 @@ const TAG = 'jobs';
 const TOLD =
   'What jobs are about and what came of them is told to who shows the token; kind, state, times and numbers to all.';
 
-const Preview = closed({
+const Preview = named('DeletePreview', {
   captures: Count,
   addresses: Type.Integer({ minimum: 0, description: 'URLs that they are of.' }),
   contents: Type.Integer({ minimum: 0, description: 'Contents that nothing will refer to any more.' }),
@@ -22,6 +22,11 @@ const Preview = closed({
   contentsKept: Type.Integer({ minimum: 0, description: 'Contents that other captures share, and that stay.' }),
   examples: Type.Array(Type.String(), { description: 'Some of the URLs.' }),
   exampleCaptures: Type.Array(Count, { description: 'How many captures of each of these.' }),
+});
+
+const PreviewedDelete = named('PreviewedDelete', {
+  preview: Preview,
+  token: Type.String({ description: 'Shows that this was seen; good for an hour, while nothing of it changes.' }),
 });
 
 const ById = closed({ id: Type.String({ minLength: 1, maxLength: 100 }) });
@@ -182,12 +187,7 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       body: closed({ selection: Selection }),
       reply: {
         status: 200,
-        schema: closed({
-          preview: Preview,
-          token: Type.String({
-            description: 'Shows that this was seen; good for an hour, while nothing of it changes.',
-          }),
-        }),
+        schema: PreviewedDelete,
         says: 'What would go.',
       },
       problems: [404],

@@ -8,6 +8,9 @@ type Json = Record<string, unknown>;
 const TOKEN_SCHEME = 'token';
 const ERROR_SCHEMA = 'Error';
 
+/** Schemas of the document that have a name of their own. */
+type NamedSchemas = Record<string, unknown>;
+
 const SAYS: Readonly<Record<number, string>> = {
   400: 'The request is not understood.',
   401: 'The token is missing or wrong.',
@@ -29,10 +32,12 @@ const SHARED_PROBLEMS = [400, 403, 500, 503];
 
 export function openApiDocument(routes: readonly ApiRoute[], version: string): Json {
   const paths: Record<string, Json> = {};
+  const schemas: NamedSchemas = {};
+  schemas[ERROR_SCHEMA] = withReferences(ErrorReply, schemas);
   for (const route of routes) {
     const path = documentPath(route.path);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route);
+    paths[path][route.method.toLowerCase()] = operationOf(route, schemas);
   }
   return {
     openapi: '3.1.0',
@@ -45,7 +50,7 @@ export function openApiDocument(routes: readonly ApiRoute[], version: string): J
     },
     paths,
     components: {
-      schemas: { [ERROR_SCHEMA]: ErrorReply },
+      schemas,
       securitySchemes: { [TOKEN_SCHEME]: { type: 'http', scheme: 'bearer' } },
     },
   };
@@ -56,13 +61,13 @@ function documentPath(path: string): string {
   return path.replace(/:([A-Za-z]+)/g, '{$1}').replace(/\*$/, '{name}');
 }
 
-function operationOf(route: ApiRoute): Json {
+function operationOf(route: ApiRoute, schemas: NamedSchemas): Json {
   const problems = new Set([
     ...SHARED_PROBLEMS,
     ...route.problems,
     ...(route.needsToken || route.tokenShowsMore ? [401] : []),
   ]);
-  const responses: Record<string, Json> = { [route.reply.status]: responseOf(route.reply) };
+  const responses: Record<string, Json> = { [route.reply.status]: responseOf(route.reply, schemas) };
   for (const status of [...problems].sort((a, b) => a - b)) responses[status] = problemOf(status);
   const rest = route.path.endsWith('*')
     ? [{ name: 'name', in: 'path', required: true, schema: { type: 'string' } }]
@@ -75,21 +80,41 @@ function operationOf(route: ApiRoute): Json {
     ...(route.needsToken && { security: [{ [TOKEN_SCHEME]: [] }] }),
     ...(route.tokenShowsMore && { security: [{}, { [TOKEN_SCHEME]: [] }] }),
     ...(parameters.length > 0 && { parameters }),
-    ...bodyOf(route),
+    ...bodyOf(route, schemas),
     responses,
   };
 }
 
-function bodyOf({ body, bodyInDocument, rawBody }: ApiRoute): Json {
-  const schema = bodyInDocument ?? body;
+function bodyOf({ body, bodyInDocument, rawBody }: ApiRoute, schemas: NamedSchemas): Json {
+  const wanted = bodyInDocument ?? body;
+  const schema = wanted && withReferences(wanted, schemas, true);
   if (schema) return { requestBody: { required: true, content: { 'application/json': { schema } } } };
   if (!rawBody) return {};
   return { requestBody: { required: true, description: rawBody.says, content: { [rawBody.mime]: {} } } };
 }
 
-function responseOf(reply: ReplyShape): Json {
-  const content = 'schema' in reply ? { 'application/json': { schema: reply.schema } } : { [reply.mime]: {} };
+function responseOf(reply: ReplyShape, schemas: NamedSchemas): Json {
+  const content =
+    'schema' in reply
+      ? { 'application/json': { schema: withReferences(reply.schema, schemas) } }
+      : { [reply.mime]: {} };
   return { description: reply.says, content };
+}
+
+/**
+ * The schema with a reference in place of each part that has a title; the parts are put among the named schemas.
+ * `isInline` keeps the parts where they are: forms are made of request bodies, and follow no references.
+ */
+function withReferences(schema: unknown, schemas: NamedSchemas, isInline = false): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => withReferences(part, schemas, isInline));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.entries(schema).map(([name, part]) => [name, withReferences(part, schemas, isInline)] as const);
+  // Among properties, `title` is a schema.
+  const { title, ...converted } = Object.fromEntries(parts);
+  if (typeof title !== 'string') return Object.fromEntries(parts);
+  schemas[title] ??= converted;
+  if (isInline) return converted;
+  return { $ref: `#/components/schemas/${title}`, ...('description' in schema && { description: schema.description }) };
 }
 
 function problemOf(status: number): Json {

@@ -1,7 +1,8 @@
 /** All routes of the API. */
 
 import { Type } from 'typebox';
-import type { ApiTools } from './api-tools.ts';
+import type { Archive } from '../../archive/index.ts';
+import { type ApiTools, openApiTools } from './api-tools.ts';
 import { archiveRoutes } from './archive-routes.ts';
 import { captureRoutes } from './capture-routes.ts';
 import { jobRoutes } from './job-routes.ts';
@@ -31,4 +32,26 @@ export function apiRoutes(tools: ApiTools): ApiRoute[] {
     }),
   ];
   return routes;
+}
+
+/** The OpenAPI document without a server. The archive is one made for this, as a server's files are put in it. */
+export async function apiDocument(archive: Archive, version: string): Promise<object> {
+  const tools = await openApiTools({
+    archive,
+    version,
+    clock: archive.clock,
+    newId: archive.newId,
+    token: '',
+    program: 'pinakes',
+    uiOrigin: '',
+    originsFor: () => ({ uiOrigin: '', replayOrigin: '' }),
+    jobKinds: [],
+    runCommand: undefined,
+    isCommand: () => false,
+  });
+  try {
+    return openApiDocument(apiRoutes(tools), version);
+  } finally {
+    await tools.stop(AbortSignal.abort());
+  }
 }

@@ -5,7 +5,7 @@ import { type LinkEnd, parseQuery, type SearchResult } from '../../search/index.
 import { typedUrl, urlKey } from '../../url/index.ts';
 import { askedTime } from '../asked-selection.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { After, AskedTime, AskedUrl, Count, closed, limitOf, Timestamp, When } from '../shape.ts';
+import { After, AskedTime, AskedUrl, Count, closed, limitOf, named, Timestamp, When } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
 import { type ApiRoute, route } from './route.ts';
 
@@ -20,7 +20,7 @@ const AskedQuery = Type.String({
   description: 'Words, "phrases", -not, OR, and fields such as site: and from:; docs/search.md has the language.',
 });
 
-const Result = closed({
+const Result = named('SearchResult', {
   url: Type.String(),
   time: When,
   timestamp: Timestamp,
@@ -44,9 +44,9 @@ const Result = closed({
   last: When,
 });
 
-const FacetValues = Type.Array(closed({ value: Type.String(), count: Count }));
+const FacetValues = Type.Array(named('Facet', { value: Type.String(), count: Count }));
 
-const Results = closed({
+const Results = named('SearchPage', {
   items: Type.Array(Result),
   next: Type.Optional(Type.String({ description: 'Send as `after`.' })),
   total: Count,
@@ -66,11 +66,12 @@ const Results = closed({
     }),
   ),
   indexing: Type.Enum(['off', 'waiting', 'working', 'failed'], {
+    title: 'IndexingState',
     description: 'Whether the server is bringing the index up to date: `working` means that there may be more soon.',
   }),
 });
 
-const LinkItem = closed({
+const LinkItem = named('LinkEnd', {
   url: Type.String({ description: 'The other end.' }),
   kind: Type.String({ description: '`anchor`, `frame`, `image`, `style`, ...' }),
   text: Type.String(),
@@ -81,13 +82,13 @@ const LinkItem = closed({
   isKnown: Type.Boolean({ description: 'The index has a page at the other end.' }),
 });
 
-const Links = closed({
+const Links = named('LinkPage', {
   items: Type.Array(LinkItem),
   next: Type.Optional(Type.String({ description: 'Send as `after`.' })),
   total: Type.Integer({ minimum: 0, description: 'In: pages that link here. Out: links.' }),
 });
 
-const Appearances = closed({
+const Appearances = named('Appearances', {
   captures: Type.Integer({ minimum: 0, description: 'Captures of the URL that are in the index.' }),
   found: Type.Integer({ minimum: 0, description: 'Those that fit.' }),
   first: Type.Optional(When),

@@ -10,13 +10,13 @@ import { PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { download, downloadMime } from '../http/download.ts';
 import { badRequest } from '../http/problem.ts';
-import { After, Count, closed, limitOf } from '../shape.ts';
+import { After, Count, closed, limitOf, named } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
 import { type ApiRoute, route } from './route.ts';
 
 const TAG = 'segments';
 
-const SegmentItem = closed({
+const SegmentItem = named('Segment', {
   name: Type.String(),
   volume: Type.String(),
   collection: Type.String(),

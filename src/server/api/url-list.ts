@@ -11,7 +11,7 @@ import { formatW3cDate, fromUtf8, utf8 } from '../../base/index.ts';
 import { behindKey, type Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { badRequest } from '../http/problem.ts';
-import { Count, closed, When } from '../shape.ts';
+import { Count, named, When } from '../shape.ts';
 import { DistinctCount } from './distinct-count.ts';
 
 const PAGE_CAPTURES_MAX = 200_000;
@@ -21,7 +21,7 @@ const ALONG_MAX = 100;
 /** URLs and keys of a page, all together. */
 const CHARACTERS_MAX = 4 * 1024 * 1024;
 
-export const UrlItem = closed({
+export const UrlItem = named('UrlSummary', {
   url: Type.String({ description: 'As its latest capture has it.' }),
   urlKey: Type.String({ description: 'SURT key: what captures are filed under.' }),
   captures: Count,

@@ -2,14 +2,14 @@
 import { type Static, Type } from 'typebox';
 import { PinakesError } from '../../base/index.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { closed, ErrorReply, When } from '../shape.ts';
+import { ErrorReply, named, When } from '../shape.ts';
 
 const LOG_LINES_MAX = 100;
 const LOG_LINE_CHARACTERS_MAX = 1000;
 
-export const JobState = Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled']);
+const JobState = Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled'], { title: 'JobState' });
 
-export const Job = closed({
+export const Job = named('Job', {
   id: Type.String(),
   kind: Type.String({ description: 'add, crawl, compact, verify, export, delete, rebuild.' }),
   state: JobState,
@@ -27,7 +27,7 @@ export const Job = closed({
   startedAt: Type.Optional(When),
   endedAt: Type.Optional(When),
   progress: Type.Optional(
-    closed({
+    named('JobProgress', {
       done: Type.Number({ minimum: 0 }),
       total: Type.Optional(Type.Number({ minimum: 0 })),
       unit: Type.String(),
