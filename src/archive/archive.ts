@@ -5,8 +5,18 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
-import { type Capture, type Catalog, openLevelCatalog, type Segment } from '../catalog/index.ts';
-import { formatPageId, type PageId, typedUrl } from '../url/index.ts';
+import {
+  type Block,
+  type BlockKey,
+  type Capture,
+  type CaptureQuestion,
+  type CaptureRange,
+  type Catalog,
+  openLevelCatalog,
+  type Segment,
+  type Totals,
+} from '../catalog/index.ts';
+import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import type { AddOptions, AddReport } from './add/add.ts';
 import { addInPlace } from './add/add-in-place.ts';
 import { addInputs } from './add/add-input.ts';
@@ -66,8 +76,15 @@ import {
 import { removeVolume } from './maintain/volume-removal.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
-import { RecordAccess } from './read/record-access.ts';
-import { Retrieval, type Retrieved, type RetrievedContent, type RetrieveOptions } from './read/retrieve.ts';
+import type { CaptureReader } from './read/capture-reader.ts';
+import { RecordAccess, type RecordReader } from './read/record-access.ts';
+import {
+  type CaptureSpan,
+  Retrieval,
+  type Retrieved,
+  type RetrievedContent,
+  type RetrieveOptions,
+} from './read/retrieve.ts';
 import { Reserve } from './reserve.ts';
 import { Arrivals } from './revisit/arrivals.ts';
 import { CatalogDraft } from './revisit/catalog-draft.ts';
@@ -168,7 +185,7 @@ type RebuildOptions = {
   readonly onFinding?: (finding: Finding) => void;
 };
 
-export class Archive implements StreamParts {
+export class Archive implements StreamParts, CaptureReader {
   readonly directory: string;
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
@@ -441,10 +458,58 @@ export class Archive implements StreamParts {
     return this.#compactions.run(() => this.#makingRoom(() => recompressArchive(this, options)));
   }
 
-  /** The capture of a URL nearest to a time, or the latest. */
-  async get(url: string, at?: EpochMs, options: RetrieveOptions = {}): Promise<Retrieved> {
+  /** A view of this moment: later changes are not seen through it. */
+  view(): Promise<CaptureReader & AsyncDisposable> {
+    return this.catalog.view();
+  }
+
+  captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]> {
+    return this.catalog.captures(range, pageSize);
+  }
+
+  capturesOf(key: UrlKey): Promise<readonly Capture[] | undefined> {
+    return this.catalog.capturesOf(key);
+  }
+
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
+    return this.catalog.findCaptures(questions);
+  }
+
+  nearest(key: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
+    return this.catalog.nearest(key, time, side);
+  }
+
+  getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
+    return this.catalog.getBlocks(keys);
+  }
+
+  blocks(pageSize?: number): AsyncIterable<Block[]> {
+    return this.catalog.blocks(pageSize);
+  }
+
+  totals(): Promise<Totals> {
+    return this.catalog.totals();
+  }
+
+  /** Reads single records by their places. */
+  get records(): RecordReader {
+    return this.access;
+  }
+
+  /** The captures of a URL and of all others with the same key, in order of time. */
+  capturesOfUrl(url: string, span: CaptureSpan = {}): AsyncGenerator<Capture> {
+    return this.retrieval.captures(url, span);
+  }
+
+  /** The capture of a URL nearest to a time, or the latest. `notAfter` looks only back. */
+  findCapture(url: string, at?: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
     const typed = typedUrl(url);
-    const capture = at === undefined ? await this.retrieval.latest(typed) : await this.retrieval.nearest(typed, at);
+    return at === undefined ? this.retrieval.latest(typed) : this.retrieval.nearest(typed, at, side);
+  }
+
+  /** The capture that `findCapture` finds, opened. */
+  async get(url: string, at?: EpochMs, options: RetrieveOptions = {}): Promise<Retrieved> {
+    const capture = await this.findCapture(url, at);
     if (!capture) throw new PinakesError('CONTENT_MISSING', { where: url });
     return this.retrieval.open(capture, options);
   }
@@ -554,6 +619,27 @@ export class Archive implements StreamParts {
 
   segments(): Segment[] {
     return this.shelf.all();
+  }
+
+  /** Bytes of a segment from `from` to `to`, which is exclusive. */
+  segmentBytes(name: string, from?: number, to?: number): AsyncIterable<Uint8Array> {
+    const segment = this.shelf.byName(name);
+    if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${name}` });
+    return this.volumes.get(segment.volume).stream(name, from, to);
+  }
+
+  /** Names of the segments that could not be read to their end when the archive was opened. */
+  get unreadSegments(): ReadonlySet<string> {
+    return this.shelf.unread;
+  }
+
+  /** Changes when a rebuild begins: numbers of segments learned before are then void. */
+  async incarnation(): Promise<number> {
+    return this.shelf.numbering;
+  }
+
+  get software(): string | undefined {
+    return this.options.software;
   }
 
   /**

@@ -1,6 +1,6 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
 
-export { type Capture, rangeOfKey } from '../catalog/index.ts';
+export { type Capture, type CaptureRange, rangeOfKey } from '../catalog/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add.ts';
 export {
   Archive,
@@ -26,7 +26,8 @@ export type { RecompressReport } from './maintain/recompress.ts';
 export type { VerifyOptions, VerifyReport } from './maintain/verify.ts';
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';
-export { releasePayload } from './read/record-access.ts';
+export type { CaptureReader } from './read/capture-reader.ts';
+export { type RecordLocation, type RecordReader, releasePayload } from './read/record-access.ts';
 export {
   isRedirection,
   lacksAnswer,

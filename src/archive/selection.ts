@@ -3,9 +3,10 @@
  * that is given must hold.
  */
 import type { EpochMs } from '../base/index.ts';
-import { type BlockKey, type Capture, type CaptureRange, type CatalogView, rangeOfKey } from '../catalog/index.ts';
+import { type BlockKey, type Capture, type CaptureRange, rangeOfKey } from '../catalog/index.ts';
 import { type KeyRange, keyRange, parseUrlPattern, typedUrl, type UrlKey, urlKey } from '../url/index.ts';
 import type { CaptureQuery } from './capture-query.ts';
+import type { CaptureReader } from './read/capture-reader.ts';
 
 export type Selection = {
   readonly collection?: number | undefined;
@@ -28,15 +29,18 @@ export type Selection = {
 };
 
 /** The captures that a selection means, in order of key and time, in pages. */
-export async function* selectCaptures(catalog: CatalogView, selection: Selection): AsyncGenerator<Capture[]> {
+export async function* selectCaptures(
+  reader: Pick<CaptureReader, 'captures' | 'getBlocks'>,
+  selection: Selection,
+): AsyncGenerator<Capture[]> {
   for (const range of keyRanges(selection)) {
     const times: CaptureRange = {
       ...range,
       ...(selection.from !== undefined && { timeFrom: selection.from }),
       ...(selection.to !== undefined && { timeTo: selection.to }),
     };
-    for await (const page of catalog.captures(times)) {
-      const meant = await selected(catalog, page, selection);
+    for await (const page of reader.captures(times)) {
+      const meant = await selected(reader, page, selection);
       if (meant.length > 0) yield meant;
     }
   }
@@ -81,7 +85,7 @@ export function isInKeyRanges(key: UrlKey, ranges: ReturnType<typeof keyRanges>)
 
 /** Of captures that came out of the key ranges of the selection: those of which all else that is given holds too. */
 export async function selected(
-  catalog: CatalogView,
+  reader: Pick<CaptureReader, 'getBlocks'>,
   captures: readonly Capture[],
   selection: Selection,
 ): Promise<Capture[]> {
@@ -89,7 +93,7 @@ export async function selected(
   const { query } = selection;
   if (!query?.asksForSize) return found;
   const known = found.filter(({ block }) => block !== undefined);
-  const blocks = await catalog.getBlocks(known.map(({ block }) => block!));
+  const blocks = await reader.getBlocks(known.map(({ block }) => block!));
   return known.filter((capture, index) => query.isMet({ ...capture, size: blocks[index]?.size }));
 }
 

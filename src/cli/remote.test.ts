@@ -325,7 +325,7 @@ test('an input that is interrupted stores nothing and ends with 130', async (t) 
   interrupt.abort();
   assert.equal(await put.code, 130);
   assert.match(put.terminal.err, /pinakes: interrupted\n$/);
-  assert.equal((await archive.catalog.totals()).captures, 0);
+  assert.equal((await archive.totals()).captures, 0);
   assert.deepEqual(readdirSync(archive.scratch), []);
 });
 

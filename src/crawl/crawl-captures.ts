@@ -67,7 +67,7 @@ export class CrawlCaptures {
   async findDone(url: string, notedAt: EpochMs = 0): Promise<Capture | undefined> {
     this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
     const range = { ...rangeOfKey(urlKey(url)), timeFrom: Math.max(this.#startedAt, notedAt + 1) };
-    for await (const page of this.#archive.catalog.captures(range)) {
+    for await (const page of this.#archive.captures(range)) {
       for (const capture of page) {
         if (capture.url !== url || capture.collection !== this.#collection) continue;
         if (this.#settings.browser === 'none' || !(await this.#isOfScript(capture))) return capture;
@@ -77,7 +77,7 @@ export class CrawlCaptures {
   }
 
   async #isOfScript({ place }: Capture): Promise<boolean> {
-    const [head] = await this.#archive.access.heads([place]);
+    const [head] = await this.#archive.records.heads([place]);
     return SCRIPT_TYPES.has(head?.get(RESOURCE_TYPE_FIELD.toLowerCase()) ?? '');
   }
 
@@ -85,10 +85,10 @@ export class CrawlCaptures {
   async earlier(item: QueuedUrl): Promise<Capture | undefined> {
     if (!this.#settings.conditional || item.captured === undefined) return undefined;
     if (item.etag === undefined && item.modified === undefined) return undefined;
-    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(item.url), time: item.captured }]);
+    const [found] = await this.#archive.findCaptures([{ urlKey: urlKey(item.url), time: item.captured }]);
     const capture = found!.find(({ url, block }) => url === item.url && block !== undefined);
     if (!capture) return undefined;
-    const [block] = await this.#archive.catalog.getBlocks([capture.block!]);
+    const [block] = await this.#archive.getBlocks([capture.block!]);
     return block && capture;
   }
 

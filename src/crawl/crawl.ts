@@ -193,7 +193,7 @@ function reportOf(
   const now = archive.clock();
   const { counts, failedUrls, partlyReadUrls } = engine.tally;
   const elapsedMs = now - resumedAt;
-  const { software } = archive.options;
+  const { software } = archive;
   return {
     collection: run.collection,
     run: run.number,
@@ -235,7 +235,7 @@ async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<n
   let removed = 0;
   for (const url of goneUrls(state, run).flatMap((gone) => [gone, viewUrl(gone)])) {
     const times: EpochMs[] = [];
-    for await (const capture of archive.retrieval.captures(url))
+    for await (const capture of archive.capturesOfUrl(url))
       if (capture.url === url && capture.collection === collection) times.push(capture.time);
     for (const time of times) {
       await archive.delete({ collection, url, from: time, to: time });

@@ -351,7 +351,7 @@ export class Replayer {
 
   async #sizeOf({ block }: Capture): Promise<number | undefined> {
     if (!block) return undefined;
-    const [held] = await this.#archive.catalog.getBlocks([block]);
+    const [held] = await this.#archive.getBlocks([block]);
     return held?.size;
   }
 }

@@ -167,15 +167,14 @@ export class Indexer {
    * have been deleted.
    */
   async #catchUpPatiently(report: FollowReport, options: IndexOptions): Promise<void> {
-    const { shelf } = this.#archive;
     for (let attempt = 1; ; attempt++) {
-      const { numbering } = shelf;
+      const incarnation = await this.#archive.incarnation();
       try {
         while (await this.#follow(report, options));
         let removed = this.#view.state('anew') === undefined ? 0 : await this.#dropUnclaimed();
         removed += await this.#dropDeleted(options);
         await this.#askUnresolved(options);
-        if (shelf.numbering !== numbering)
+        if ((await this.#archive.incarnation()) !== incarnation)
           throw new PinakesError('CURSOR_EXPIRED', { detail: 'the archive was rebuilt since' });
         report.removed += removed;
         return;
@@ -275,8 +274,7 @@ export class Indexer {
   async #hand(pending: readonly Pending[], options: IndexOptions): Promise<void> {
     const { signal } = options;
     if (pending.length === 0) return;
-    const { catalog } = this.#archive;
-    const standing = await catalog.findCaptures(
+    const standing = await this.#archive.findCaptures(
       pending.map(({ record: { urlKey, time, segment, offset } }) => ({ urlKey, time, at: { segment, offset } })),
     );
     const moved = pending.flatMap(({ record }, index) => {
@@ -285,7 +283,7 @@ export class Indexer {
         ? []
         : [{ record, question: { urlKey, time, ofHash } }];
     });
-    const found = await catalog.findCaptures(moved.map(({ question }) => question));
+    const found = await this.#archive.findCaptures(moved.map(({ question }) => question));
     const movedTo = new Map(
       moved.map(({ record }, index) => [record, found[index]!.find((one) => this.#isOf(one, record))]),
     );
@@ -398,7 +396,7 @@ export class Indexer {
     for (const number of suspects) {
       for await (const group of this.#view.capturesOf(number)) {
         signal?.throwIfAborted();
-        const found = await this.#archive.catalog.findCaptures(
+        const found = await this.#archive.findCaptures(
           group.map(({ key, time, hash }) => ({ urlKey: key as UrlKey, time, ofHash: hash })),
         );
         const gone = [];
@@ -438,7 +436,7 @@ export class Indexer {
     const { signal } = options;
     for (const group of this.#view.unresolved()) {
       signal?.throwIfAborted();
-      const found = await this.#archive.catalog.findCaptures(
+      const found = await this.#archive.findCaptures(
         group.map(({ key, time, hash }) => ({ urlKey: key as UrlKey, time, ofHash: hash })),
       );
       const entries: IndexEntry[] = [];

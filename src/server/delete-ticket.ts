@@ -8,9 +8,8 @@
  * whether it still holds by looking again.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { type Archive, type Selection, selectCaptures } from '../archive/index.ts';
+import { type Archive, type CaptureReader, type Selection, selectCaptures } from '../archive/index.ts';
 import type { Clock } from '../base/index.ts';
-import type { CatalogView } from '../catalog/index.ts';
 import { selectionOf } from './asked-selection.ts';
 import { HttpProblem } from './http/problem.ts';
 import type { Selection as AskedSelection } from './shape.ts';
@@ -29,14 +28,14 @@ export class DeleteTickets {
   }
 
   /** For what a view of the catalog has of the selection. */
-  async issue(asked: AskedSelection, view: CatalogView, signal: AbortSignal): Promise<string> {
+  async issue(asked: AskedSelection, view: CaptureReader, signal: AbortSignal): Promise<string> {
     const expires = (this.#clock() + LIFE_MS).toString(36);
     const seen = await fingerprint(view, selectionOf(this.#archive, asked), signal);
     return `${expires}.${seen}.${this.#seal(expires, seen, asked)}`;
   }
 
   /** Throws unless the ticket is for this selection and the selection means in this view what it meant. */
-  async check(ticket: string, asked: AskedSelection, view: CatalogView, signal: AbortSignal): Promise<void> {
+  async check(ticket: string, asked: AskedSelection, view: CaptureReader, signal: AbortSignal): Promise<void> {
     this.checkSeal(ticket, asked);
     const seen = ticket.split('.')[1];
     if ((await fingerprint(view, selectionOf(this.#archive, asked), signal)) === seen) return;
@@ -61,7 +60,7 @@ export class DeleteTickets {
   }
 }
 
-async function fingerprint(view: CatalogView, selection: Selection, signal: AbortSignal): Promise<string> {
+async function fingerprint(view: CaptureReader, selection: Selection, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   for await (const page of selectCaptures(view, selection)) {
     signal.throwIfAborted();

@@ -66,12 +66,12 @@ export class Metrics {
           this.set(await read());
         },
       });
-    gauge('captures', 'Captures in the archive.', async () => (await archive.catalog.totals()).captures);
-    gauge('revisits', 'Captures that are revisits.', async () => (await archive.catalog.totals()).revisits);
-    gauge('blocks', 'Distinct contents.', async () => (await archive.catalog.totals()).blocks);
-    gauge('payload_bytes', 'Payload bytes as captured.', async () => (await archive.catalog.totals()).payloadBytes);
+    gauge('captures', 'Captures in the archive.', async () => (await archive.totals()).captures);
+    gauge('revisits', 'Captures that are revisits.', async () => (await archive.totals()).revisits);
+    gauge('blocks', 'Distinct contents.', async () => (await archive.totals()).blocks);
+    gauge('payload_bytes', 'Payload bytes as captured.', async () => (await archive.totals()).payloadBytes);
     gauge('unique_payload_bytes', 'Payload bytes of distinct contents.', async () => {
-      return (await archive.catalog.totals()).uniquePayloadBytes;
+      return (await archive.totals()).uniquePayloadBytes;
     });
     gauge('segment_bytes', 'Bytes of all segments.', async () => {
       return archive.segments().reduce((sum, segment) => sum + segment.bytes, 0);

@@ -7,7 +7,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Archive, RecordStream, type StreamedRecord, type StreamQuery, writeParquet } from '../archive/index.ts';
+import { type Archive, type StreamedRecord, type StreamQuery, writeParquet } from '../archive/index.ts';
 import { CURSOR_FIELD, END_FIELD } from './http/stream-body.ts';
 
 /** Texts of the rows of a chunk, all together. */
@@ -66,7 +66,7 @@ async function takeRows(
   query: StreamQuery,
   most: number,
 ): Promise<{ rows: Row[]; cursor: string; isEnd: boolean }> {
-  const stream = await RecordStream.open(archive, query);
+  const stream = await archive.stream(query);
   const rows: Row[] = [];
   let characters = 0;
   for await (const record of stream) {

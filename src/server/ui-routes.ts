@@ -89,7 +89,7 @@ export class UiRoutes {
   /** Well when the catalog answers. */
   async #sendHealth(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireReading(request);
-    const { captures } = await this.#parts.archive.catalog.totals();
+    const { captures } = await this.#parts.archive.totals();
     send(response, 'application/json; charset=utf-8', `${JSON.stringify({ status: 'ok', captures })}\n`);
   }
 }

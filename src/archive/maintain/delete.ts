@@ -6,11 +6,12 @@
  * next opening takes them out (see finish-delete.ts), so that a deletion is never half done in the answers the archive
  * gives.
  */
-import type { Capture, CatalogView } from '../../catalog/index.ts';
+import type { Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { sortLines } from '../../warc/index.ts';
 import type { ArchiveParts } from '../archive-parts.ts';
 import { countDeleted } from '../deletion-count.ts';
+import type { CaptureReader } from '../read/capture-reader.ts';
 import { blockId, isStill, parseBlockId } from '../revisit/catalog-draft.ts';
 import { appliedNote, type TombstoneMark, tombstoneOf } from '../segment/tombstones.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
@@ -42,7 +43,7 @@ const STEP_CAPTURES = 2000;
 export async function previewDelete(
   archive: StreamParts,
   selection: Selection,
-  view: CatalogView,
+  view: CaptureReader,
   options: Omit<DeleteOptions, 'seen'> = {},
 ): Promise<DeletePreview> {
   const preview: DeletePreview = {
@@ -96,7 +97,7 @@ export async function previewDelete(
 /** A content, and how many of the captures that would go have it. */
 type Touched = { readonly id: string; captures: number };
 
-async function countContents(view: CatalogView, touched: readonly Touched[], preview: DeletePreview): Promise<void> {
+async function countContents(view: CaptureReader, touched: readonly Touched[], preview: DeletePreview): Promise<void> {
   const blocks = await view.getBlocks(touched.map(({ id }) => parseBlockId(id)!));
   for (const [index, block] of blocks.entries()) {
     if (!block) continue;
@@ -111,7 +112,7 @@ async function countContents(view: CatalogView, touched: readonly Touched[], pre
 export type DeleteOptions = {
   readonly signal?: AbortSignal;
   /** What was seen: only captures that this view of the catalog has are deleted, and none that came in since. */
-  readonly seen?: CatalogView;
+  readonly seen?: CaptureReader;
   /** How many captures it has come to. */
   readonly onProgress?: (captures: number) => void;
 };

@@ -69,6 +69,17 @@ export type WholeRecord = {
   readonly payload: readonly Uint8Array[];
 };
 
+/** Where a record is, with its segment by name. */
+export type RecordLocation = Pick<Place, 'offset' | 'length'> & {
+  readonly volume: string;
+  readonly segment: string;
+  /** Length of the segment, up to its last committed record. */
+  readonly segmentBytes: number;
+};
+
+/** What other rooms read of single records. */
+export type RecordReader = Pick<RecordAccess, 'locate' | 'heads' | 'open' | 'memberPieces' | 'recordsBehind'>;
+
 export class RecordAccess {
   readonly #volumes: VolumeSet;
   readonly #shelf: SegmentShelf;
@@ -97,6 +108,14 @@ export class RecordAccess {
   forget(): void {
     this.#dictionaries.clear();
     this.#own.clear();
+  }
+
+  /** Where the records at these places are; undefined where the segment is gone. */
+  async locate(places: readonly Place[]): Promise<(RecordLocation | undefined)[]> {
+    return places.map(({ segment, offset, length }) => {
+      const found = this.#shelf.find(segment);
+      return found && { volume: found.volume, segment: found.name, segmentBytes: found.bytes, offset, length };
+    });
   }
 
   /** The member as it lies in the segment. */
@@ -253,6 +272,13 @@ export class RecordAccess {
     const { segment, offset, length } = place;
     // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
     return this.recordsIn(this.#shelf.get(segment), offset, offset + length, { lookBackBytes: 0, ...options });
+  }
+
+  /** The records behind the one at a place, in the same segment, within so many bytes. */
+  recordsBehind({ segment, offset, length }: Place, bytesMax: number): AsyncGenerator<ReadingRecord> {
+    const from = offset + length;
+    const left = this.#shelf.get(segment).bytes - from;
+    return this.records({ segment, offset: from, length: Math.max(0, Math.min(left, bytesMax)) });
   }
 
   /** The records of a stretch of a segment. */

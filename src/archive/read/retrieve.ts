@@ -61,7 +61,7 @@ export type RetrieveOptions = {
 };
 
 /** Times, both inclusive; the latest come first with `reverse`. */
-type CaptureSpan = { readonly from?: EpochMs; readonly to?: EpochMs; readonly reverse?: boolean };
+export type CaptureSpan = { readonly from?: EpochMs; readonly to?: EpochMs; readonly reverse?: boolean };
 
 /** The record at a place, as it was opened. */
 type Found = OpenedRecord & { readonly place: Place };

@@ -34,7 +34,7 @@ export async function archiveDelete(
     throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
   }
   // What comes in while the person looks at it was seen by nobody, and stays.
-  await using seen = await archive.catalog.view();
+  await using seen = await archive.view();
   const counting = new RunningCount(terminal, 'delete');
   const preview = await archive.previewDelete(selection, {
     signal,

@@ -30,10 +30,10 @@ export async function archiveGet(
   const payload = interruptible(found.payload, signal);
   // Read to its end: only then is it known what is damaged.
   if (options.json || options.raw || options.headers) for await (const _ of payload);
-  if (options.json) await terminal.json(described(archive, found));
+  if (options.json) await terminal.json(await described(archive, found));
   else if (options.raw) {
     // A piece is good until the next is asked for, and what is written may wait.
-    for await (const piece of archive.access.memberPieces(capture.place)) await terminal.write(Buffer.from(piece));
+    for await (const piece of archive.records.memberPieces(capture.place)) await terminal.write(Buffer.from(piece));
   } else if (options.headers) {
     await terminal.write(found.head.bytes);
     if (found.http) await terminal.write(found.http.bytes);
@@ -65,9 +65,10 @@ async function foundOf(archive: Archive, url: string | undefined, options: GetCo
   });
 }
 
-function described(archive: Archive, { capture, head, damage }: Retrieved): Record<string, unknown> {
+async function described(archive: Archive, { capture, head, damage }: Retrieved): Promise<Record<string, unknown>> {
   const { place, block } = capture;
-  const segment = archive.shelf.get(place.segment);
+  const [location] = await archive.records.locate([place]);
+  if (!location) throw new PinakesError('CONTENT_MISSING', { where: `segment ${place.segment}` });
   return {
     url: capture.url,
     pageId: formatPageId(pageId(capture.url)),
@@ -77,10 +78,10 @@ function described(archive: Archive, { capture, head, damage }: Retrieved): Reco
     status: capture.status,
     mime: capture.mime,
     collection: archive.collections.name(capture.collection),
-    key: block ? formatContentKey(segment.volume, block) : null,
+    key: block ? formatContentKey(location.volume, block) : null,
     recordId: head.recordId ?? null,
-    volume: segment.volume,
-    segment: segment.name,
+    volume: location.volume,
+    segment: location.segment,
     offset: place.offset,
     length: place.length,
     damage: damage(),

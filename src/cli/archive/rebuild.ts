@@ -62,7 +62,7 @@ async function rebuild(
     },
   });
   progress.end();
-  const totals = await archive.catalog.totals();
+  const totals = await archive.totals();
   const segments = archive.segments().length;
   // Some that the old catalog knew may be gone, or shorter.
   const storedBytes = segmentBytes(archive);
@@ -75,5 +75,5 @@ async function rebuild(
     );
   }
   // What could not be read was told of by name.
-  return errors + archive.shelf.unread.size > 0 ? EXIT_FOUND : EXIT_FINE;
+  return errors + archive.unreadSegments.size > 0 ? EXIT_FOUND : EXIT_FINE;
 }

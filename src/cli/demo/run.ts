@@ -54,7 +54,7 @@ async function makeDemo(context: CommandContext, directory: string): Promise<voi
       for (const [index, { url, head, body }] of exchanges.entries())
         await archive.store({ kind: 'http', url, time: time + index * 2000, responseHead: head, body }, { collection });
     }
-    const { captures, revisits } = await archive.catalog.totals();
+    const { captures, revisits } = await archive.totals();
     context.terminal.say(
       `Made ${counted(captures, 'capture')} of a sample site on three days; ${revisits} had not changed and are kept once.`,
     );

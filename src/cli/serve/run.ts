@@ -271,7 +271,7 @@ async function tell(
   server: RunningServer,
   token: string,
 ): Promise<void> {
-  const { captures } = await archive.catalog.totals();
+  const { captures } = await archive.totals();
   if (options.json) {
     const { uiUrl, replayUrl, uiAddress, replayAddress } = server;
     await terminal.json({

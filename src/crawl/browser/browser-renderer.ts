@@ -122,7 +122,7 @@ export function viewUrl(url: string): string {
 }
 
 async function recordIdOf(archive: Archive, place: Visited['capture']['place']): Promise<string | undefined> {
-  const [head] = await archive.access.heads([place]);
+  const [head] = await archive.records.heads([place]);
   return head?.recordId;
 }
 

@@ -82,7 +82,7 @@ export async function captureBesideBuster(
   let scanned = 0;
   const distance = ({ time }: Capture) => (at === undefined ? -time : Math.abs(time - at));
   // The character behind the question mark ends the range.
-  for await (const page of archive.catalog.captures({ keyFrom: path, keyTo: `${path.slice(0, -1)}@` }, PAGE_SIZE)) {
+  for await (const page of archive.captures({ keyFrom: path, keyTo: `${path.slice(0, -1)}@` }, PAGE_SIZE)) {
     for (const capture of page) {
       if (withoutBuster(capture.urlKey) === plain && (!best || distance(capture) < distance(best))) best = capture;
     }

@@ -93,7 +93,7 @@ export async function firstCandidate(
   will: (capture: Capture) => boolean,
 ): Promise<Capture | undefined> {
   const key = urlKey(url);
-  const siblings = await archive.catalog.capturesOf(key);
+  const siblings = await archive.capturesOf(key);
   for await (const capture of candidatesFor(archive, { key, url, at, side: 'either' }, siblings))
     if (will(capture)) return capture;
   return undefined;
@@ -190,19 +190,18 @@ async function* scanned(archive: Archive, wanted: Wanted): AsyncGenerator<Captur
 
 /** The first one costs a single look-up; the others come from two scans, back and forth in time. */
 async function* scannedKey(archive: Archive, { key, at, side }: Wanted): AsyncGenerator<Capture> {
-  const { catalog } = archive;
   const range = rangeOfKey(key);
   if (at === undefined) {
-    for await (const page of catalog.captures({ ...range, reverse: true }, PAGE_SIZE)) yield* page;
+    for await (const page of archive.captures({ ...range, reverse: true }, PAGE_SIZE)) yield* page;
     return;
   }
-  const within = await catalog.nearest(key, at + SECOND_MS, 'notAfter');
+  const within = await archive.nearest(key, at + SECOND_MS, 'notAfter');
   const exact = within && within.time >= at ? ((await firstFrom(archive, key, at)) ?? within) : undefined;
-  const nearest = exact ?? (await catalog.nearest(key, at, 'either'));
+  const nearest = exact ?? (await archive.nearest(key, at, 'either'));
   const first = side === 'notAfter' && nearest && isNewer(nearest.time, at) ? within : nearest;
   if (first) yield first;
-  const back = walk(catalog.captures({ ...range, timeTo: at + SECOND_MS, reverse: true }, PAGE_SIZE));
-  const forth = walk(catalog.captures({ ...range, timeFrom: at + SECOND_MS + 1 }, PAGE_SIZE));
+  const back = walk(archive.captures({ ...range, timeTo: at + SECOND_MS, reverse: true }, PAGE_SIZE));
+  const forth = walk(archive.captures({ ...range, timeFrom: at + SECOND_MS + 1 }, PAGE_SIZE));
   try {
     let before = await back.next();
     let after = await forth.next();
@@ -220,8 +219,8 @@ async function* scannedKey(archive: Archive, { key, at, side }: Wanted): AsyncGe
 }
 
 /** The first of the captures from a time on. */
-async function firstFrom({ catalog }: Archive, key: UrlKey, timeFrom: EpochMs): Promise<Capture | undefined> {
-  for await (const [first] of catalog.captures({ ...rangeOfKey(key), timeFrom }, 1)) return first;
+async function firstFrom(archive: Archive, key: UrlKey, timeFrom: EpochMs): Promise<Capture | undefined> {
+  for await (const [first] of archive.captures({ ...rangeOfKey(key), timeFrom }, 1)) return first;
   return undefined;
 }
 

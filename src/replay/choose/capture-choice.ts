@@ -60,7 +60,7 @@ export async function chooseCapture(archive: Archive, wanted: Wanted): Promise<C
 type Picked = Omit<Chosen, 'circle'> & { readonly circle?: readonly Capture[] };
 
 async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefined> {
-  const siblings = await archive.catalog.capturesOf(wanted.key);
+  const siblings = await archive.capturesOf(wanted.key);
   let spare: Capture | undefined;
   let part: Capture | undefined;
   let size: number | undefined;
@@ -172,7 +172,7 @@ async function firstAnswer(
   wanted: Wanted,
 ): Promise<{ capture: Capture; target: string | undefined } | undefined> {
   let count = 0;
-  for await (const capture of candidatesFor(archive, wanted, await archive.catalog.capturesOf(wanted.key))) {
+  for await (const capture of candidatesFor(archive, wanted, await archive.capturesOf(wanted.key))) {
     if (++count > CANDIDATES_MAX) return undefined;
     if (rankOf(capture) !== 'good') continue;
     if (!isKnownByRecord(capture)) return { capture, target: undefined };
@@ -202,7 +202,7 @@ export async function captureAt(
   archive: Archive,
   wanted: Wanted,
 ): Promise<Pick<Chosen, 'capture' | 'siblings'> | undefined> {
-  const siblings = await archive.catalog.capturesOf(wanted.key);
+  const siblings = await archive.capturesOf(wanted.key);
   let spare: Capture | undefined;
   let circle: Capture | undefined;
   let count = 0;
@@ -281,7 +281,7 @@ export async function heldOf(archive: Archive, { block }: Capture, { http, holde
   const [, first, last, size] = /^\s*bytes\s+(\d+)-(\d+)\/(\d+)\s*$/i.exec(field) ?? [];
   if (size === undefined) return { from: 0, to: 0, size: undefined };
   const from = Number(first);
-  const [held] = block ? await archive.catalog.getBlocks([block]) : [];
+  const [held] = block ? await archive.getBlocks([block]) : [];
   return { from, to: Math.min(Number(last) + 1, from + (held?.size ?? 0)), size: Number(size) };
 }
 

@@ -1,6 +1,2 @@
 /** Captures as the archive hands them out. */
-import type { Archive, Retrieved } from '../../archive/index.ts';
-
-export type Capture = Retrieved['capture'];
-
-export type CaptureRange = Parameters<Archive['catalog']['captures']>[0];
+export type { Capture, CaptureRange } from '../../archive/index.ts';

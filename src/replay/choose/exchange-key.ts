@@ -60,13 +60,14 @@ const KEPT = new WeakMap<Archive, Recent<string, Found>>();
 
 /** The request that stands behind a capture, and the capture's key with what it sent; undefined when there is none. */
 async function requestOf(archive: Archive, capture: Capture): Promise<Exchange | undefined> {
-  const { segment, offset, length } = capture.place;
-  const { volume, name, bytes = 0 } = archive.shelf.find(segment) ?? {};
-  const left = bytes - offset - length;
+  const [location] = await archive.records.locate([capture.place]);
+  if (!location) return undefined;
+  const { volume, segment, segmentBytes, offset, length } = location;
+  const left = segmentBytes - offset - length;
   if (left <= 0) return undefined;
   const kept = KEPT.get(archive) ?? new Recent(KEPT_CHARACTERS_MAX, charactersOf);
   KEPT.set(archive, kept);
-  const key = `${volume}:${name}:${offset}`;
+  const key = `${volume}:${segment}:${offset}`;
   let found = kept.get(key) ?? (await requestWithin(archive, capture, left, REQUEST_BYTES));
   if (!found.isWhole) found = await requestWithin(archive, capture, left, REQUEST_BYTES_MAX);
   if (found.isWhole) kept.keep(key, found);
@@ -78,10 +79,7 @@ function charactersOf({ request }: Found): number {
 }
 
 async function requestWithin(archive: Archive, capture: Capture, left: number, bytesMax: number): Promise<Found> {
-  const { segment, offset, length } = capture.place;
-  const from = offset + length;
-  const records = archive.access.records({ segment, offset: from, length: Math.min(left, bytesMax) });
-  for await (const record of records) {
+  for await (const record of archive.records.recordsBehind(capture.place, bytesMax)) {
     const { head } = record;
     if (head.type !== 'request' || head.targetUri !== capture.url) return { isWhole: true };
     const pieces: Uint8Array[] = [];

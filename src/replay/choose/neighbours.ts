@@ -29,7 +29,7 @@ export async function neighboursOf(
 ): Promise<Neighbours> {
   const second = secondOf(capture.time);
   const key = rangeOfKey(capture.urlKey);
-  const from = (range: CaptureRange) => archive.catalog.captures({ ...key, ...range }, PAGE_SIZE);
+  const from = (range: CaptureRange) => archive.captures({ ...key, ...range }, PAGE_SIZE);
   const backwards = siblings?.toReversed();
   const shown = (pages: Parameters<typeof firstShown>[1]) => firstShown(archive, pages, capture.url);
   const [first, previous, next, last] = await Promise.all([
@@ -84,10 +84,9 @@ const NEARBY_MAX = 10;
 const SCANNED_MAX = 400;
 
 export async function alternativesTo(archive: Archive, url: string): Promise<Alternatives> {
-  const { catalog } = archive;
   const key = urlKey(url);
   const unshown: Capture[] = [];
-  for await (const page of catalog.captures({ ...rangeOfKey(key), reverse: true }, NEARBY_MAX)) {
+  for await (const page of archive.captures({ ...rangeOfKey(key), reverse: true }, NEARBY_MAX)) {
     unshown.push(...page.slice(0, NEARBY_MAX));
     break;
   }
@@ -114,7 +113,7 @@ function parentsOf(url: string): string[] {
 async function addNearby(archive: Archive, parent: string, own: string, found: Map<string, Capture>): Promise<void> {
   let scanned = 0;
   for (const { from, to } of keyRange(parent, 'prefix')) {
-    for await (const page of archive.catalog.captures({ keyFrom: from, keyTo: to }, 100)) {
+    for await (const page of archive.captures({ keyFrom: from, keyTo: to }, 100)) {
       for (const capture of page) {
         const isPage = capture.status === 200 && (capture.mime === 'text/html' || capture.mime === 'application/pdf');
         if (isPage && capture.urlKey !== own) found.set(capture.urlKey, capture);

@@ -153,7 +153,7 @@ export class RankingShelf {
   }
 
   async #hasCaptures(key: UrlKey): Promise<boolean> {
-    return (await this.#archive.catalog.capturesOf(key))?.length !== 0;
+    return (await this.#archive.capturesOf(key))?.length !== 0;
   }
 
   /** Throws everything away, as is due when the index is. */

@@ -45,7 +45,7 @@ export async function calendarOf(archive: Archive, url: string, signal?: AbortSi
   /** The last one whose content is known. */
   let before: Capture | undefined;
   let day: MutableDay | undefined;
-  for await (const page of archive.catalog.captures(rangeOfKey(urlKey(url)))) {
+  for await (const page of archive.captures(rangeOfKey(urlKey(url)))) {
     signal?.throwIfAborted();
     for (const capture of page) {
       first ??= capture;

@@ -30,10 +30,11 @@ export type WithPrevious = { readonly capture: Capture; readonly previous: Captu
 
 export async function captureItems(archive: Archive, list: readonly WithPrevious[]): Promise<CaptureItem[]> {
   const known = list.flatMap(({ capture }) => (capture.block ? [capture.block] : []));
-  const blocks = (await archive.catalog.getBlocks(known))[Symbol.iterator]();
-  return list.map(({ capture, previous }) => {
+  const blocks = (await archive.getBlocks(known))[Symbol.iterator]();
+  const locations = await archive.records.locate(list.map(({ capture }) => capture.place));
+  return list.map(({ capture, previous }, index) => {
     const block = capture.block ? blocks.next().value : undefined;
-    const volume = archive.shelf.find(capture.place.segment)?.volume;
+    const volume = locations[index]?.volume;
     return {
       id: captureId(capture),
       url: capture.url,

@@ -29,7 +29,7 @@ export type CapturePage = { readonly list: WithPrevious[]; readonly next: string
 export async function listCaptures(archive: Archive, question: CaptureQuestion): Promise<CapturePage> {
   const key = urlKey(typedUrl(question.url));
   const { from, to, limit, isReverse } = question;
-  await using view = await archive.catalog.view();
+  await using view = await archive.view();
   const range: CaptureRange = {
     ...rangeOfKey(key),
     reverse: isReverse,
@@ -72,10 +72,7 @@ function sumOf(captures: readonly Capture[]): number {
 
 /** The capture of the same URL before this one. */
 export async function previousOf(archive: Archive, capture: Capture): Promise<Capture | undefined> {
-  for await (const [before] of archive.catalog.captures(
-    { ...rangeOfKey(capture.urlKey), reverse: true, after: capture },
-    1,
-  ))
+  for await (const [before] of archive.captures({ ...rangeOfKey(capture.urlKey), reverse: true, after: capture }, 1))
     return before;
   return undefined;
 }

@@ -195,14 +195,14 @@ async function captureDetail(archive: Archive, asked: Capture): Promise<object> 
   const { capture, head, http, payload } = await archive.open(asked);
   await releasePayload(payload);
   const [item] = await captureItems(archive, [{ capture, previous: await previousOf(archive, capture) }]);
-  const [block] = capture.block ? await archive.catalog.getBlocks([capture.block]) : [];
+  const [block] = capture.block ? await archive.getBlocks([capture.block]) : [];
   return {
     ...item!,
     ...(head.recordId !== undefined && { recordId: head.recordId }),
-    place: placeOf(archive, capture.place),
+    place: await placeOf(archive, capture.place),
     warcFields: head.fields.map(pairOf),
     ...(http && { httpStatusLine: http.startLine, httpFields: http.fields.map(pairOf) }),
-    ...(block && { holder: { ...placeOf(archive, block.holder), references: block.references } }),
+    ...(block && { holder: { ...(await placeOf(archive, block.holder)), references: block.references } }),
   };
 }
 
@@ -210,7 +210,9 @@ function pairOf({ name, value }: Field): [string, string] {
   return [name, value];
 }
 
-function placeOf(archive: Archive, { segment, offset, length }: Capture['place']): object {
-  const { volume, name } = archive.shelf.get(segment);
-  return { volume, segment: name, offset, length };
+async function placeOf(archive: Archive, place: Capture['place']): Promise<object> {
+  const [found] = await archive.records.locate([place]);
+  if (!found) throw new PinakesError('CONTENT_MISSING', { where: `segment ${place.segment}` });
+  const { volume, segment, offset, length } = found;
+  return { volume, segment, offset, length };
 }

@@ -9,9 +9,9 @@
  * ```
  * A content is new with the first capture that has it, in whatever collection; every later one is a duplicate.
  */
-import type { Archive } from '../../archive/index.ts';
+import type { Archive, CaptureReader } from '../../archive/index.ts';
 import { type EpochMs, formatW3cDate } from '../../base/index.ts';
-import type { Block, Capture, CatalogView } from '../../catalog/index.ts';
+import type { Block, Capture } from '../../catalog/index.ts';
 import { sortLines } from '../../warc/index.ts';
 
 export type MonthFigures = {
@@ -42,7 +42,7 @@ const TIME_SHIFT = 1e14;
 export async function collectionFigures(archive: Archive, signal: AbortSignal): Promise<CollectionFigures[]> {
   const figures = new Map<number, CollectionFigures>();
   for (const { name, number } of archive.collections.all()) figures.set(number, nothing(name));
-  await using view = await archive.catalog.view();
+  await using view = await archive.view();
   const lines = sortLines(walk(archive, view, figures, signal), { directory: archive.scratch });
   let content = '';
   const having = new Set<number>();
@@ -71,7 +71,7 @@ function nothing(name: string): CollectionFigures {
 
 async function* walk(
   archive: Archive,
-  view: CatalogView,
+  view: CaptureReader,
   figures: Map<number, CollectionFigures>,
   signal: AbortSignal,
 ): AsyncGenerator<string> {

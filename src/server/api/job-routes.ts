@@ -194,7 +194,7 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       needsToken: true,
       handle: async ({ body: { selection }, signal }) => {
         refuseEverything(selection);
-        await using seen = await archive.catalog.view();
+        await using seen = await archive.view();
         const token = await tickets.issue(selection, seen, signal);
         return { preview: await archive.previewDelete(selectionOf(archive, selection), { seen }), token };
       },
@@ -211,7 +211,7 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       needsToken: true,
       handle: async ({ body: { selection, token }, signal }) => {
         refuseEverything(selection);
-        await tickets.check(token, selection, archive.catalog, signal);
+        await tickets.check(token, selection, archive, signal);
         return begin(checkedJob('delete', { selection, token }), { selection, token });
       },
     }),

@@ -71,13 +71,12 @@ export function segmentRoutes({ archive }: ApiTools): ApiRoute[] {
         const { '*': asked = '' } = request.params as { '*'?: string };
         const segment = archive.segments().find(({ volume, name }) => volume === params.volume && name === asked);
         if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${asked.slice(0, 300)}` });
-        const volume = archive.volumes.get(segment.volume);
         return download(request, reply, {
           filename: segment.name.split('/').pop()!,
           mime: downloadMime(segment.name),
           bytes: segment.bytes,
           tag: tagOf(segment),
-          read: (from, to) => volume.stream(segment.name, from, to),
+          read: (from, to) => archive.segmentBytes(segment.name, from, to),
         });
       },
     }),

@@ -51,7 +51,7 @@ export async function listUrls(
   let characters = 0;
   const after = question.after === undefined ? {} : { after: behindKey(lastKeyOf(question.after)) };
   for (const range of keyRanges({ prefix: question.prefix })) {
-    for await (const page of archive.catalog.captures({ ...range, ...after })) {
+    for await (const page of archive.captures({ ...range, ...after })) {
       signal.throwIfAborted();
       for (const capture of page) {
         scanned++;

@@ -67,7 +67,7 @@ async function problemOfEntry(
   const [from, to] = [parseTimestamp(timestamp), parseTimestampEnd(timestamp)];
   if (from === undefined || to === undefined) return `${timestamp} is no time`;
   const number = collection === undefined ? undefined : archive.collections.find(collection);
-  for await (const capture of archive.retrieval.captures(url, { from, to })) {
+  for await (const capture of archive.capturesOfUrl(url, { from, to })) {
     if (number !== undefined && capture.collection !== number) continue;
     if (capture.urlKey === urlKey(url)) return undefined;
   }

@@ -6,7 +6,7 @@
  * affair. The file names are those of segments, which are unique in an archive.
  */
 import { basename } from 'node:path';
-import { type Archive, releasePayload } from '../../archive/index.ts';
+import { type Archive, type RecordLocation, releasePayload } from '../../archive/index.ts';
 import { bareMime, formatTimestamp, toHex } from '../../base/index.ts';
 import type { Block, Capture, Place } from '../../catalog/index.ts';
 
@@ -35,14 +35,17 @@ export type CdxRow = {
 const ABSENT = '-';
 const HEADS_MAX = 1000;
 
+/** Status and media type, as an answer has them. */
+type Answer = Pick<Capture, 'status' | 'mime'>;
+
 /** Where the content of a revisit stands, and what its record says of it. */
-type Original = { readonly place: Place; readonly status: number; readonly mime: string };
+type Original = Answer & { readonly location: RecordLocation | undefined };
 
 export class CdxRows {
   readonly #archive: Archive;
   readonly #label: string;
   readonly #resolves: boolean;
-  readonly #heads = new Map<string, Original>();
+  readonly #heads = new Map<string, Answer>();
 
   constructor(archive: Archive, options: { readonly isDigestLabelled: boolean; readonly resolvesRevisits: boolean }) {
     this.#archive = archive;
@@ -51,42 +54,45 @@ export class CdxRows {
   }
 
   async of(captures: readonly Capture[]): Promise<CdxRow[]> {
-    if (!this.#resolves) return captures.map((capture) => this.#row(capture, undefined));
+    const locations = await this.#archive.records.locate(captures.map(({ place }) => place));
+    if (!this.#resolves) return captures.map((capture, index) => this.#row(capture, locations[index], undefined));
     const revisits = captures.filter((capture) => capture.kind === 'revisit' && capture.block);
-    const blocks =
-      revisits.length > 0 ? await this.#archive.catalog.getBlocks(revisits.map(({ block }) => block!)) : [];
+    const blocks = revisits.length > 0 ? await this.#archive.getBlocks(revisits.map(({ block }) => block!)) : [];
     const originalOf = new Map<Capture, Original>();
     for (const [index, capture] of revisits.entries()) {
       const block = blocks[index];
-      if (block) originalOf.set(capture, await this.#original(capture, block));
+      if (!block) continue;
+      const [location] = await this.#archive.records.locate([block.holder]);
+      const { status, mime } = await this.#answerOf(capture, block);
+      originalOf.set(capture, { location, status, mime });
     }
-    return captures.map((capture) => this.#row(capture, originalOf.get(capture)));
+    return captures.map((capture, index) => this.#row(capture, locations[index], originalOf.get(capture)));
   }
 
   /**
    * Status and type are those of the capture's own HTTP head. Where it has none, or says "not modified" in their place,
    * they are those of the record that holds the content.
    */
-  async #original(capture: Capture, { holder }: Block): Promise<Original> {
+  async #answerOf(capture: Capture, { holder }: Block): Promise<Answer> {
     const isAnswer = capture.status !== 0 && capture.status !== 304;
-    if (isAnswer && capture.mime !== '') return { place: holder, status: capture.status, mime: capture.mime };
-    const { status, mime } = await this.#holderOf(holder);
-    return { place: holder, status: isAnswer ? capture.status : status, mime };
+    if (isAnswer && capture.mime !== '') return capture;
+    const { status, mime } = await this.#answerAt(holder);
+    return { status: isAnswer ? capture.status : status, mime };
   }
 
-  async #holderOf(holder: Place): Promise<Original> {
+  async #answerAt(holder: Place): Promise<Answer> {
     const key = `${holder.segment}:${holder.offset}`;
     const known = this.#heads.get(key);
     if (known) return known;
-    const { head, http, payload } = await this.#archive.access.open(holder);
+    const { head, http, payload } = await this.#archive.records.open(holder);
     await releasePayload(payload);
     const mime = bareMime((http ? http.get('content-type') : (head.get('arc-mime') ?? head.contentType)) ?? '');
-    const original = { place: holder, status: http?.status ?? 0, mime };
-    if (this.#heads.size < HEADS_MAX) this.#heads.set(key, original);
-    return original;
+    const answer = { status: http?.status ?? 0, mime };
+    if (this.#heads.size < HEADS_MAX) this.#heads.set(key, answer);
+    return answer;
   }
 
-  #row(capture: Capture, original: Original | undefined): CdxRow {
+  #row(capture: Capture, location: RecordLocation | undefined, original: Original | undefined): CdxRow {
     const { place, block } = capture;
     const { status, mime } = original ?? capture;
     const isRevisit = capture.kind === 'revisit' && !original;
@@ -100,18 +106,17 @@ export class CdxRows {
       digest: block ? this.#label + toHex(block.digest) : ABSENT,
       length: String(place.length),
       offset: String(place.offset),
-      filename: this.#fileName(place.segment),
+      filename: fileName(location),
       collection: this.#archive.collections.name(capture.collection),
-      originalLength: original ? String(original.place.length) : ABSENT,
-      originalOffset: original ? String(original.place.offset) : ABSENT,
-      originalFilename: original ? this.#fileName(original.place.segment) : ABSENT,
+      originalLength: original?.location ? String(original.location.length) : ABSENT,
+      originalOffset: original?.location ? String(original.location.offset) : ABSENT,
+      originalFilename: fileName(original?.location),
     };
   }
+}
 
-  #fileName(segment: number): string {
-    const found = this.#archive.shelf.find(segment);
-    return found ? basename(found.name) : ABSENT;
-  }
+function fileName(location: RecordLocation | undefined): string {
+  return location ? basename(location.segment) : ABSENT;
 }
 
 export type FieldValue = (row: CdxRow) => string;

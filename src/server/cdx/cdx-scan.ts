@@ -55,7 +55,7 @@ async function fewRows(scan: CdxScan): Promise<CdxRow[][] | undefined> {
   const isPlain = query.isExact && query.order === 'forward' && !query.collapse && !query.hasCounters;
   const isWhole = query.page === undefined && query.resume === undefined && query.collection === undefined;
   if (!isPlain || !isWhole) return undefined;
-  const captures = await archive.catalog.capturesOf(query.ranges[0]!.from as UrlKey);
+  const captures = await archive.capturesOf(query.ranges[0]!.from as UrlKey);
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
   return captures && [await rowMaker(scan)(captures.filter(({ time }) => time >= from && time <= to))];
 }
@@ -166,7 +166,7 @@ async function lineAt(scan: CdxScan, { urlKey, time, place }: CapturePosition): 
   const range = { keyFrom: urlKey, keyTo: `${urlKey}\0`, timeFrom: Math.floor(time / 1000) * 1000, timeTo: time };
   const toRows = rowMaker(scan);
   let last: CdxRow[] = [];
-  for await (const page of scan.archive.catalog.captures(range, PAGE_LINES)) {
+  for await (const page of scan.archive.captures(range, PAGE_LINES)) {
     const at = page.findIndex((one) => one.place.segment === place.segment && one.place.offset === place.offset);
     const rows = await toRows(at < 0 ? page : page.slice(0, at + 1));
     if (rows.length > 0) last = rows.slice(-1);
@@ -244,7 +244,7 @@ async function* captures(scan: CdxScan, range: CaptureRange): AsyncGenerator<Cap
   };
   const isFew = query.limit !== undefined && query.filter === undefined && !query.collapse && !query.hasCounters;
   const pageSize = isFew ? Math.min(PAGE_LINES, query.limit + query.offset + 1) : PAGE_LINES;
-  for await (const page of archive.catalog.captures(bounded, pageSize)) {
+  for await (const page of archive.captures(bounded, pageSize)) {
     signal.throwIfAborted();
     yield collection === undefined ? page : page.filter((capture) => capture.collection === collection);
   }

@@ -57,7 +57,7 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
     }),
     run: async ({ archive, signal }, { selection, token }) => {
       // What comes in from now on, as of a crawl, was seen by nobody.
-      await using seen = await archive.catalog.view();
+      await using seen = await archive.view();
       await tickets.check(token, selection, seen, signal);
       return await archive.delete(selectionOf(archive, selection), { signal, seen });
     },
@@ -79,7 +79,7 @@ export const rebuildKind: JobKind = kindOfJob({
         progress({ done, total: Math.max(total, done), unit: 'bytes', message: name });
       },
     });
-    return { segments: archive.segments().length, ...(await archive.catalog.totals()) };
+    return { segments: archive.segments().length, ...(await archive.totals()) };
   },
 });
 

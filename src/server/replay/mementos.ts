@@ -6,7 +6,7 @@ import { firstCandidate, isMemento, isOfScheme } from '../../replay/index.ts';
 
 /** In order of time, from a time on. */
 export async function* mementosFrom(archive: Archive, url: string, from?: EpochMs): AsyncGenerator<Capture> {
-  for await (const capture of archive.retrieval.captures(url, from === undefined ? {} : { from }))
+  for await (const capture of archive.capturesOfUrl(url, from === undefined ? {} : { from }))
     if (isMemento(capture) && isOfScheme(capture, url)) yield capture;
 }
 
@@ -20,7 +20,7 @@ export async function firstMemento(
   url: string,
   range: { from?: EpochMs; to?: EpochMs; reverse?: boolean } = {},
 ): Promise<Capture | undefined> {
-  for await (const capture of archive.retrieval.captures(url, range))
+  for await (const capture of archive.capturesOfUrl(url, range))
     if (isMemento(capture) && isOfScheme(capture, url)) return capture;
   return undefined;
 }

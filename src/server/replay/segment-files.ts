@@ -31,5 +31,5 @@ export async function sendSegment(
     'x-content-type-options': 'nosniff',
   });
   if (request.method === 'HEAD' || from === to) response.end();
-  else await sendStream(response, archive.volumes.get(segment.volume).stream(segment.name, from, to));
+  else await sendStream(response, archive.segmentBytes(segment.name, from, to));
 }
