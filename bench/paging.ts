@@ -65,7 +65,7 @@ export async function benchPaging(argv: readonly string[]): Promise<void> {
     });
   } finally {
     agent.destroy();
-    await server.close({ hurry: AbortSignal.abort() });
+    await server.close({ force: AbortSignal.abort() });
     await archive.close();
     rmSync(directory, { recursive: true, force: true });
   }

@@ -21,7 +21,7 @@ const server = await startServer({
 process.stdout.write(`${JSON.stringify({ ui: server.uiAddress, replay: server.replayAddress })}\n`);
 process.stdin.resume();
 process.stdin.on('end', async () => {
-  await server.close({ hurry: AbortSignal.abort() });
+  await server.close({ force: AbortSignal.abort() });
   await archive.close();
   process.exit(0);
 });

@@ -3,9 +3,9 @@ import type { Clock, Finding, IdSource } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import type { Collections } from './collections.ts';
 import type { RecordAccess } from './read/record-access.ts';
-import type { Arrivals } from './revisit/arrivals.ts';
 import type { CatalogDraft } from './revisit/catalog-draft.ts';
-import type { SegmentShelf } from './segment/segment-shelf.ts';
+import type { ResolutionFilter } from './revisit/resolution-filter.ts';
+import type { SegmentRegistry } from './segment/segment-registry.ts';
 import type { Tombstones } from './segment/tombstones.ts';
 import type { VolumeSet } from './segment/volume-set.ts';
 import type { NamedSnapshots } from './stream/named-snapshots.ts';
@@ -13,7 +13,7 @@ import type { NamedSnapshots } from './stream/named-snapshots.ts';
 export interface ArchiveParts {
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
-  readonly shelf: SegmentShelf;
+  readonly registry: SegmentRegistry;
   readonly access: RecordAccess;
   readonly collections: Collections;
   readonly tombstones: Tombstones;
@@ -27,7 +27,7 @@ export interface ArchiveParts {
   exclusive<T>(work: () => Promise<T>): Promise<T>;
   /** Gives up the room that the archive keeps for itself until it is closed, and says whether there was any. */
   giveUpReserve(): Promise<boolean>;
-  readonly arrivals: Arrivals;
+  readonly resolutionFilter: ResolutionFilter;
   newDraft(): CatalogDraft;
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */
   commit(draft: CatalogDraft): Promise<void>;

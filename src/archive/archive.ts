@@ -86,11 +86,11 @@ import {
   type RetrieveOptions,
 } from './read/retrieve.ts';
 import { Reserve } from './reserve.ts';
-import { Arrivals } from './revisit/arrivals.ts';
 import { CatalogDraft } from './revisit/catalog-draft.ts';
+import { ResolutionFilter } from './revisit/resolution-filter.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
 import { makeDirectory } from './segment/made-directory.ts';
-import { SegmentShelf } from './segment/segment-shelf.ts';
+import { SegmentRegistry } from './segment/segment-registry.ts';
 import { Tombstones } from './segment/tombstones.ts';
 import { volumeChoice } from './segment/volume-choice.ts';
 import { createVolume, VolumeSet } from './segment/volume-set.ts';
@@ -189,9 +189,9 @@ export class Archive implements StreamParts, CaptureReader {
   readonly directory: string;
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
-  readonly shelf: SegmentShelf;
+  readonly registry: SegmentRegistry;
   readonly access: RecordAccess;
-  readonly arrivals = new Arrivals();
+  readonly resolutionFilter = new ResolutionFilter();
   readonly collections: Collections;
   readonly tombstones: Tombstones;
   readonly snapshots: NamedSnapshots;
@@ -225,8 +225,8 @@ export class Archive implements StreamParts, CaptureReader {
     this.volumes = volumes;
     this.options = options;
     const { clock, newId, software = 'pinakes' } = options;
-    this.shelf = new SegmentShelf({ volumes, policies: connector.policies, clock, newId, software });
-    this.access = new RecordAccess(volumes, this.shelf, catalog, (digest) => this.fingerprint(digest));
+    this.registry = new SegmentRegistry({ volumes, policies: connector.policies, clock, newId, software });
+    this.access = new RecordAccess(volumes, this.registry, catalog, (digest) => this.fingerprint(digest));
     this.collections = new Collections(catalog);
     this.tombstones = new Tombstones(volumes, catalog);
     this.snapshots = new NamedSnapshots(directory);
@@ -268,7 +268,7 @@ export class Archive implements StreamParts, CaptureReader {
       this.report({ code: 'snapshots-damaged', level: 'error', file: damage.where!, offset: 0, message });
     }
     await this.collections.load();
-    this.shelf.load(await this.catalog.segments());
+    this.registry.load(await this.catalog.segments());
     await healArchive(this, this.cataloguingParts(this.options.signal), this.options.onOpening);
     await resolveLater(this);
   }
@@ -305,7 +305,7 @@ export class Archive implements StreamParts, CaptureReader {
   cataloguingParts(signal?: AbortSignal): CataloguingParts {
     return {
       catalog: this.catalog,
-      arrivals: this.arrivals,
+      resolutionFilter: this.resolutionFilter,
       volumes: this.volumes,
       access: this.access,
       fingerprint: (digest) => this.fingerprint(digest),
@@ -315,24 +315,24 @@ export class Archive implements StreamParts, CaptureReader {
   }
 
   newDraft(): CatalogDraft {
-    return new CatalogDraft(this.catalog, this.arrivals, { keepUnreferenced: this.shelf.unread.size > 0 });
+    return new CatalogDraft(this.catalog, this.resolutionFilter, { keepUnreferenced: this.registry.unread.size > 0 });
   }
 
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */
   async commit(draft: CatalogDraft): Promise<void> {
     this.#assertTaking();
-    const segments = await this.shelf.sync();
+    const segments = await this.registry.sync();
     for (const segment of segments) draft.putSegment(segment);
     try {
       await this.catalog.write(draft.batch());
     } catch (error) {
       // It may have been taken all the same: the next opening says.
-      this.shelf.abandon(segments);
+      this.registry.abandon(segments);
       throw error;
     }
-    this.shelf.settle(segments);
+    this.registry.settle(segments);
     // What was asked for is done: that the catalog does not hear of the sealing costs nobody anything.
-    const sealed = await this.shelf.retireFull();
+    const sealed = await this.registry.retireFull();
     if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
   }
 
@@ -380,7 +380,7 @@ export class Archive implements StreamParts, CaptureReader {
     return {
       directory: join(this.directory, SPOOL_DIRECTORY),
       catalog: this.catalog,
-      shelf: this.shelf,
+      registry: this.registry,
       access: this.access,
       collections: this.collections,
       newId: this.options.newId,
@@ -390,7 +390,7 @@ export class Archive implements StreamParts, CaptureReader {
       exclusive: <T>(work: () => Promise<T>) => this.#growing(work),
       newDraft: () => this.newDraft(),
       commit: (draft: CatalogDraft) => this.commit(draft),
-      rollBack: () => this.shelf.rollBack(),
+      rollBack: () => this.registry.rollBack(),
     };
   }
 
@@ -618,24 +618,24 @@ export class Archive implements StreamParts, CaptureReader {
   }
 
   segments(): Segment[] {
-    return this.shelf.all();
+    return this.registry.all();
   }
 
   /** Bytes of a segment from `from` to `to`, which is exclusive. */
   segmentBytes(name: string, from?: number, to?: number): AsyncIterable<Uint8Array> {
-    const segment = this.shelf.byName(name);
+    const segment = this.registry.byName(name);
     if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${name}` });
     return this.volumes.get(segment.volume).stream(name, from, to);
   }
 
   /** Names of the segments that could not be read to their end when the archive was opened. */
   get unreadSegments(): ReadonlySet<string> {
-    return this.shelf.unread;
+    return this.registry.unread;
   }
 
   /** Changes when a rebuild begins: numbers of segments learned before are then void. */
   async incarnation(): Promise<number> {
-    return this.shelf.numbering;
+    return this.registry.numbering;
   }
 
   get software(): string | undefined {
@@ -653,11 +653,11 @@ export class Archive implements StreamParts, CaptureReader {
     const work = async () => {
       // Collections keep their numbers, and with them captures their ids.
       const collections = this.collections.notes();
-      this.shelf.expireNumbers();
+      this.registry.expireNumbers();
       await this.catalog.clear();
       await this.catalog.write({ putNotes: collections });
       await this.collections.load();
-      this.shelf.reset();
+      this.registry.reset();
       this.access.forget();
       this.retrieval.forget();
       const parts = this.cataloguingParts(options.signal);

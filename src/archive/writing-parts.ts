@@ -3,13 +3,13 @@ import type { IdSource } from '../base/index.ts';
 import type { Collections } from './collections.ts';
 import type { RecordAccess } from './read/record-access.ts';
 import type { CatalogDraft } from './revisit/catalog-draft.ts';
-import type { SegmentShelf } from './segment/segment-shelf.ts';
+import type { SegmentRegistry } from './segment/segment-registry.ts';
 import type { VolumeChoice } from './segment/volume-choice.ts';
 
 export type WritingParts = {
   /** Where large blocks may be spooled. */
   readonly directory: string;
-  readonly shelf: SegmentShelf;
+  readonly registry: SegmentRegistry;
   readonly access: RecordAccess;
   readonly collections: Collections;
   readonly newId: IdSource;

@@ -3,12 +3,12 @@
  * durable names, tests by foreign expressions. Imports no other room.
  */
 export * from './assert.ts';
+export * from './bounded-regex.ts';
 export * from './bytes.ts';
 export * from './digest.ts';
 export * from './error.ts';
 export * from './error-catalogue.ts';
 export * from './existing-file.ts';
-export * from './fenced-test.ts';
 export * from './finding.ts';
 export * from './frame.ts';
 export * from './heap-growth.ts';
@@ -27,4 +27,4 @@ export * from './sync-directory.ts';
 export * from './thread.ts';
 export * from './thread-pool.ts';
 export * from './time.ts';
-export * from './volume-mark.ts';
+export * from './volume-sentinel.ts';

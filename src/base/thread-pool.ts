@@ -8,7 +8,7 @@
  * pool that is closed leaves its idle threads to the next one of the same script for a while.
  */
 import { parentPort, type ResourceLimits, type Transferable, type Worker } from 'node:worker_threads';
-import { RestingThreads } from './resting-threads.ts';
+import { IdleWorkers } from './idle-workers.ts';
 import { failureOf, revived, startThread, type ThreadFailure } from './thread.ts';
 
 /** So that a thread never waits for its next job. */
@@ -16,7 +16,7 @@ const JOBS_AT_HAND = 2;
 const REST_MS = 60_000;
 
 /** Of all pools of this program. */
-const resting = new RestingThreads(REST_MS);
+const idle = new IdleWorkers(REST_MS);
 
 export type ThreadPoolOptions = {
   readonly threads: number;
@@ -114,11 +114,11 @@ export class ThreadPool<Job, Result, Part = never> {
     this.#atHand.delete(worker);
     // By name: the platform listens too, and its messages would come no more.
     for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event);
-    resting.rest(this.#kind, worker);
+    idle.rest(this.#kind, worker);
   }
 
   #start(): Worker {
-    const worker = resting.take(this.#kind) ?? startThread(this.#script, { resourceLimits: this.#options.limits });
+    const worker = idle.take(this.#kind) ?? startThread(this.#script, { resourceLimits: this.#options.limits });
     worker.on('message', (answer: Answer<Result, Part>) => {
       // It comes too late, and a thread that is about to end must not be let go of before it has.
       if (this.#isClosed) return;

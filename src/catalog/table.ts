@@ -6,7 +6,7 @@
  *     'a' aliases    first 8 bytes of the declared digest, block reference        nothing
  *     'b' blocks     first 6 bytes of the digest            all blocks that begin so        block-codec.ts
  *     'c' captures   URL key, time, segment, offset         the rest of the capture         key-order.ts, capture-codec.ts
- *     'h' high marks segment                               highest offset of a capture         high-marks.ts
+ *     'h' high marks segment                               highest offset of a capture         high-water.ts
  *     'm' mimes      number                                 media type
  *     'n' notes      name                                   text
  *     's' segments   number                                 the rest of the segment         segment-codec.ts
@@ -17,7 +17,7 @@ export const TABLE = {
   aliases: 0x61,
   blocks: 0x62,
   captures: 0x63,
-  highMarks: 0x68,
+  highWater: 0x68,
   mimes: 0x6d,
   notes: 0x6e,
   segments: 0x73,

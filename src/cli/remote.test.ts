@@ -183,8 +183,8 @@ async function untilTooSlow({ server }: ServedHere): Promise<void> {
 }
 
 test('a command may be silent for longer than the body of an upload', async (t) => {
-  const patience = { silenceMs: 60, body: { windowMs: 50, bytesMin: 4096 } };
-  const one = await served(t, [], { patience });
+  const timeouts = { silenceMs: 60, body: { windowMs: 50, bytesMin: 4096 } };
+  const one = await served(t, [], { timeouts });
   const typed = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   async function* input() {
@@ -389,7 +389,7 @@ test('a server that goes away in the middle is told as such', async (t) => {
   const { input, begun } = endless();
   const put = one.run(['put', '-'], { input });
   await begun;
-  const stopped = one.server.close({ hurry: AbortSignal.abort() });
+  const stopped = one.server.close({ force: AbortSignal.abort() });
   const outcome = await put.code!.catch((error: unknown) => error);
   await stopped;
   // It was either asked to stop in time to say so, or cut off.

@@ -56,7 +56,7 @@ export class CrawlCaptures {
         ...(notModified && { notModified }),
       },
       // A page in a browser waits for each answer.
-      { collection: this.#settings.collection, isPatient: this.#settings.browser === 'none' },
+      { collection: this.#settings.collection, mayWait: this.#settings.browser === 'none' },
     );
   }
 

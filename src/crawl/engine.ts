@@ -18,22 +18,22 @@ import { wantedOfKnown } from './frontier/recrawl-plan.ts';
 import type { KnownUrl } from './frontier/scope.ts';
 import type { CrawlState } from './frontier/state.ts';
 import type { LinkReader } from './links/link-reader.ts';
-import { Notes } from './notes.ts';
 import { failedSettlement, forbidden, outOfScope, type Retry, trapped, type Unreachable } from './outcome.ts';
 import type { ActiveHost, Taken } from './politeness/active-host.ts';
 import { ActiveHosts } from './politeness/active-hosts.ts';
 import { type Turn, Turns } from './politeness/browser-turns.ts';
-import { LATER, type Pace, retryAfterMs } from './politeness/pace.ts';
-import { Paces } from './politeness/paces.ts';
+import { type HostDelay, LATER, retryAfterMs } from './politeness/host-delay.ts';
+import { HostDelays } from './politeness/host-delays.ts';
+import { RedirectCookies } from './politeness/redirect-cookies.ts';
 import { RobotsCache } from './politeness/robots-cache.ts';
 import type { RobotsRules } from './politeness/robots-rules.ts';
 import { forbidsAll, type RobotsOutcome, type RobotsRetry, RobotsVisitor } from './politeness/robots-visit.ts';
-import { WallCookies } from './politeness/wall-cookies.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import type { Run } from './run.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type VisitOptions, Visitor } from './visit.ts';
+import { VisitLog } from './visit-log.ts';
 
 /**
  * Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how
@@ -79,11 +79,11 @@ export class Engine {
   readonly #visitor: Visitor;
   readonly #robotsVisitor: RobotsVisitor;
   readonly tally: Tally;
-  readonly #paces: Paces;
+  readonly #delays: HostDelays;
   readonly #turns: Turns;
   readonly #renderer: Renderer | undefined;
   readonly #hosts: ActiveHosts;
-  readonly #notes: Notes;
+  readonly #visitLog: VisitLog;
   /** Visits that have not ended. */
   #running = 0;
   /** Of those, the ones that have something to receive still. */
@@ -120,7 +120,7 @@ export class Engine {
     this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
     const isAgain = run.kind === 'again';
     this.#isWantedKnown = isAgain ? wantedOfKnown(state, run) : () => false;
-    const cookies = new WallCookies();
+    const cookies = new RedirectCookies();
     this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, cookies, isAgain });
     this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures, (host) =>
       this.#turns.next(host, this.#stop.signal),
@@ -129,9 +129,9 @@ export class Engine {
     this.#resumedAt = this.#clock();
     // Who was killed left no word of when it ended.
     const askedAt = parts.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
-    this.#paces = new Paces(settings, this.#clock, askedAt);
-    this.#hosts = new ActiveHosts(this.frontier, settings, this.#paces);
-    this.#notes = new Notes({
+    this.#delays = new HostDelays(settings, this.#clock, askedAt);
+    this.#hosts = new ActiveHosts(this.frontier, settings, this.#delays);
+    this.#visitLog = new VisitLog({
       state,
       run,
       frontier: this.frontier,
@@ -143,7 +143,7 @@ export class Engine {
     });
     this.#turns = new Turns({
       clock: this.#clock,
-      paceOf: (host) => this.#paceOf(host),
+      delayOf: (host) => this.#delayOf(host),
       rulesOf: (origin) => this.#rulesOf(origin),
       fetchRules: (origin, turn, tries) => this.#fetchRules(origin, turn, tries),
       wake: () => this.#wake?.(),
@@ -160,7 +160,7 @@ export class Engine {
       visitor: this.#visitor,
       captures: this.#captures,
       frontier: this.frontier,
-      scope: this.#notes.scope,
+      scope: this.#visitLog.scope,
       turns: this.#turns,
       tally: this.tally,
       signal: this.#stop.signal,
@@ -168,23 +168,23 @@ export class Engine {
       unreachable: (origin) => this.#unreachable(origin),
       note: (item, outcome) =>
         this.#inTurn(async () => {
-          this.#notes.addAsked(item, outcome, outcome.kind === 'visited' ? await outcome.learn() : {});
+          this.#visitLog.addAsked(item, outcome, outcome.kind === 'visited' ? await outcome.learn() : {});
           // The next page must find that there is nothing to be had; what was captured it finds in the archive.
-          if (outcome.kind !== 'visited') this.#notes.write();
+          if (outcome.kind !== 'visited') this.#visitLog.write();
         }),
     });
   }
 
-  #paceOf(host: string): Pace {
-    return this.#hosts.get(host)?.pace ?? this.#paces.of(host);
+  #delayOf(host: string): HostDelay {
+    return this.#hosts.get(host)?.delay ?? this.#delays.of(host);
   }
 
   /** Why nothing can be had of an origin in this run. */
   #unreachable(origin: string): Unreachable | undefined {
-    const pace = this.#paceOf(hostName(origin));
-    if (pace.isAside || pace.isMissing)
+    const delay = this.#delayOf(hostName(origin));
+    if (delay.isAside || delay.isMissing)
       return this.#robots.unreachable(origin) ?? { reason: 'dns', detail: 'the name of the host leads to no address' };
-    if (!pace.isGivenUp) return this.#robots.unreachable(origin);
+    if (!delay.isGivenUp) return this.#robots.unreachable(origin);
     return {
       reason: 'busy',
       detail: 'the host refuses whatever it is asked for, or for too long, or cannot be reached',
@@ -192,7 +192,7 @@ export class Engine {
   }
 
   offerSeeds(): void {
-    this.#notes.offerSeeds();
+    this.#visitLog.offerSeeds();
   }
 
   async run(): Promise<{ outcome: CrawlReport['outcome']; limit: CrawlReport['limit'] }> {
@@ -210,7 +210,7 @@ export class Engine {
         await this.#visitAll();
       }
       if (this.#failure !== undefined) throw this.#failure;
-      this.#notes.write();
+      this.#visitLog.write();
       const isInterrupted = signal?.aborted ?? false;
       return { outcome: isInterrupted ? 'interrupted' : this.#limit ? 'limited' : 'done', limit: this.#limit };
     } finally {
@@ -230,19 +230,19 @@ export class Engine {
       this.#nextAt = nextAt;
       this.#tellProgress();
       if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
-        this.#notes.write();
+        this.#visitLog.write();
         if (!this.#hosts.hasWork(this.#clock()) && !this.#hosts.lookUpAside()) break;
         continue;
       }
       await this.#sleep(nextAt);
-      if (this.#notes.dueAt <= this.#clock()) this.#notes.write();
+      if (this.#visitLog.dueAt <= this.#clock()) this.#visitLog.write();
     }
     await this.#settleDown();
   }
 
   /** There are pages enough. What they need to be shown is not left behind. */
   #narrow(): void {
-    this.#notes.write();
+    this.#visitLog.write();
     this.frontier.onlyNeeds = true;
     this.#hosts.clear();
   }
@@ -286,7 +286,7 @@ export class Engine {
         if (this.#isFull()) return Number.POSITIVE_INFINITY;
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
-        else if (host.pace.isAside && this.#hosts.setAside(host)) continue;
+        else if (host.delay.isAside && this.#hosts.setAside(host)) continue;
         else if (!this.#hosts.rest(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
       }
       if (this.#hosts.fill(this.#clock())) isBusy = true;
@@ -312,14 +312,14 @@ export class Engine {
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
     // Where nothing is left, there is nothing to wait for.
-    if (host.waits(now)) host.peek(now, () => this.#notes.write());
+    if (host.waits(now)) host.peek(now, () => this.#visitLog.write());
     for (let settled = 0; settled < SETTLED_AT_ONCE_MAX && host.readyAt <= now; settled++) {
-      const next = host.peek(now, () => this.#notes.write());
+      const next = host.peek(now, () => this.#visitLog.write());
       if (!next) return false;
       const origin = originOf(next.url);
       const rules = this.#rulesOf(origin);
       // Nobody is asked for what is only read again.
-      if (host.pace.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
+      if (host.delay.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
         this.#leave(host, host.take());
         continue;
       }
@@ -328,17 +328,17 @@ export class Engine {
         return true;
       }
       // Sitemaps come before what was looked at.
-      if (this.#notes.offerSitemaps(origin, rules)) continue;
-      host.pace.heedCrawlDelay(rules.crawlDelayMs);
+      if (this.#visitLog.offerSitemaps(origin, rules)) continue;
+      host.delay.heedCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
       // What was queued before the crawl was interrupted may be left out by the settings that it goes on with.
-      if (this.#parts.isResumed && !this.#notes.scope.hasKnown(item) && !this.#isWantedKnown(item)) {
-        this.#notes.add(host, item, outOfScope(item));
+      if (this.#parts.isResumed && !this.#visitLog.scope.hasKnown(item) && !this.#isWantedKnown(item)) {
+        this.#visitLog.add(host, item, outOfScope(item));
         continue;
       }
-      if (item.role === 'sitemap' && this.#notes.sitemaps.isBarren(item.url)) {
-        this.#notes.add(host, item, trapped(item, 'sitemaps'));
+      if (item.role === 'sitemap' && this.#visitLog.sitemaps.isBarren(item.url)) {
+        this.#visitLog.add(host, item, trapped(item, 'sitemaps'));
         continue;
       }
       if (rules.isAllowed(item.url)) {
@@ -352,7 +352,7 @@ export class Engine {
 
   /** Settles a URL that is not asked for. */
   #leave(host: ActiveHost, item: Taken): void {
-    this.#notes.add(host, item, forbidden(item, this.#unreachable(originOf(item.url))));
+    this.#visitLog.add(host, item, forbidden(item, this.#unreachable(originOf(item.url))));
   }
 
   get #maybeDone(): VisitOptions['maybeDone'] {
@@ -375,7 +375,7 @@ export class Engine {
     const tries = host.robotsTries.get(origin) ?? 0;
     const isLastTry = this.#isLastTry(tries);
     host.robotsUnderWay = origin;
-    host.pace.begin(now);
+    host.delay.begin(now);
     this.#launch(host, async (options) => {
       try {
         const outcome = await this.#robotsVisitor.visit(origin, { ...options, isLastTry, maybeDone: this.#maybeDone });
@@ -395,14 +395,14 @@ export class Engine {
     tries: number,
   ): void {
     const now = this.#clock();
-    const isUnresolved = this.#isUnresolved(host.pace, failure);
-    if (isUnresolved && !host.pace.missName(now)) {
+    const isUnresolved = this.#isUnresolved(host.delay, failure);
+    if (isUnresolved && !host.delay.missName(now)) {
       this.#takeRules(origin, forbidsAll(failure!, this.#parts.archive.clock()));
       return;
     }
     this.tally.counts.retried++;
     host.robotsTries.set(origin, tries + 1);
-    if (!isUnresolved) host.pace.refuse(now, waitMs);
+    if (!isUnresolved) host.delay.refuse(now, waitMs);
     this.#parts.onRetry?.(url, why);
   }
 
@@ -424,9 +424,9 @@ export class Engine {
       });
       if (outcome.kind === 'robots') return this.#takeRules(origin, outcome);
       this.tally.counts.retried++;
-      const pace = this.#paceOf(hostName(`${origin}/`));
+      const delay = this.#delayOf(hostName(`${origin}/`));
       // A page does not wait for a name to be looked up once more.
-      if (this.#isUnresolved(pace, outcome.failure)) pace.missName(this.#clock());
+      if (this.#isUnresolved(delay, outcome.failure)) delay.missName(this.#clock());
       else turn.refuse(outcome.waitMs);
       return undefined;
     } finally {
@@ -437,9 +437,9 @@ export class Engine {
 
   #startVisit(host: ActiveHost, item: Taken, now: EpochMs): void {
     const { run } = this.#parts;
-    host.pace.begin(now, item.tries !== READ_AGAIN);
+    host.delay.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
-      const isLastTry = this.#isLastTry(item.tries) || host.pace.isTired;
+      const isLastTry = this.#isLastTry(item.tries) || host.delay.isTired;
       const onUnconnected = (reason: FailureReason) => this.#miss(host, originOf(item.url), reason);
       const whole = { ...options, isLastTry, maybeDone: this.#maybeDone, onUnconnected };
       const outcome = await this.#visitor.visit(item, whole);
@@ -453,21 +453,21 @@ export class Engine {
         if (visited.isAtHand && !rendered) {
           // A recrawl reads only what has changed, and seeds do not come first there.
           const onlyUntold = run.kind === 'first' && isDecisive(this.frontier, run.settings, item);
-          this.#notes.add(host, item, visited, await learn(onlyUntold));
-        } else await this.#inTurn(async () => this.#notes.add(host, item, visited, await learn()));
-      } else this.#notes.add(host, item, outcome);
+          this.#visitLog.add(host, item, visited, await learn(onlyUntold));
+        } else await this.#inTurn(async () => this.#visitLog.add(host, item, visited, await learn()));
+      } else this.#visitLog.add(host, item, outcome);
     });
   }
 
-  #miss({ pace }: ActiveHost, origin: string, reason: FailureReason): void {
-    if (this.#isUnresolved(pace, { reason })) return;
-    if (pace.hasAnswered(origin)) this.#isCutOff = true;
-    pace.miss(this.#clock(), origin);
+  #miss({ delay }: ActiveHost, origin: string, reason: FailureReason): void {
+    if (this.#isUnresolved(delay, { reason })) return;
+    if (delay.hasAnswered(origin)) this.#isCutOff = true;
+    delay.miss(this.#clock(), origin);
   }
 
   /** Whether the name of a host leads nowhere, and it is not the network that is gone. */
-  #isUnresolved(pace: Pace, failure: Pick<Unreachable, 'reason'> | undefined): boolean {
-    return failure?.reason === 'dns' && !pace.hasEverAnswered && !this.#isCutOff;
+  #isUnresolved(delay: HostDelay, failure: Pick<Unreachable, 'reason'> | undefined): boolean {
+    return failure?.reason === 'dns' && !delay.hasEverAnswered && !this.#isCutOff;
   }
 
   /** Large pages are read one at a time, each until its links are among those to be noted. */
@@ -480,16 +480,16 @@ export class Engine {
   #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why, failure }: Retry): void {
     const { run, state } = this.#parts;
     const now = this.#clock();
-    const isUnresolved = this.#isUnresolved(host.pace, failure);
-    if (isUnresolved && !host.pace.missName(now)) {
-      this.#notes.add(host, item, { kind: 'failed', settlement: failedSettlement(item), ...failure! });
+    const isUnresolved = this.#isUnresolved(host.delay, failure);
+    if (isUnresolved && !host.delay.missName(now)) {
+      this.#visitLog.add(host, item, { kind: 'failed', settlement: failedSettlement(item), ...failure! });
       return;
     }
     this.tally.counts.retried++;
     this.#parts.onRetry?.(item.url, why);
     state.transaction(() => this.frontier.countTry(item));
-    if (isBusy) host.pace.refuse(now, waitMs);
-    host.delay(item, now + (isBusy || isUnresolved ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
+    if (isBusy) host.delay.refuse(now, waitMs);
+    host.postpone(item, now + (isBusy || isUnresolved ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
   }
 
   /**
@@ -512,9 +512,9 @@ export class Engine {
       if (exchange && LATER.has(exchange.status)) {
         // It is kept, since no further try is made. Its pause is made all the same.
         const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock());
-        host.pace.refuse(now, waitMs, exchange.status);
-      } else if (exchange) host.pace.accept(originOf(exchange.url));
-      host.pace.end(now, exchange);
+        host.delay.refuse(now, waitMs, exchange.status);
+      } else if (exchange) host.delay.accept(originOf(exchange.url));
+      host.delay.end(now, exchange);
       this.#wake?.();
     };
     work({ signal: this.#stop.signal, onReceived })
@@ -531,7 +531,7 @@ export class Engine {
   }
 
   #sleep(until: EpochMs): Promise<void> {
-    const at = Math.min(until, this.#notes.dueAt, this.#progressAt + PROGRESS_MS);
+    const at = Math.min(until, this.#visitLog.dueAt, this.#progressAt + PROGRESS_MS);
     const waitMs = Math.max(0, Math.min(at - this.#clock(), PROGRESS_MS));
     return new Promise<void>((resolve) => {
       const goOn = () => {

@@ -35,8 +35,8 @@ import type { UnreadPage } from './links/link-batch.ts';
 import type { LinkReader } from './links/link-reader.ts';
 import { mayHaveLinks, mimeOf } from './links/page-links.ts';
 import { failedSettlement, type Learned, type Outcome, type Visited } from './outcome.ts';
-import { LATER, retryAfterMs } from './politeness/pace.ts';
-import type { WallCookies } from './politeness/wall-cookies.ts';
+import { LATER, retryAfterMs } from './politeness/host-delay.ts';
+import type { RedirectCookies } from './politeness/redirect-cookies.ts';
 import { type CrawlSettings, heedsDepth } from './settings.ts';
 
 type Unread = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
@@ -75,7 +75,7 @@ export type VisitorParts = {
   readonly fetcher: Fetcher;
   readonly links: LinkReader;
   readonly settings: CrawlSettings;
-  readonly cookies: WallCookies;
+  readonly cookies: RedirectCookies;
   /** Whether the collection was crawled before: then only what has changed is read. */
   readonly isAgain: boolean;
 };
@@ -86,7 +86,7 @@ export class Visitor {
   readonly #fetcher: Fetcher;
   readonly #links: LinkReader;
   readonly #settings: CrawlSettings;
-  readonly #cookies: WallCookies;
+  readonly #cookies: RedirectCookies;
   readonly #isAgain: boolean;
   /** Visits by URL, where pages are rendered. */
   readonly #underWay = new Map<string, Promise<unknown>>();

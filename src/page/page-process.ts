@@ -25,7 +25,7 @@ import {
 import type { PageJob } from './page-worker.ts';
 
 /** The worst that so many bytes of markup can do takes about a tenth of a second; hardly any page has more. */
-const PROMPT_BYTES_MAX = 1024 * 1024;
+const SYNC_BYTES_MAX = 1024 * 1024;
 /**
  * An ordinary PDF document takes a hundredth of a second a page; the worst of the largest HTML page some ten seconds.
  */
@@ -66,14 +66,14 @@ export async function readPageAside(
   bounds: ReadingBounds = {},
 ): Promise<Page | undefined> {
   // One byte beyond the bound says that there is more.
-  const bytes = codings.length === 0 ? source.bytes : decodedStart(source.bytes, codings, PROMPT_BYTES_MAX + 1);
+  const bytes = codings.length === 0 ? source.bytes : decodedStart(source.bytes, codings, SYNC_BYTES_MAX + 1);
   const kind = pageKind(source.mime, bytes);
   if (kind === 'pdf' || kind === 'office') return readDocument({ ...source, codings }, parts, bounds);
-  if (kind === undefined || bytes.length <= PROMPT_BYTES_MAX) return kind && readPageHere({ ...source, bytes }, parts);
+  if (kind === undefined || bytes.length <= SYNC_BYTES_MAX) return kind && readPageHere({ ...source, bytes }, parts);
   const read = await readInProcess({ ...source, codings, bytesMax: PAGE_BYTES_MAX + 1 }, parts, bounds);
   if (read !== TOO_COSTLY) return read;
   // Of markup and text the beginning is worth having.
-  const page = await readPageHere({ ...source, bytes: bytes.subarray(0, PROMPT_BYTES_MAX) }, parts);
+  const page = await readPageHere({ ...source, bytes: bytes.subarray(0, SYNC_BYTES_MAX) }, parts);
   return page && { ...page, isTruncated: true };
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { utf8 } from '../base/index.ts';
 import { PAGE_SCRIPT } from './in-page/page-script.ts';
-import { MODULE_WORKER_SCRIPT, WORKER_MENDS } from './in-page/worker-script.ts';
+import { MODULE_WORKER_SCRIPT, WORKER_PATCHES } from './in-page/worker-script.ts';
 
 export type Asset = { readonly mime: string; readonly bytes: Uint8Array };
 
@@ -19,7 +19,7 @@ export function replayAssets(): Map<string, Asset> {
     'wombat.js': textOf(WOMBAT),
     'pinakes-replay.js': PAGE_SCRIPT,
     // Under wombat's own name, by which it starts workers of its own making.
-    'wombatWorkers.js': textOf(WOMBAT_WORKERS) + WORKER_MENDS,
+    'wombatWorkers.js': textOf(WOMBAT_WORKERS) + WORKER_PATCHES,
     'module-worker.js': MODULE_WORKER_SCRIPT,
   };
   assets = new Map(Object.entries(texts).map(([name, text]) => [name, { mime: SCRIPT_MIME, bytes: utf8(text) }]));

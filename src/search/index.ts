@@ -27,5 +27,5 @@ export { dropIndex } from './sqlite/drop-index.ts';
 export { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from './sqlite/edge-list.ts';
 export type { RankOptions, RankReport } from './sqlite/rank.ts';
 export type { RankingName } from './sqlite/ranking-copy.ts';
-export { RankingShelf } from './sqlite/ranking-shelf.ts';
+export { RankingStore } from './sqlite/ranking-store.ts';
 export { type PageParts, pageExtension } from './stream-page.ts';

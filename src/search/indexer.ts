@@ -27,7 +27,7 @@ import { isIndexTaken, takeIndexTurn } from './sqlite/index-turn.ts';
 import { IndexView } from './sqlite/index-view.ts';
 import { IndexWriter } from './sqlite/index-writer.ts';
 import { edgesFile, type RankOptions, type RankReport } from './sqlite/rank.ts';
-import { RankingShelf } from './sqlite/ranking-shelf.ts';
+import { RankingStore } from './sqlite/ranking-store.ts';
 
 type Capture = Retrieved['capture'];
 
@@ -94,7 +94,7 @@ export class Indexer {
   readonly #archive: Archive;
   readonly #target: IndexTarget;
   readonly #view: IndexView;
-  readonly #rankings: RankingShelf;
+  readonly #rankings: RankingStore;
   readonly #path: string;
   readonly #inFlight = new Set<string>();
   readonly #endTurn: () => void;
@@ -107,7 +107,7 @@ export class Indexer {
     this.#archive = archive;
     this.#target = target;
     this.#view = view;
-    this.#rankings = new RankingShelf(archive);
+    this.#rankings = new RankingStore(archive);
     this.#endTurn = endTurn;
   }
 

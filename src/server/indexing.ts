@@ -71,12 +71,12 @@ export class Indexing {
     return this.#status;
   }
 
-  /** Comes to a safe point and lets go of the index; with `hurry`, or when that takes long, as after a crash. */
-  async stop(hurry?: AbortSignal): Promise<void> {
+  /** Comes to a safe point and lets go of the index; with `force`, or when that takes long, as after a crash. */
+  async stop(force?: AbortSignal): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
-    const patience = AbortSignal.timeout(STOP_MS);
-    const end = hurry ? AbortSignal.any([hurry, patience]) : patience;
+    const timeouts = AbortSignal.timeout(STOP_MS);
+    const end = force ? AbortSignal.any([force, timeouts]) : timeouts;
     const abandon = () => void this.#indexer?.abandon();
     end.addEventListener('abort', abandon, { once: true });
     if (end.aborted) abandon();

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs, IdSource } from '../base/index.ts';
 import type { ReplayOrigins } from '../replay/index.ts';
-import type { Patience } from './http/listening-socket.ts';
+import type { ClientTimeouts } from './http/listening-socket.ts';
 import type { CommandRunner, JobKind } from './jobs/job-kind.ts';
 
 /**
@@ -56,7 +56,7 @@ export type ServerOptions = {
    */
   readonly proxies?: readonly string[];
   /** How long clients are waited for; each part has a default. */
-  readonly patience?: Partial<Patience>;
+  readonly timeouts?: Partial<ClientTimeouts>;
   /** Milliseconds that only grow, with fractions, for latencies; the clock when absent. */
   readonly stopwatch?: () => number;
   /** Whether the search index is kept up with the archive in the background. */
@@ -79,9 +79,9 @@ export type RunningServer = {
   readonly commandPath: string | undefined;
   /**
    * Takes no more requests, lets those under way end, asks jobs to stop at a safe point. The archive stays open.
-   * `hurry` breaks off what is left.
+   * `force` breaks off what is left.
    */
-  close(options?: { hurry?: AbortSignal }): Promise<void>;
+  close(options?: { force?: AbortSignal }): Promise<void>;
 };
 
 /** What the part that answers /api gets. */
@@ -110,7 +110,7 @@ export type ApiHandle = {
   /** Jobs by state, for the metrics. */
   jobCounts(): Readonly<Record<string, number>>;
   /**
-   * Asks jobs and event streams to stop at a safe point; settles when none is left. `hurry` asks them to stop at once.
+   * Asks jobs and event streams to stop at a safe point; settles when none is left. `force` asks them to stop at once.
    */
-  stop(hurry: AbortSignal): Promise<void>;
+  stop(force: AbortSignal): Promise<void>;
 };

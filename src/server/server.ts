@@ -11,12 +11,12 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Replayer } from '../replay/index.ts';
 import { registerApi } from './api/register-api.ts';
 import { CdxRoute } from './cdx/cdx-route.ts';
-import { type Answer, frontHandler, type Visit } from './front.ts';
+import { type Answer, entryHandler, type Visit } from './entry-handler.ts';
+import { isDisconnect } from './http/client-disconnect.ts';
 import { CommandSocket } from './http/command-socket.ts';
 import { ConnectionBound } from './http/connection-bound.ts';
 import { Guard } from './http/guard.ts';
 import { HostCheck } from './http/host-check.ts';
-import { isOfLeaving } from './http/leaving.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts';
 import { addressOf, Origins } from './http/origins.ts';
 import { HttpProblem, NOT_FOUND, problemOf, sendProblem } from './http/problem.ts';
@@ -30,20 +30,20 @@ const BODY_BYTES_MAX = 1024 * 1024;
 /** How long replies under way may take after a stop was asked for. */
 const STOP_TIMEOUT_MS = 10_000;
 /** For how many names what answers is kept at hand. */
-const FACES_MAX = 16;
+const VIEWS_MAX = 16;
 
 type Sockets = { readonly ui: ListeningSocket; readonly replay: ListeningSocket; readonly command?: CommandSocket };
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, replayPort, patience, proxies, archive, newId, runCommand } = options;
-  const open: { stop(hurry: AbortSignal): Promise<void> }[] = [];
+  const { host, port, replayPort, timeouts, proxies, archive, newId, runCommand } = options;
+  const open: { stop(force: AbortSignal): Promise<void> }[] = [];
   const opened = <Socket extends (typeof open)[number]>(socket: Socket): Socket => {
     open.push(socket);
     return socket;
   };
   try {
     const listen = async (at: number) =>
-      opened(await ListeningSocket.listen({ host, port: at }, patience, new ConnectionBound(proxies)));
+      opened(await ListeningSocket.listen({ host, port: at }, timeouts, new ConnectionBound(proxies)));
     const ui = await listen(port);
     const replay = await listen(replayPort);
     if (!runCommand) return await assemble(options, { ui, replay });
@@ -87,25 +87,25 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   await app.ready();
   const metrics = new Metrics(archive, () => api.jobCounts(), version);
   const cdx = new CdxRoute(archive, new Guard(uiOrigin, token));
-  const faceUnder = kept((name) => {
-    const face = origins.under(name);
-    const replayer = new Replayer(archive, face);
+  const viewUnder = kept((name) => {
+    const view = origins.under(name);
+    const replayer = new Replayer(archive, view);
     return {
-      ui: new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...face }),
-      replay: new ReplayRoutes({ replayer, ...face }),
+      ui: new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...view }),
+      replay: new ReplayRoutes({ replayer, ...view }),
     };
   });
-  const faceFor = ({ request }: Visit) => faceUnder(origins.nameFor(request.headers.host, hosts));
+  const viewFor = ({ request }: Visit) => viewUnder(origins.nameFor(request.headers.host, hosts));
   const parts = { hosts, metrics, options, homeFor };
-  ui.answer(frontHandler({ ...parts, socket: 'ui', answer: (visit) => faceFor(visit).ui.answer(visit) }));
-  replay.answer(frontHandler({ ...parts, socket: 'replay', answer: (visit) => faceFor(visit).replay.answer(visit) }));
-  command?.answer(frontHandler({ ...parts, socket: 'command', answer: (visit) => answerCommand(app, visit) }));
+  ui.answer(entryHandler({ ...parts, socket: 'ui', answer: (visit) => viewFor(visit).ui.answer(visit) }));
+  replay.answer(entryHandler({ ...parts, socket: 'replay', answer: (visit) => viewFor(visit).replay.answer(visit) }));
+  command?.answer(entryHandler({ ...parts, socket: 'command', answer: (visit) => answerCommand(app, visit) }));
 
-  const stop = async (hurry: AbortSignal | undefined) => {
-    const patience = AbortSignal.timeout(STOP_TIMEOUT_MS);
-    const end = hurry ? AbortSignal.any([hurry, patience]) : patience;
+  const stop = async (force: AbortSignal | undefined) => {
+    const timeouts = AbortSignal.timeout(STOP_TIMEOUT_MS);
+    const end = force ? AbortSignal.any([force, timeouts]) : timeouts;
     await Promise.all([
-      api.stop(hurry ?? new AbortController().signal),
+      api.stop(force ?? new AbortController().signal),
       ui.stop(end),
       replay.stop(end),
       command?.stop(end),
@@ -120,7 +120,7 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
     uiAddress: addressOf(options.host, ui.port),
     replayAddress: addressOf(options.host, replay.port),
     commandPath: command?.path,
-    close: ({ hurry } = {}) => (stopped ??= stop(hurry)),
+    close: ({ force } = {}) => (stopped ??= stop(force)),
   };
 }
 
@@ -131,22 +131,22 @@ function answerCommand(app: FastifyInstance, { request, response, path }: Visit)
 }
 
 /** What answers under a name, made once for those that are asked for again. */
-function kept<Face>(make: (name: string) => Face): (name: string) => Face {
-  const faces = new Map<string, Face>();
+function kept<HostView>(make: (name: string) => HostView): (name: string) => HostView {
+  const views = new Map<string, HostView>();
   return (name) => {
-    const known = faces.get(name);
+    const known = views.get(name);
     if (known) return known;
-    const face = make(name);
-    if (faces.size >= FACES_MAX) faces.delete(faces.keys().next().value!);
-    faces.set(name, face);
-    return face;
+    const view = make(name);
+    if (views.size >= VIEWS_MAX) views.delete(views.keys().next().value!);
+    views.set(name, view);
+    return view;
   };
 }
 
 function newApp(options: ServerOptions, homeFor: (request: IncomingMessage) => string | undefined): FastifyInstance {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { problem, isFault } = problemOf(error);
-    if (isFault && !isOfLeaving(error, reply.raw)) options.onFailure?.(error);
+    if (isFault && !isDisconnect(error, reply.raw)) options.onFailure?.(error);
     reply.hijack();
     sendProblem(request.raw, reply.raw, problem, homeFor(request.raw));
   };

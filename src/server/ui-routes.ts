@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Archive } from '../archive/index.ts';
 import type { Replayer } from '../replay/index.ts';
 import type { CdxRoute } from './cdx/cdx-route.ts';
-import type { Answer, Visit } from './front.ts';
+import type { Answer, Visit } from './entry-handler.ts';
 import { accepts, HttpProblem, isForWindow, methodRefused, NOT_FOUND, SCREENS_MISSING } from './http/problem.ts';
 import { endReply } from './http/reply-end.ts';
 import type { Metrics } from './metrics.ts';

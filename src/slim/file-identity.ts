@@ -30,7 +30,7 @@ export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
  * The same for all names of a file: links, and places where its disk is mounted. It says nothing of the disk, which can
  * be another one for each mount.
  */
-export function fileMark({ size, modifiedNs, inode }: FileIdentity): string {
+export function fileFingerprint({ size, modifiedNs, inode }: FileIdentity): string {
   return `${inode.slice(inode.indexOf(':') + 1)} ${size} ${modifiedNs}`;
 }
 
@@ -41,8 +41,8 @@ export function namesOfOneFile(paths: readonly string[]): Set<string> {
   for (const path of paths) {
     const identity = identityIfThere(path);
     if (!identity) continue;
-    const other = first.get(fileMark(identity));
-    if (other === undefined) first.set(fileMark(identity), path);
+    const other = first.get(fileFingerprint(identity));
+    if (other === undefined) first.set(fileFingerprint(identity), path);
     else found.add(other).add(path);
   }
   return found;

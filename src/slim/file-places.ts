@@ -5,7 +5,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { CollectionFile } from './collection.ts';
-import { fileMark, identityIfThere } from './file-identity.ts';
+import { fileFingerprint, identityIfThere } from './file-identity.ts';
 
 export class FilePlaces {
   readonly #files: readonly CollectionFile[];
@@ -52,7 +52,7 @@ export class FilePlaces {
     const path = this.pathOf(file);
     // Also one that cannot be looked at is not there: manifests of other machines name any path.
     const identity = existsSync(path) ? identityIfThere(path) : undefined;
-    return identity && fileMark(identity);
+    return identity && fileFingerprint(identity);
   }
 }
 

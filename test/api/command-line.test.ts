@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { pinakes as pinakesAtDesk } from '../journeys/pinakes-desk.ts';
+import { pinakes as runPinakes } from '../journeys/pinakes-runner.ts';
 import { type JobReply, scratch, writeWarc } from './served-archive.ts';
 
 const LAUNCHER = join(import.meta.dirname, '../../pinakes');
@@ -57,7 +57,7 @@ test('commands say and do the same with a server as without one, and the server 
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
   await writeWarc(join(at, 'two.warc.gz'), 'two', 12);
-  for (const archive of ['direct', 'served']) assert.equal((await pinakesAtDesk(at, 'init', archive)).code, 0);
+  for (const archive of ['direct', 'served']) assert.equal((await runPinakes(at, 'init', archive)).code, 0);
   const { url, child } = await serve(t, at);
   const steps: (readonly [args: string[], input?: string])[] = [
     [['add', 'one.warc.gz', 'two.warc.gz', '--collection', 'spring']],
@@ -73,7 +73,7 @@ test('commands say and do the same with a server as without one, and the server 
   for (const [args, input] of steps) {
     const [direct, remote] = await Promise.all([
       input === undefined
-        ? pinakesAtDesk(at, ...args, '--archive', 'direct')
+        ? runPinakes(at, ...args, '--archive', 'direct')
         : pinakes(at, [...args, '--archive', 'direct'], input),
       pinakes(at, [...args, '--archive', 'served'], input),
     ]);
@@ -87,13 +87,13 @@ test('commands say and do the same with a server as without one, and the server 
   child.kill('SIGTERM');
   await once(child, 'exit');
   assert.ok(!existsSync(join(at, 'served', 'owner.json')));
-  assert.equal((await pinakesAtDesk(at, 'get', 'http://one.test/3', '--archive', 'served')).code, 0);
+  assert.equal((await runPinakes(at, 'get', 'http://one.test/3', '--archive', 'served')).code, 0);
 });
 
 test('a server that is killed under a command is told, and nothing is lost', async (t) => {
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
-  await pinakesAtDesk(at, 'init', 'served');
+  await runPinakes(at, 'init', 'served');
   const { pid, child } = await serve(t, at);
   assert.equal((await pinakes(at, ['add', 'one.warc.gz', '--archive', 'served'])).code, 0);
   const put = spawn(LAUNCHER, ['put', '-', '--archive', 'served'], { cwd: at, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -107,7 +107,7 @@ test('a server that is killed under a command is told, and nothing is lost', asy
   const [code] = (await once(put, 'close')) as [number | null];
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   assert.equal(code, 2, Buffer.concat(err).toString());
-  const verified = await pinakesAtDesk(at, 'verify', '--archive', 'served');
+  const verified = await runPinakes(at, 'verify', '--archive', 'served');
   assert.equal(verified.code, 0, verified.out + verified.err);
   assert.match(verified.out, /12 captures/);
 });

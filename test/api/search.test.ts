@@ -193,7 +193,7 @@ test('a server that stops in the middle of its indexing leaves an index that the
   await before.archive.close();
 
   const broken = await openServed(directory, { isIndexing: true });
-  await broken.server.close({ hurry: AbortSignal.abort() });
+  await broken.server.close({ force: AbortSignal.abort() });
   await broken.archive.close();
 
   const one = await openServed(directory, { isIndexing: true });

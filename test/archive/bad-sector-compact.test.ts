@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, dropCatalog, openArchive } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
+import { filesBelow } from './archive-sample.ts';
 import { type ForeignRecord, response, revisitOf, writeForeign } from './foreign-file.ts';
-import { filesBelow } from './shelf-sample.ts';
 import {
   allCaptures,
   audit,

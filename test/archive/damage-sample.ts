@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { Archive } from '../../src/archive/index.ts';
 import type { Place } from '../../src/catalog/index.ts';
-import { segmentFiles } from './shelf-sample.ts';
+import { segmentFiles } from './archive-sample.ts';
 
 /**
  * `sum`: a bit of the checksum; `middle`: bytes inside, so that the member does not decode to its end; `start`: so that
@@ -14,7 +14,7 @@ export type Wound = 'sum' | 'middle' | 'start' | 'all';
 export type Wounded = { readonly segment: string; readonly offset: number };
 
 export function wound(archive: Archive, place: Place, how: Wound): Wounded {
-  const { name } = archive.shelf.get(place.segment);
+  const { name } = archive.registry.get(place.segment);
   const file = segmentFiles(archive.directory).find((path) => path.includes(name))!;
   const bytes = readFileSync(file);
   const { offset, length } = place;

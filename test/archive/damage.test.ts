@@ -154,8 +154,8 @@ test('the JSON line of a damaged record says so', async (t) => {
   );
 });
 
-for (const companions of [true, false]) {
-  test(`an export tells each damaged record once and takes all others, ${companions ? 'with' : 'without'} what goes with them`, async (t) => {
+for (const concurrentRecords of [true, false]) {
+  test(`an export tells each damaged record once and takes all others, ${concurrentRecords ? 'with' : 'without'} what goes with them`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const sum = await woundUrl(archive, urlOf(1), 'sum');
     const middle = await woundUrl(archive, urlOf(2), 'middle');
@@ -163,7 +163,7 @@ for (const companions of [true, false]) {
     const told: OutputDamage[] = [];
     const path = join(await temporaryDirectory(t), 'slice.warc.gz');
     const onDamage = (damage: OutputDamage) => told.push(damage);
-    const report = await archive.exportWarc({}, path, { software: SOFTWARE, companions, onDamage });
+    const report = await archive.exportWarc({}, path, { software: SOFTWARE, concurrentRecords, onDamage });
     assert.deepEqual(
       told.map(({ offset, comes }) => ({ offset, comes })),
       [
@@ -222,7 +222,10 @@ test('requests and metadata records that are damaged are told of and counted', a
   assert.deepEqual(wounds.map(comesOf), [['nothing'], ['all'], ['part']]);
   assert.equal(comesOf(request).length, 1, JSON.stringify(told));
   assert.equal(report.damaged + report.leftOut, 4);
-  assert.deepEqual([report.captures, report.companions], [sound.captures, sound.companions - report.leftOut]);
+  assert.deepEqual(
+    [report.captures, report.concurrentRecords],
+    [sound.captures, sound.concurrentRecords - report.leftOut],
+  );
 });
 
 test('a revisit of a damaged content stays a revisit in a file that is to stand alone', async (t) => {
@@ -256,7 +259,7 @@ for (const how of ['middle', 'start'] as const) {
     );
     assert.match(damaged[0]!.why, /damaged/);
     for (const n of [1, 3, 4, 5]) assert.deepEqual((await archive.get(urlOf(n))).damage(), []);
-    assert.ok(archive.shelf.byName(segment), 'what is left of it is where it was');
+    assert.ok(archive.registry.byName(segment), 'what is left of it is where it was');
   });
 }
 

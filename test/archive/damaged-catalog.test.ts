@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { type Archive, isCatalogSound, openArchive, type Problem } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
 import { databaseProblems, Indexer } from '../../src/search/index.ts';
-import { pinakes } from '../journeys/pinakes-desk.ts';
+import { pinakes } from '../journeys/pinakes-runner.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import { answers, contentOf, makeArchive, NOON, temporaryDirectory, trialOptions } from './trial-archive.ts';
 

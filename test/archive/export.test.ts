@@ -114,12 +114,12 @@ describe('exporting WARC', () => {
         'request http://a.test/two',
       ],
     );
-    assert.deepEqual([report.captures, report.companions, report.revisits], [2, 2, 1]);
+    assert.deepEqual([report.captures, report.concurrentRecords, report.revisits], [2, 2, 1]);
   });
 
   test('leaves requests out when asked to', async (t) => {
     const archive = await threePages(t);
-    const { records } = await exported(archive, {}, { companions: false });
+    const { records } = await exported(archive, {}, { concurrentRecords: false });
     assert.deepEqual(
       records.map(({ type }) => type),
       ['warcinfo', 'response', 'revisit', 'response'],
@@ -442,7 +442,7 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
       const { captures: came, report } = await exported(
         archive,
         { collection: archive.collections.find(collection) },
-        { selfContained: true, companions: false },
+        { selfContained: true, concurrentRecords: false },
       );
       expanded += report.expanded;
       const full = originals.get(file)!.filter(({ type }) => type !== 'revisit');

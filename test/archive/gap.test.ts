@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Archive, OutputDamage, StreamQuery } from '../../src/archive/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
+import { segmentFiles } from './archive-sample.ts';
 import { breakFile } from './bad-sector-sample.ts';
 import { placeOf, woundUrl } from './damage-sample.ts';
 import { requestOf, response, warcinfo, writeForeign } from './foreign-file.ts';
-import { segmentFiles } from './shelf-sample.ts';
 import { allCaptures, contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-archive.ts';
 
 const urlOf = (n: number) => `http://a.example/${n}`;
@@ -39,11 +39,11 @@ async function streamed(t: TestContext, archive: Archive, query: StreamQuery): P
   return { urls: await urlsIn(path), told };
 }
 
-async function exported(t: TestContext, archive: Archive, companions: boolean): Promise<Given> {
+async function exported(t: TestContext, archive: Archive, concurrentRecords: boolean): Promise<Given> {
   const told: OutputDamage[] = [];
   const path = join(await temporaryDirectory(t), 'slice.warc.gz');
   const onDamage = (damage: OutputDamage) => told.push(damage);
-  const report = await archive.exportWarc({}, path, { software: 'pinakes/test', companions, onDamage });
+  const report = await archive.exportWarc({}, path, { software: 'pinakes/test', concurrentRecords, onDamage });
   const urls = await urlsIn(path);
   assert.equal(report.captures, urls.length);
   return { urls, told };

@@ -87,7 +87,7 @@ for (const isMoved of [false, true])
     await truncate(file, (await stat(file)).size - 5);
     await archive.add([file], { inPlace: true });
     if (isMoved) await archive.migrate('linked', 'main');
-    await archive.exportWarc({}, join(at, 'exported.warc.gz'), { software: 'pinakes/test', companions: false });
+    await archive.exportWarc({}, join(at, 'exported.warc.gz'), { software: 'pinakes/test', concurrentRecords: false });
     assert.ok(gunzipSync(await readFile(join(at, 'exported.warc.gz'))).includes(Buffer.from(large.block)));
   });
 

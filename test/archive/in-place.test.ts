@@ -16,7 +16,7 @@ import {
   segmentFiles,
   textOf,
   writePages,
-} from './shelf-sample.ts';
+} from './archive-sample.ts';
 
 const PAGES = samplePages(24);
 const FIRST = PAGES.slice(0, 12);

@@ -7,9 +7,9 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { segmentFiles } from './archive-sample.ts';
 import { placeOf, woundUrl } from './damage-sample.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
-import { segmentFiles } from './shelf-sample.ts';
 import {
   allCaptures,
   contentOf,

@@ -57,7 +57,7 @@ test('a query means the same captures in every order of stream, in exports and i
       assert.deepEqual(streamed.sort(), expected, `streamed by ${order}: ${text}`);
     }
     const file = join(archive.directory, 'slice.warc.gz');
-    await archive.exportWarc(selection, file, { software: 'test', force: true, companions: false });
+    await archive.exportWarc(selection, file, { software: 'test', force: true, concurrentRecords: false });
     const exported: string[] = [];
     for await (const { head } of readRecords(file)) if (head.targetUri) exported.push(head.targetUri);
     assert.deepEqual(exported.sort(), expected, `exported: ${text}`);

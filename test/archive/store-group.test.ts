@@ -70,7 +70,7 @@ test('the same content under two modes at once is what each mode says', async (t
 test('patient stores are acknowledged without others, and by a close at the latest', async (t) => {
   const archive = await makeArchive(t);
   const store = (name: string) =>
-    archive.store(page(`http://a.example/${name}`, NOON, contentOf(name)), { isPatient: true });
+    archive.store(page(`http://a.example/${name}`, NOON, contentOf(name)), { mayWait: true });
   assert.equal((await store('alone')).isNew, true);
   const stores = ['one', 'two', 'three'].map(store);
   await new Promise((resolve) => setImmediate(resolve));

@@ -14,9 +14,9 @@ import { slimRun } from '../../src/slim/index.ts';
 import { codingOf, convertFile, isSummedMember, recordParts, warcInputs } from '../../src/warc/index.ts';
 import { ask, makeServer, TOKEN } from '../server/trial-server.ts';
 import { runOptions } from '../slim/slim-options.ts';
+import { segmentFiles } from './archive-sample.ts';
 import { placeOf } from './damage-sample.ts';
 import { type ForeignRecord, requestOf, response, revisitOf, warcinfo } from './foreign-file.ts';
-import { segmentFiles } from './shelf-sample.ts';
 import { bytesOf, makeArchive, NOON, payloadAt, temporaryDirectory } from './trial-archive.ts';
 
 const urlOf = (n: number) => `http://a.example/${n}`;
@@ -49,7 +49,7 @@ function flipIn(file: string, offset: number, length: number): void {
  */
 async function flip(archive: Archive, url: string, linked?: string): Promise<void> {
   const place = await placeOf(archive, url);
-  const { name } = archive.shelf.get(place.segment);
+  const { name } = archive.registry.get(place.segment);
   flipIn(linked ?? segmentFiles(archive.directory).find((path) => path.includes(name))!, place.offset, place.length);
 }
 

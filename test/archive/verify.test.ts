@@ -16,7 +16,7 @@ import {
   scratch,
   segmentFiles,
   writePages,
-} from './shelf-sample.ts';
+} from './archive-sample.ts';
 
 const PAGES = samplePages(30);
 

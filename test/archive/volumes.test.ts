@@ -13,7 +13,6 @@ import {
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
-import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import {
   bodyOf,
   contentOf,
@@ -28,7 +27,8 @@ import {
   segmentFiles,
   timeOf,
   writePages,
-} from './shelf-sample.ts';
+} from './archive-sample.ts';
+import { response, warcinfo, writeForeign } from './foreign-file.ts';
 
 const PAGES = samplePages(24);
 const FIRST = PAGES.slice(0, 12);

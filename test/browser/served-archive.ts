@@ -50,7 +50,7 @@ export async function serveArchive(
       if (socket === 'ui') uiRequests.push(`${method} ${target}`);
     },
   });
-  t.after(() => server.close({ hurry: AbortSignal.abort() }));
+  t.after(() => server.close({ force: AbortSignal.abort() }));
   return { uiOrigin: server.uiUrl, replayOrigin: server.replayUrl, uiRequests };
 }
 

@@ -86,7 +86,7 @@ export class UiSetting implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.browser.close();
-    await this.server.close({ hurry: AbortSignal.abort() });
+    await this.server.close({ force: AbortSignal.abort() });
     await this.archive.close();
     await rm(this.directory, { recursive: true, force: true });
   }

@@ -13,7 +13,15 @@ import {
   openMemoryVolume,
   type Volume,
 } from '../../src/volume/index.ts';
-import { lostDays, openSample, problemsOf, samplePages, scratch, timeOf, writePages } from '../archive/shelf-sample.ts';
+import {
+  lostDays,
+  openSample,
+  problemsOf,
+  samplePages,
+  scratch,
+  timeOf,
+  writePages,
+} from '../archive/archive-sample.ts';
 
 const PAGES = samplePages(9);
 const SEED = 20240301;

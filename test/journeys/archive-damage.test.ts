@@ -4,9 +4,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { segmentFiles } from '../archive/shelf-sample.ts';
-import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { segmentFiles } from '../archive/archive-sample.ts';
 import { pinakes as pinakesProcess } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-runner.ts';
 import { scratch, writeSite } from './warc-sample.ts';
 
 const URL_7 = 'http://site.test/7';

@@ -4,8 +4,8 @@ import { appendFileSync, linkSync, mkdirSync, statSync, truncateSync, unlinkSync
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { pinakes, pinakesJson } from './pinakes-desk.ts';
 import { linesOf, startPinakes } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-runner.ts';
 import { scratch, writeNoise, writeSample, writeSite } from './warc-sample.ts';
 
 test('a name that no collection can have is told once, before any file is read, with the letters that it may have', async (t) => {

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pinakes, pinakesJson } from './pinakes-desk.ts';
 import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-runner.ts';
 import { JPEG, PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
 test('delete shows what would go, wants a yes, and compact takes the bytes out', async (t) => {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
-import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
 import { linesOf, pinakes as pinakesProcess, startPinakes } from './pinakes-process.ts';
+import { pinakes, pinakesBytes, pinakesJson } from './pinakes-runner.ts';
 import { PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
 async function sampleArchive(at: string): Promise<void> {

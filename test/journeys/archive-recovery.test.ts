@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { segmentFiles } from '../archive/shelf-sample.ts';
-import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { segmentFiles } from '../archive/archive-sample.ts';
+import { pinakes, pinakesJson } from './pinakes-runner.ts';
 import { scratch, writeSite } from './warc-sample.ts';
 
 const GUIDE = readFileSync(resolve(import.meta.dirname, '../../docs/archive.md'), 'utf8');

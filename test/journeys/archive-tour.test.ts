@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
 import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
+import { pinakes, pinakesBytes, pinakesJson } from './pinakes-runner.ts';
 import { CODED_TEXT, PAGE, PAGE_HTTP_HEAD, scratch, writePackage, writeSample, writeSite } from './warc-sample.ts';
 
 test('an archive is made, files are added, and a page is given back as it was', async (t) => {

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { pinakes } from './pinakes-desk.ts';
 import { LAUNCHER, linesOf } from './pinakes-process.ts';
+import { pinakes } from './pinakes-runner.ts';
 import { scratch } from './warc-sample.ts';
 
 const noShell = (name: string) => spawnSync(name, ['--version']).error !== undefined && `${name} is not installed`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { before, suite, test } from 'node:test';
-import { pinakes } from './pinakes-desk.ts';
+import { pinakes } from './pinakes-runner.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const OPTION = /(?<![\w-])--[a-z][\w-]*/g;

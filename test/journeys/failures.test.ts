@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pinakes } from './pinakes-desk.ts';
 import { pinakes as pinakesProcess } from './pinakes-process.ts';
+import { pinakes } from './pinakes-runner.ts';
 import { scratch } from './warc-sample.ts';
 
 test('with --json every failure is one line of JSON with its code, message and advice', async (t) => {

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { pinakesJson } from './pinakes-desk.ts';
+import { pinakesJson } from './pinakes-runner.ts';
 import { PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
 /** In its place the address of a site that has one page is typed. */

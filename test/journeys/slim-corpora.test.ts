@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type ArchivedRecord, capturesOf, readAll } from '../slim/archived-captures.ts';
 import { filesBelow } from '../slim/slim-options.ts';
-import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { pinakes, pinakesJson } from './pinakes-runner.ts';
 
 const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.url));
 const FOLDERS = ['arc', 'gzip', 'warc-http-bodies', 'warc-malformed', 'warc-revisit', 'warc-valid', 'zstd'];

@@ -19,8 +19,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { digestOf, formatDigest, utf8 } from '../../src/base/index.ts';
 import { writeSampleCollection } from '../slim/sample-collection.ts';
 import { filesBelow } from '../slim/slim-options.ts';
-import { pinakes, pinakesJson } from './pinakes-desk.ts';
 import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-runner.ts';
 
 describe('pinakes slim', () => {
   let base = '';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import yazl from 'yazl';
-import { pinakes, pinakesBytes } from './pinakes-desk.ts';
 import { pinakesBytes as pinakesProcessBytes } from './pinakes-process.ts';
+import { pinakes, pinakesBytes } from './pinakes-runner.ts';
 import {
   ARC_FILE,
   CODED_TEXT,

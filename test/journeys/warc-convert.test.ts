@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { writeWacz } from '../../src/warc/index.ts';
-import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
 import { linesOf } from './pinakes-process.ts';
+import { pinakes, pinakesBytes, pinakesJson } from './pinakes-runner.ts';
 import { ARC_FILE, JPEG, PAGE, scratch, writePackage, writeSample, writeSite } from './warc-sample.ts';
 
 /** What must not change when only the compression does. */

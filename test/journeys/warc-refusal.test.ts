@@ -14,8 +14,8 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { pinakes, pinakesJson } from './pinakes-desk.ts';
 import { LAUNCHER, linesOf, pinakes as pinakesProcess, startPinakes } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-runner.ts';
 import { JPEG, scratch, writeNoise, writeSample } from './warc-sample.ts';
 
 /** Every command that takes paths. */

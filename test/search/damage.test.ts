@@ -7,7 +7,7 @@ import type { OutputDamage } from '../../src/archive/index.ts';
 import { Indexer, openSearch, SEARCH_FILE } from '../../src/search/index.ts';
 import { placeOf, type Wound, wound } from '../archive/damage-sample.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
-import { pinakes } from '../journeys/pinakes-desk.ts';
+import { pinakes } from '../journeys/pinakes-runner.ts';
 import { indexed, pageWith, storePages, trialPages } from './trial-pages.ts';
 
 for (const how of ['sum', 'middle', 'start'] satisfies Wound[])

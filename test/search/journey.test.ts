@@ -6,8 +6,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { createArchive, openArchive } from '../../src/archive/index.ts';
 import { Indexer } from '../../src/search/index.ts';
 import { temporaryDirectory, trialOptions } from '../archive/trial-archive.ts';
-import { pinakes, pinakesJson } from '../journeys/pinakes-desk.ts';
 import { pinakes as pinakesProcess } from '../journeys/pinakes-process.ts';
+import { pinakes, pinakesJson } from '../journeys/pinakes-runner.ts';
 import { storePages, trialPages } from './trial-pages.ts';
 
 test('a search says how far the index goes when it finds nothing, and always when that is not known', async (t) => {

@@ -9,10 +9,10 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { segmentFiles } from '../archive/shelf-sample.ts';
+import { segmentFiles } from '../archive/archive-sample.ts';
 import { temporaryDirectory } from '../archive/trial-archive.ts';
-import { pinakes as pinakesAtDesk } from '../journeys/pinakes-desk.ts';
 import { pinakes, startPinakes } from '../journeys/pinakes-process.ts';
+import { pinakes as runPinakes } from '../journeys/pinakes-runner.ts';
 import { ask } from './trial-server.ts';
 
 const MESSAGE = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nThe tables of the library.';
@@ -130,7 +130,7 @@ test('serve takes a token from a file, and says what it does not understand', as
   writeFileSync(join(cwd, 'token'), 'a-token-of-my-own\n');
   const { child, served } = await start(t, cwd, 'serve', '--init', '--token', '@token');
   assert.equal(served.token, 'a-token-of-my-own');
-  const taken = await pinakesAtDesk(
+  const taken = await runPinakes(
     cwd,
     'serve',
     '--init',
@@ -152,7 +152,7 @@ test('serve takes a token from a file, and says what it does not understand', as
     ['--port', '8765', '--replay-port', '8765'],
     ['--port', '0', '--replay-port', '0', '--access-log', join('nowhere', 'access.log')],
   ]) {
-    const refused = await pinakesAtDesk(cwd, 'serve', ...args);
+    const refused = await runPinakes(cwd, 'serve', ...args);
     assert.equal(refused.code, 2, args.join(' '));
     assert.match(refused.err, /BAD_ARGUMENT|FILE_MISSING/);
   }
@@ -226,7 +226,7 @@ test('serve adds files from below the given directories only, and takes no large
     ['--upload-max', '1e6'],
     ['--upload-max', '0'],
   ]) {
-    const wrong = await pinakesAtDesk(cwd, 'serve', ...args);
+    const wrong = await runPinakes(cwd, 'serve', ...args);
     assert.equal(wrong.code, 2, args.join(' '));
     assert.match(wrong.err, /BAD_ARGUMENT|FILE_MISSING/);
   }
@@ -249,13 +249,13 @@ test('demo makes an archive of three days without any network, with revisits, an
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
-  assert.equal((await pinakesAtDesk(cwd, 'verify', '--archive', 'sample')).code, 0);
+  assert.equal((await runPinakes(cwd, 'verify', '--archive', 'sample')).code, 0);
 });
 
 test('demo with a port that is none makes nothing', async (t) => {
   const cwd = await temporaryDirectory(t);
   for (const port of ['eighty', '99999', '8081']) {
-    const { code, out, err } = await pinakesAtDesk(cwd, 'demo', '--no-open', '--keep', 'sample', '--port', port);
+    const { code, out, err } = await runPinakes(cwd, 'demo', '--no-open', '--keep', 'sample', '--port', port);
     assert.deepEqual([code, out], [2, ''], port);
     assert.match(err, /^pinakes: .*BAD_ARGUMENT/, port);
     assert.equal(existsSync(join(cwd, 'sample')), false, port);

@@ -332,9 +332,9 @@ test('stopping lets a reply under way end, takes no new requests, and leaves the
   assert.equal((await archive.catalog.totals()).captures, 1);
 });
 
-test('stopping in a hurry breaks off what is under way', async (t) => {
+test('stopping in a force breaks off what is under way', async (t) => {
   const { server, reply } = await beginLargeReply(t);
-  await server.close({ hurry: AbortSignal.abort() });
+  await server.close({ force: AbortSignal.abort() });
   await assert.rejects(async () => {
     for await (const _ of reply);
   });

@@ -45,7 +45,7 @@ class Client {
 const addresses = ({ server }: TrialServer) => [server.uiAddress, server.replayAddress];
 
 test('a request whose head does not come to its end is answered with 408 and let go, on both ports', async (t) => {
-  const trial = await makeServer(t, { patience: { headMs: 300 } });
+  const trial = await makeServer(t, { timeouts: { headMs: 300 } });
   for (const address of addresses(trial)) {
     const dripping = new Client(t, address);
     dripping.socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ');
@@ -62,7 +62,7 @@ test('a request whose head does not come to its end is answered with 408 and let
 });
 
 test('a body that trickles in is answered with 408 and let go, on both ports; one that keeps coming is taken', async (t) => {
-  const trial = await makeServer(t, { patience: { body: { windowMs: 400, bytesMin: 4096 } } });
+  const trial = await makeServer(t, { timeouts: { body: { windowMs: 400, bytesMin: 4096 } } });
   await trial.archive.store(page('http://site.test/', TIME, Buffer.from('a page')));
   const { uiAddress, replayAddress } = trial.server;
   const token = `Authorization: Bearer ${TOKEN}\r\n`;
@@ -160,7 +160,7 @@ test('a client that takes nothing any more is let go', async (t) => {
   const lines: AccessLine[] = [];
   const told = new EventTarget();
   const trial = await largeServer(t, {
-    patience: { silenceMs: 2500 },
+    timeouts: { silenceMs: 2500 },
     onAccess: (line) => {
       lines.push(line);
       told.dispatchEvent(new Event('line'));

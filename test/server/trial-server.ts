@@ -35,7 +35,7 @@ export async function makeServer(t: TestContext, options: Partial<ServerOptions>
     onFailure: (error) => failures.push(error),
     ...options,
   });
-  t.after(() => server.close({ hurry: AbortSignal.abort() }));
+  t.after(() => server.close({ force: AbortSignal.abort() }));
   return { archive, server, failures };
 }
 

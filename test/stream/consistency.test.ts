@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type Archive, SharedStream, type StreamFormat, StreamSharing, streamWarc } from '../../src/archive/index.ts';
+import { type Archive, ScanHub, type StreamFormat, Subscriber, streamWarc } from '../../src/archive/index.ts';
 import { type Random, seededRandom } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import { sampleArchive, storePages } from './stream-sample.ts';
@@ -40,11 +40,11 @@ async function namesIn(pieces: readonly Uint8Array[]): Promise<string[]> {
 }
 
 class Client {
-  readonly #sharing: StreamSharing;
+  readonly #sharing: ScanHub;
   readonly #wholeSegments: boolean;
   readonly #joins: boolean;
   readonly #pieces: Uint8Array[] = [];
-  #stream: SharedStream | undefined;
+  #stream: Subscriber | undefined;
   #cursor: string | undefined;
   /** How many pieces were there at the cursor. */
   #whole = 0;
@@ -52,7 +52,7 @@ class Client {
   hasJoined = false;
   isOver = false;
 
-  constructor(sharing: StreamSharing, wholeSegments: boolean, joins: boolean) {
+  constructor(sharing: ScanHub, wholeSegments: boolean, joins: boolean) {
     this.#sharing = sharing;
     this.#wholeSegments = wholeSegments;
     this.#joins = joins;
@@ -60,7 +60,7 @@ class Client {
 
   async open(): Promise<void> {
     const query = { wholeSegments: this.#wholeSegments, cursor: this.#cursor };
-    this.#stream = await SharedStream.open(this.#sharing, { format: WARC, query }, { joins: this.#joins });
+    this.#stream = await Subscriber.open(this.#sharing, { format: WARC, query }, { joins: this.#joins });
     this.hasJoined ||= this.#stream.join !== undefined;
     this.#cursor = this.#stream.cursor();
     this.snapshot = JSON.stringify(
@@ -70,14 +70,14 @@ class Client {
 
   async step(): Promise<void> {
     if (!this.#stream) await this.open();
-    const parcel = await this.#stream!.next();
-    if (!parcel) {
+    const chunk = await this.#stream!.next();
+    if (!chunk) {
       this.isOver = true;
       await this.pause();
       return;
     }
-    this.#pieces.push(...parcel.pieces);
-    if (parcel.cursor === undefined) return;
+    this.#pieces.push(...chunk.pieces);
+    if (chunk.cursor === undefined) return;
     this.#cursor = this.#stream!.cursor();
     this.#whole = this.#pieces.length;
   }
@@ -108,7 +108,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
   const random: Random = seededRandom(seed);
   const pick = (below: number) => Math.floor(random() * below);
   const archive = await sampleArchive(t, 160, 1_500_000);
-  const sharing = new StreamSharing(archive, { bytesMax: 1_500_000 });
+  const sharing = new ScanHub(archive, { bytesMax: 1_500_000 });
   const snapshots = new Map<string, string[]>();
   const clients: Client[] = [];
   let stored = 160;

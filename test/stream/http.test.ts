@@ -309,7 +309,7 @@ describe('the client', () => {
     for await (const { bytes } of stream) {
       parts.push(bytes);
       if (parts.length !== 3) continue;
-      await one.server.close({ hurry: AbortSignal.abort() });
+      await one.server.close({ force: AbortSignal.abort() });
       await one.stop();
       await serve(t, one.directory, port);
     }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type Archive, createArchive, type StreamQuery } from '../../src/archive/index.ts';
 import { type Random, seededRandom, utf8 } from '../../src/base/index.ts';
-import { Indexer, openSearch, type RankingName, RankingShelf } from '../../src/search/index.ts';
+import { Indexer, openSearch, type RankingName, RankingStore } from '../../src/search/index.ts';
 import { urlKey } from '../../src/url/index.ts';
 import { newPlace, openAt, START } from './stream-sample.ts';
 import { serve } from './stream-server.ts';
@@ -114,12 +114,12 @@ describe('a stream in the order of citations or rank', () => {
     const { archive, links } = await site(t, 21);
     const all = (await take(archive, { order: 'url' })).names;
     const citations = (url: string) => [...links].filter(([from, to]) => from !== url && to.includes(url)).length;
-    const { names } = await take(archive, { order: new RankingShelf(archive).ranking('inlinks') });
+    const { names } = await take(archive, { order: new RankingStore(archive).ranking('inlinks') });
     assert.deepEqual(names, expectedOrder(all, citations));
     assert.ok(citations(urlOf(names[0]!)) > 3, 'the sample has pages that are cited often');
     assert.ok(names.at(-1)!.includes('/picture/') || citations(urlOf(names.at(-1)!)) === 0);
     const ranks = await ranksOf(archive);
-    const byRank = await take(archive, { order: new RankingShelf(archive).ranking('rank') });
+    const byRank = await take(archive, { order: new RankingStore(archive).ranking('rank') });
     assert.deepEqual(
       byRank.names,
       expectedOrder(all, (url) => ranks.get(url) ?? 0),
@@ -128,7 +128,7 @@ describe('a stream in the order of citations or rank', () => {
 
   test('gives what a selection means, in the same order', async (t) => {
     const { archive } = await site(t, 22);
-    const order = new RankingShelf(archive).ranking('rank');
+    const order = new RankingStore(archive).ranking('rank');
     const all = (await take(archive, { order })).names;
     const selection = { prefix: 'http://host1.test/', to: START + 20_000 };
     const { names } = await take(archive, { order, selection });
@@ -142,7 +142,7 @@ describe('a stream in the order of citations or rank', () => {
 
   test('goes on by the ranking that it began with, and says so when that is gone', async (t) => {
     const { archive } = await site(t, 23);
-    const order = new RankingShelf(archive).ranking('rank');
+    const order = new RankingStore(archive).ranking('rank');
     const whole = (await take(archive, { order })).names;
     const first = await take(archive, { order }, 11);
     // A page that was cited by nobody is cited by everybody.
@@ -165,7 +165,7 @@ describe('a stream in the order of citations or rank', () => {
     await writeFile(join(archive.directory, 'rankings', 'rank.tmp'), 'half a file');
     assert.deepEqual((await take(archive, { order })).names, now.names, 'begun anew, it is made again');
     assert.equal((await readdir(join(archive.directory, 'rankings'))).length, 1);
-    const other = new RankingShelf(archive).ranking('inlinks');
+    const other = new RankingStore(archive).ranking('inlinks');
     const { cursor } = await take(archive, { order }, 1);
     await assert.rejects(archive.stream({ order: other, cursor }), { code: 'BAD_ARGUMENT' });
     await assert.rejects(archive.stream({ order: 'url', cursor }), { code: 'BAD_ARGUMENT' });
@@ -176,7 +176,7 @@ describe('a stream in the order of citations or rank', () => {
     await createArchive(directory);
     const archive = await openAt(directory);
     t.after(() => archive.close());
-    const order = new RankingShelf(archive).ranking('rank');
+    const order = new RankingStore(archive).ranking('rank');
     await assert.rejects(archive.stream({ order }), { code: 'INDEX_MISSING' });
     const index = async () => {
       const indexer = await Indexer.open(archive, () => 0);
@@ -198,7 +198,7 @@ describe('a stream in the order of citations or rank', () => {
 
   test('I6: a URL that left the archive is in no ranking any more, and the stream that stopped at it goes on', async (t) => {
     const { archive } = await site(t, 24);
-    const order = new RankingShelf(archive).ranking('inlinks');
+    const order = new RankingStore(archive).ranking('inlinks');
     const whole = (await take(archive, { order })).names;
     const first = await take(archive, { order }, 1);
     const gone = urlOf(first.names[0]!);
@@ -229,7 +229,7 @@ async function interrupted(t: TestContext, seed: number, name: RankingName): Pro
   const made = await site(t, seed);
   let { archive } = made;
   const random = seededRandom(seed + 1000);
-  const order = () => new RankingShelf(archive).ranking(name);
+  const order = () => new RankingStore(archive).ranking(name);
   const atStart = (await take(archive, { order: order() })).names;
   const deleted = new Set<string>();
   const found: string[] = [];
@@ -295,7 +295,7 @@ describe('GET /api/stream?order=rank', () => {
 
   test('goes on by its cursor after the server started anew, and after compaction', async (t) => {
     const { archive, directory } = await site(t, 51);
-    const order = new RankingShelf(archive).ranking('rank');
+    const order = new RankingStore(archive).ranking('rank');
     const wanted = (await take(archive, { order })).names;
     const { cursor, names: begun } = await take(archive, { order }, 17);
     await archive.close();

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import {
-  SharedStream,
+  ScanHub,
   type StreamFormat,
   type StreamPiece,
   type StreamQuery,
-  StreamSharing,
+  Subscriber,
   streamJson,
   streamWarc,
 } from '../../src/archive/index.ts';
@@ -34,14 +34,14 @@ describe('clients of one scan', () => {
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
     assert.ok(scanBytes > 15 * MEBIBYTE, `${scanBytes}`);
-    const sharing = new StreamSharing(archive, { bytesMax: 8 * MEBIBYTE });
+    const sharing = new ScanHub(archive, { bytesMax: 8 * MEBIBYTE });
     const reads = countReads(archive);
     const seed = 20_260_101;
     t.diagnostic(`seed ${seed}`);
     const random = seededRandom(seed);
     let heldBytesMax = 0;
     const clients = Array.from({ length: 64 }, async () => {
-      await using stream = await SharedStream.open(sharing, ALL);
+      await using stream = await Subscriber.open(sharing, ALL);
       const idleness = Math.floor(random() * 8);
       const bytes = await drain(stream, async () => {
         heldBytesMax = Math.max(heldBytesMax, sharing.heldBytes);
@@ -62,13 +62,13 @@ describe('clients of one scan', () => {
   test('a client that stands still costs the others nothing, and gets its own reading when it goes on', async (t) => {
     const archive = await sampleArchive(t, 400);
     const scanBytes = storedBytes(archive);
-    const sharing = new StreamSharing(archive, { bytesMax: 3 * MEBIBYTE });
-    await using slow = await SharedStream.open(sharing, ALL);
+    const sharing = new ScanHub(archive, { bytesMax: 3 * MEBIBYTE });
+    await using slow = await Subscriber.open(sharing, ALL);
     const start = await slow.next();
     const reads = countReads(archive);
     const fast = await Promise.all(
       [1, 2].map(async () => {
-        await using stream = await SharedStream.open(sharing, ALL);
+        await using stream = await Subscriber.open(sharing, ALL);
         return await drain(stream);
       }),
     );
@@ -83,11 +83,11 @@ describe('clients of one scan', () => {
   test('of clients too far apart for the memory given, those that are nearest behind another share its reading', async (t) => {
     const archive = await sampleArchive(t, 600);
     const scanBytes = storedBytes(archive);
-    const sharing = new StreamSharing(archive, { bytesMax: 8 * MEBIBYTE });
+    const sharing = new ScanHub(archive, { bytesMax: 8 * MEBIBYTE });
     const reads = countReads(archive);
     const behind = [0, 5, 10];
-    const streams = await Promise.all(behind.map(() => SharedStream.open(sharing, ALL)));
-    const ended = new Set<SharedStream>();
+    const streams = await Promise.all(behind.map(() => Subscriber.open(sharing, ALL)));
+    const ended = new Set<Subscriber>();
     for (let round = 0; ended.size < streams.length; round++)
       for (const [index, stream] of streams.entries())
         if (round >= behind[index]! && !(await stream.next())) ended.add(stream);
@@ -100,14 +100,14 @@ describe('clients of one scan', () => {
     const archive = await sampleArchive(t, 500);
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
-    const sharing = new StreamSharing(archive, { bytesMax: 2 * MEBIBYTE });
+    const sharing = new ScanHub(archive, { bytesMax: 2 * MEBIBYTE });
     const reads = countReads(archive);
-    await using early = await SharedStream.open(sharing, ALL);
+    await using early = await Subscriber.open(sharing, ALL);
     const earlyPieces: Uint8Array[] = [];
-    for (let parcels = 0; parcels < 9; parcels++) earlyPieces.push(...(await early.next())!.pieces);
+    for (let chunks = 0; chunks < 9; chunks++) earlyPieces.push(...(await early.next())!.pieces);
     const missedBytes = Buffer.concat(earlyPieces).length;
     const earlyIds = await idsOf(Buffer.concat(earlyPieces));
-    const late = await Promise.all([1, 2, 3].map(() => SharedStream.open(sharing, ALL, { joins: true })));
+    const late = await Promise.all([1, 2, 3].map(() => Subscriber.open(sharing, ALL, { joins: true })));
     const bodies = await Promise.all([drain(early), ...late.map((stream) => drain(stream))]);
     for (const stream of late) await stream[Symbol.asyncDispose]();
     const lateIds = await idsOf(bodies[1]!);
@@ -120,19 +120,19 @@ describe('clients of one scan', () => {
   test('who joined goes on with its cursor on either side of the end', async (t) => {
     const archive = await sampleArchive(t, 300);
     const wanted = await storedIds(archive);
-    const sharing = new StreamSharing(archive);
-    await using early = await SharedStream.open(sharing, ALL);
-    for (let parcels = 0; parcels < 5; parcels++) await early.next();
+    const sharing = new ScanHub(archive);
+    await using early = await Subscriber.open(sharing, ALL);
+    for (let chunks = 0; chunks < 5; chunks++) await early.next();
     const pieces: Uint8Array[] = [];
     let cursor: string | undefined;
     let connections = 0;
     for (let isOver = false; !isOver; connections++) {
       const query = cursor === undefined ? ALL.query : { ...ALL.query, cursor };
-      await using late = await SharedStream.open(sharing, { ...ALL, query }, { joins: true });
+      await using late = await Subscriber.open(sharing, { ...ALL, query }, { joins: true });
       if (connections === 0) assert.ok(late.join !== undefined);
-      const parcel = await late.next();
-      if (parcel) pieces.push(...parcel.pieces);
-      isOver = parcel === undefined;
+      const chunk = await late.next();
+      if (chunk) pieces.push(...chunk.pieces);
+      isOver = chunk === undefined;
       cursor = late.cursor();
     }
     assert.ok(connections > 5);
@@ -141,7 +141,7 @@ describe('clients of one scan', () => {
     assert.deepEqual(ids.toSorted(), wanted.toSorted());
   });
 
-  test('records larger than a parcel are shared too, and a client that falls behind inside of one goes on in it', async (t) => {
+  test('records larger than a chunk are shared too, and a client that falls behind inside of one goes on in it', async (t) => {
     const archive = await sampleArchive(t, 20);
     for (let n = 1000; n < 1003; n++)
       await archive.store({
@@ -154,16 +154,16 @@ describe('clients of one scan', () => {
     await storePages(archive, 20, 40);
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
-    const sharing = new StreamSharing(archive, { bytesMax: MEBIBYTE });
+    const sharing = new ScanHub(archive, { bytesMax: MEBIBYTE });
     const reads = countReads(archive);
-    await using slow = await SharedStream.open(sharing, ALL);
+    await using slow = await Subscriber.open(sharing, ALL);
     const pieces: Uint8Array[] = [];
     // Into the middle of the first large record.
-    for (let parcel = await slow.next(); parcel; parcel = await slow.next()) {
-      pieces.push(...parcel.pieces);
-      if (parcel.cursor === undefined && Buffer.concat(pieces).length > 2_500_000) break;
+    for (let chunk = await slow.next(); chunk; chunk = await slow.next()) {
+      pieces.push(...chunk.pieces);
+      if (chunk.cursor === undefined && Buffer.concat(pieces).length > 2_500_000) break;
     }
-    await using fast = await SharedStream.open(sharing, ALL);
+    await using fast = await Subscriber.open(sharing, ALL);
     const whole = await drain(fast);
     pieces.push(await drain(slow));
     assert.ok(Buffer.concat(pieces).equals(whole));
@@ -173,7 +173,7 @@ describe('clients of one scan', () => {
 
   test('what is being read for clients that have all left is broken off, and what one of them still waits for is not', async (t) => {
     const archive = await sampleArchive(t, 5);
-    const sharing = new StreamSharing(archive);
+    const sharing = new ScanHub(archive);
     const readings: (AbortSignal | undefined)[] = [];
     /** Finds nothing for as long as it is let. */
     async function* nothing(_: unknown, { signal }: StreamQuery): AsyncGenerator<StreamPiece> {
@@ -186,7 +186,7 @@ describe('clients of one scan', () => {
     const leaving = [new AbortController(), new AbortController()];
     const waiting: Promise<string>[] = [];
     for (const { signal } of leaving) {
-      const stream = await SharedStream.open(sharing, wanted, { signal });
+      const stream = await Subscriber.open(sharing, wanted, { signal });
       waiting.push(
         stream.next().then(
           () => 'came to its end',
@@ -209,16 +209,16 @@ describe('clients of one scan', () => {
     const archive = await sampleArchive(t, 200);
     const selection = { prefix: 'http://host3.test/' };
     for (const format of [WARC, { name: 'json', open: streamJson } satisfies StreamFormat]) {
-      const sharing = new StreamSharing(archive);
+      const sharing = new ScanHub(archive);
       const query = { selection, wholeSegments: true };
       const alone = countReads(archive);
-      await using first = await SharedStream.open(sharing, { format, query });
+      await using first = await Subscriber.open(sharing, { format, query });
       const body = await drain(first);
       await first[Symbol.asyncDispose]();
       const together = countReads(archive);
       const bodies = await Promise.all(
         Array.from({ length: 8 }, async () => {
-          await using stream = await SharedStream.open(sharing, { format, query });
+          await using stream = await Subscriber.open(sharing, { format, query });
           return await drain(stream);
         }),
       );
@@ -234,19 +234,19 @@ describe('clients of one scan', () => {
     const scanBytes = storedBytes(archive);
     const selection = { url: 'http://host0.test/page/301' };
     for (const format of [WARC, { name: 'json', open: streamJson } satisfies StreamFormat]) {
-      const sharing = new StreamSharing(archive);
-      await using whole = await SharedStream.open(sharing, { format, query: { selection } });
+      const sharing = new ScanHub(archive);
+      await using whole = await Subscriber.open(sharing, { format, query: { selection } });
       const places = [whole.cursor()];
-      let parcel = await whole.next();
-      for (; parcel?.bytes === 0; parcel = await whole.next()) places.push(whole.cursor());
+      let chunk = await whole.next();
+      for (; chunk?.bytes === 0; chunk = await whole.next()) places.push(whole.cursor());
       assert.ok(new Set(places).size > 2, `${places.length} places`);
-      const body = Buffer.concat([...(parcel?.pieces ?? []), await drain(whole)]);
+      const body = Buffer.concat([...(chunk?.pieces ?? []), await drain(whole)]);
       assert.ok(body.length > 0);
       let readBefore = Number.POSITIVE_INFINITY;
       for (const cursor of places) {
         const reads = countReads(archive);
-        const rest = new StreamSharing(archive);
-        await using stream = await SharedStream.open(rest, { format, query: { selection, cursor } });
+        const rest = new ScanHub(archive);
+        await using stream = await Subscriber.open(rest, { format, query: { selection, cursor } });
         assert.ok((await drain(stream)).equals(body), 'what is meant comes, wherever it is taken up');
         assert.ok(reads.bytes < readBefore, `${reads.bytes} read of ${scanBytes}, ${readBefore} from the place before`);
         readBefore = reads.bytes;
@@ -260,16 +260,16 @@ describe('clients of one scan', () => {
     const formats: StreamFormat[] = [WARC, { name: 'json', open: streamJson }];
     for (const format of formats) {
       for (const order of ['storage', 'url', 'time'] as const) {
-        const sharing = new StreamSharing(archive);
+        const sharing = new ScanHub(archive);
         const where = `${format.name} in the order of ${order}`;
-        await using nothing = await SharedStream.open(sharing, {
+        await using nothing = await Subscriber.open(sharing, {
           format,
           query: { order, selection: { status: 500 } },
         });
         assert.equal(await nothing.next(), undefined, where);
-        await using all = await SharedStream.open(sharing, { format, query: { order } });
+        await using all = await Subscriber.open(sharing, { format, query: { order } });
         await drain(all);
-        await using rest = await SharedStream.open(sharing, { format, query: { order, cursor: all.cursor() } });
+        await using rest = await Subscriber.open(sharing, { format, query: { order, cursor: all.cursor() } });
         assert.equal(await rest.next(), undefined, `${where}, at its end`);
       }
     }

@@ -8,7 +8,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Archive, createArchive, openArchive, type SharedStream } from '../../src/archive/index.ts';
+import { type Archive, createArchive, openArchive, type Subscriber } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 
@@ -85,13 +85,13 @@ export async function storedIds(archive: Archive, but = ''): Promise<string[]> {
 }
 
 /** Everything that a client gets from here on. */
-export async function drain(stream: SharedStream, beforeEach?: () => Promise<void>): Promise<Buffer> {
+export async function drain(stream: Subscriber, beforeEach?: () => Promise<void>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for (;;) {
     await beforeEach?.();
-    const parcel = await stream.next();
-    if (!parcel) return Buffer.concat(pieces);
-    pieces.push(...parcel.pieces);
+    const chunk = await stream.next();
+    if (!chunk) return Buffer.concat(pieces);
+    pieces.push(...chunk.pieces);
   }
 }
 

@@ -27,15 +27,22 @@ import { deletedFrom } from '../deletion-count.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../record-facts.ts';
 import type { Referent } from '../revisit/referent.ts';
 import { repointed } from '../revisit/repointed.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
-import { OwnCaptures } from '../write/own-captures.ts';
+import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import { AddedCaptures } from '../write/added-captures.ts';
 import { Referents } from '../write/referents.ts';
 import { Registrar } from '../write/registrar.ts';
 import { Spool } from '../write/spool.ts';
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type StepSource } from './add-step.ts';
-import { type Glimpse, glimpseOf, isOther, isReplaced, readBeforeGap, SAMPLED_BYTES } from './glimpse.ts';
-import { PassedCaptures } from './passed-captures.ts';
+import {
+  type FileIdentity,
+  fileIdentityOf,
+  isOther,
+  isReplaced,
+  readBeforeGap,
+  SAMPLED_BYTES,
+} from './file-identity.ts';
+import { SkippedCaptures } from './skipped-captures.ts';
 import { isSameVisit, visitOf } from './visit.ts';
 
 const ADDED_NOTE = 'added:';
@@ -77,7 +84,7 @@ type Ledger = {
 type OpenedFile = {
   readonly path: string;
   readonly handle: FileHandle;
-  readonly glimpse: Glimpse;
+  readonly identity: FileIdentity;
   readonly coding: Coding;
   /** The segments that its records go to. */
   readonly kind: SegmentKind;
@@ -94,7 +101,7 @@ export class FileSource implements StepSource {
   readonly #parts: AddParts;
   readonly #options: AddOptions;
   readonly #handle: FileHandle;
-  readonly glimpse: Glimpse;
+  readonly identity: FileIdentity;
   readonly #note: string;
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
@@ -107,7 +114,7 @@ export class FileSource implements StepSource {
   /** Made when a record of our own is written; most files of few records need none. */
   #madeEncoder: MemberEncoder | undefined;
   readonly #referents: Referents;
-  readonly #own: OwnCaptures;
+  readonly #own: AddedCaptures;
   #warcinfoId = '';
   #reader: AsyncGenerator<ReadingRecord> | undefined;
   #readerAt = 0;
@@ -120,7 +127,7 @@ export class FileSource implements StepSource {
   readonly #deletedBefore: number;
   /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
   #lastVisit = '';
-  #passed = new PassedCaptures();
+  #passed = new SkippedCaptures();
   /** Records that were read and are not in a step yet. */
   #waiting: ScanFacts[] = [];
   #waitingCaptures = 0;
@@ -130,7 +137,7 @@ export class FileSource implements StepSource {
     this.#options = options;
     this.path = opened.path;
     this.#handle = opened.handle;
-    this.glimpse = opened.glimpse;
+    this.identity = opened.identity;
     this.#coding = opened.coding;
     this.#kind = opened.kind;
     this.#note = opened.note;
@@ -140,21 +147,21 @@ export class FileSource implements StepSource {
     this.#finished = known?.seen === undefined ? undefined : known;
     this.#ledger =
       known && !known.done ? known : { file: basename(this.path), offset: -1, innerOffset: -1, done: false };
-    this.#referents = new Referents(parts.access, parts.shelf);
-    this.#own = new OwnCaptures(parts.catalog);
+    this.#referents = new Referents(parts.access, parts.registry);
+    this.#own = new AddedCaptures(parts.catalog);
   }
 
   /**
    * `earlier`: what it was before threads began to read it. What grew behind that may be unread, and is no part of what
    * is noted as added.
    */
-  static async open(parts: AddParts, path: string, options: AddOptions, earlier?: Glimpse): Promise<FileSource> {
+  static async open(parts: AddParts, path: string, options: AddOptions, earlier?: FileIdentity): Promise<FileSource> {
     try {
       const handle = await open(path, 'r');
       try {
         const { coding, dictionary } = readFileStart(path);
-        const glimpse = earlier ?? (await glimpseOf(path, handle));
-        const { print } = glimpse;
+        const identity = earlier ?? (await fileIdentityOf(path, handle));
+        const { print } = identity;
         const collectionName = options.collection ?? 'default';
         const collection = await parts.collections.number(collectionName);
         const volume = options.volume ?? (await parts.volumeChoice())(print);
@@ -173,7 +180,7 @@ export class FileSource implements StepSource {
         // What the disk did not give is looked for again, from the beginning on; but not when that might bring back
         // what was deleted.
         const held = ledger?.hasGap && ledger.deleted === deleted ? undefined : ledger;
-        return new FileSource(parts, options, { path, handle, glimpse, coding, kind, note, held, deleted });
+        return new FileSource(parts, options, { path, handle, identity, coding, kind, note, held, deleted });
       } catch (error) {
         await handle.close();
         throw error;
@@ -201,7 +208,7 @@ export class FileSource implements StepSource {
 
   /** Whether the ledger is of this very file, and not only of one with the same samples. */
   #isSurely({ seen }: Ledger): boolean {
-    return this.glimpse.size <= SAMPLED_BYTES || seen === this.glimpse.seen;
+    return this.identity.size <= SAMPLED_BYTES || seen === this.identity.seen;
   }
 
   /** Captures that were deleted from the collection since the file was added. */
@@ -229,13 +236,13 @@ export class FileSource implements StepSource {
       return;
     }
     const { hasGap = false, deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection) } = this.#ledger;
-    this.#ledger = { ...this.#ledger, seen: this.glimpse.seen, done: !this.#hasFindings && !hasGap, deleted };
+    this.#ledger = { ...this.#ledger, seen: this.identity.seen, done: !this.#hasFindings && !hasGap, deleted };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
     // The threads opened it by its path: what they found has to be of the bytes that are copied.
-    if (await isReplaced(this.path, this.glimpse)) throw this.#changed();
+    if (await isReplaced(this.path, this.identity)) throw this.#changed();
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
     if (!this.#ledger.hasGap && batch.findings.some(({ code }) => code === 'sector-unreadable'))
       this.#ledger = { ...this.#ledger, hasGap: true, deleted: this.#deletedBefore };
@@ -270,7 +277,7 @@ export class FileSource implements StepSource {
   }
 
   async #assertSame(): Promise<void> {
-    if (await isOther(this.path, this.#handle, this.glimpse)) throw this.#changed();
+    if (await isOther(this.path, this.#handle, this.identity)) throw this.#changed();
   }
 
   #changed(): PinakesError {
@@ -289,11 +296,11 @@ export class FileSource implements StepSource {
       const { catalog, fingerprint } = this.#parts;
       const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own });
       const isMiddle = visitOf(records[0]!) === this.#lastVisit;
-      const open = await this.#parts.shelf.openFor(this.#kind, isMiddle);
+      const open = await this.#parts.registry.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
       await registrar.prepare(records);
       const openOdd = async () => {
-        open.refersTo = await this.#parts.shelf.openFor({ ...this.#kind, isOdd: true }, isMiddle);
+        open.refersTo = await this.#parts.registry.openFor({ ...this.#kind, isOdd: true }, isMiddle);
         return open.refersTo;
       };
       const target = { open, openOdd, collection: this.#kind.collection };
@@ -328,7 +335,7 @@ export class FileSource implements StepSource {
     for (let at = from; at < to; ) {
       if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(at);
       const end = Math.min(to, this.#windowAt + this.#windowBytes);
-      this.#parts.shelf.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
+      this.#parts.registry.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
       this.#windowUsers.add(open);
       at = end;
     }
@@ -337,7 +344,7 @@ export class FileSource implements StepSource {
 
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
   async #moveWindow(at: number): Promise<void> {
-    for (const open of this.#windowUsers) await this.#parts.shelf.flush(open);
+    for (const open of this.#windowUsers) await this.#parts.registry.flush(open);
     this.#windowUsers.clear();
     this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
@@ -413,20 +420,20 @@ export class FileSource implements StepSource {
     const block = await record.bytes(REVISIT_BYTES_MAX);
     this.#assertAsFound(record, facts);
     const head = headBytes(repointed(record.head, referent, this.#parts.newId()), soundVersion(record.head));
-    const { offset, length } = this.#parts.shelf.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
+    const { offset, length } = this.#parts.registry.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
     return { offset, length };
   }
 
   async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
-    const { shelf } = this.#parts;
+    const { registry } = this.#parts;
     const offset = open.position;
     const parts = spool.bytes ? [head, spool.bytes, RECORD_TRAILER] : undefined;
-    if (parts) shelf.append(open, this.#encoder.encode(parts));
+    if (parts) registry.append(open, this.#encoder.encode(parts));
     else {
       const total = head.length + spool.length + RECORD_TRAILER.length;
       for await (const piece of this.#encoder.encodeStream(whole(head, spool), total)) {
-        shelf.append(open, piece, 0);
-        if (shelf.isFull(open)) await shelf.flush(open);
+        registry.append(open, piece, 0);
+        if (registry.isFull(open)) await registry.flush(open);
       }
       open.records++;
     }

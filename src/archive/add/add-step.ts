@@ -27,11 +27,11 @@ import {
 import { blockId } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
-import type { OpenSegment } from '../segment/segment-shelf.ts';
+import type { OpenSegment } from '../segment/segment-registry.ts';
 import { type HolderFacts, holderFacts, type Referents, revisitDigest } from '../write/referents.ts';
 import type { Registrar } from '../write/registrar.ts';
 import type { AddParts, AddReport } from './add-parts.ts';
-import { goesWithPassed, PassedCaptures } from './passed-captures.ts';
+import { goesWithPassed, SkippedCaptures } from './skipped-captures.ts';
 import { oddVisits } from './visit.ts';
 
 /** Records of our own are written when they are so many; seldom before the step's end, for they are small. */
@@ -108,8 +108,8 @@ export class AddStep {
    * Records that go with captures which are passed over are passed over too, also when these were the end of the step
    * before.
    */
-  passed = new PassedCaptures();
-  readonly #passedBefore: PassedCaptures;
+  passed = new SkippedCaptures();
+  readonly #passedBefore: SkippedCaptures;
 
   constructor(
     parts: AddParts,
@@ -118,7 +118,7 @@ export class AddStep {
     registrar: Registrar,
     referents: Referents,
     report: AddReport,
-    passedBefore: PassedCaptures,
+    passedBefore: SkippedCaptures,
   ) {
     this.#parts = parts;
     this.#source = source;
@@ -150,7 +150,7 @@ export class AddStep {
   /** The captures that are not taken: the archive has them, or they stand in this step twice. */
   #passKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
-    this.passed = new PassedCaptures(records);
+    this.passed = new SkippedCaptures(records);
     const firsts = new Map<number, RecordFacts>();
     /** Others whose hash is that of a first one. */
     const others: RecordFacts[] = [];
@@ -301,7 +301,7 @@ export class AddStep {
   }
 
   async #writePieces(end: SegmentEnd): Promise<void> {
-    const { shelf } = this.#parts;
+    const { registry } = this.#parts;
     // Revisits may refer to odd records of this step, which have to be written before them (I1).
     if (this.#oddEnd && end !== this.#oddEnd) await this.#writePieces(this.#oddEnd);
     const { open, pieces } = end;
@@ -309,9 +309,9 @@ export class AddStep {
     end.heldBytes = 0;
     for (const piece of pieces) {
       if ('from' in piece) await this.#source.copy(open, piece.from, piece.to, piece.records);
-      else shelf.append(open, piece);
+      else registry.append(open, piece);
     }
-    if (shelf.isFull(open)) await shelf.flush(open);
+    if (registry.isFull(open)) await registry.flush(open);
     assert(open.position === end.position, 'records stand where they were said to');
   }
 

@@ -11,7 +11,7 @@ import { findingOf, notArchiveFile, scanFiles } from '../../warc/index.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../record-facts.ts';
 import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
 import { FileSource } from './add-source.ts';
-import type { Glimpse } from './glimpse.ts';
+import type { FileIdentity } from './file-identity.ts';
 
 export { type AddOptions, type AddParts, type AddProgress, type AddReport, emptyReport } from './add-parts.ts';
 
@@ -113,13 +113,13 @@ async function filesToRead(
   files: readonly string[],
   options: AddOptions,
   report: AddReport,
-): Promise<Map<string, Glimpse>> {
-  const unread = new Map<string, Glimpse>();
+): Promise<Map<string, FileIdentity>> {
+  const unread = new Map<string, FileIdentity>();
   for (const file of new Set(files)) {
     try {
-      const { deletedSince, glimpse } = await lookAt(parts, file, options);
+      const { deletedSince, identity } = await lookAt(parts, file, options);
       report.files++;
-      if (deletedSince === undefined) unread.set(file, glimpse);
+      if (deletedSince === undefined) unread.set(file, identity);
       else {
         report.filesKnown++;
         report.deletedSince = Math.max(report.deletedSince, deletedSince);
@@ -137,11 +137,11 @@ async function lookAt(
   parts: AddParts,
   file: string,
   options: AddOptions,
-): Promise<{ readonly deletedSince: number | undefined; readonly glimpse: Glimpse }> {
+): Promise<{ readonly deletedSince: number | undefined; readonly identity: FileIdentity }> {
   const source = await FileSource.open(parts, file, options);
   try {
     const deletedSince = (await source.wasAdded()) ? await source.deletedSince() : undefined;
-    return { deletedSince, glimpse: source.glimpse };
+    return { deletedSince, identity: source.identity };
   } finally {
     await source.close();
   }
@@ -159,15 +159,15 @@ export function isOfInput(error: unknown, file: string): error is PinakesError {
 /** The files that are being read at the moment. What is wrong with one costs only itself (I10). */
 class OpenSources {
   readonly #parts: AddParts;
-  readonly #glimpses: ReadonlyMap<string, Glimpse>;
+  readonly #identities: ReadonlyMap<string, FileIdentity>;
   readonly #options: AddOptions;
   readonly #report: AddReport;
   readonly #open = new Map<string, FileSource>();
   readonly #failed = new Set<string>();
 
-  constructor(parts: AddParts, glimpses: ReadonlyMap<string, Glimpse>, options: AddOptions, report: AddReport) {
+  constructor(parts: AddParts, identities: ReadonlyMap<string, FileIdentity>, options: AddOptions, report: AddReport) {
     this.#parts = parts;
-    this.#glimpses = glimpses;
+    this.#identities = identities;
     this.#options = options;
     this.#report = report;
   }
@@ -175,7 +175,7 @@ class OpenSources {
   async use(file: string, work: (source: FileSource) => Promise<void>): Promise<void> {
     if (this.#failed.has(file)) return;
     try {
-      const open = () => FileSource.open(this.#parts, file, this.#options, this.#glimpses.get(file));
+      const open = () => FileSource.open(this.#parts, file, this.#options, this.#identities.get(file));
       const source = this.#open.get(file) ?? (await open());
       this.#open.set(file, source);
       await work(source);

@@ -6,7 +6,7 @@
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import type { ReadingRecord, RecordHead } from '../../warc/index.ts';
-import { isCaptureType } from '../read/companions.ts';
+import { isCaptureType } from '../read/concurrent-records.ts';
 import { oddSegments } from '../segment/odd-records.ts';
 import { isInKeyRanges, keyRanges, type Selection } from '../selection.ts';
 import type { StreamParts } from '../stream/stream.ts';
@@ -24,7 +24,7 @@ export async function* oddRecordsLeftOut(
   // Nothing that is odd and in no index is known to meet these.
   if (block || mime !== undefined || status !== undefined || types || query) return;
   for (const number of (await oddSegments(archive.catalog)).keys()) {
-    const segment = archive.shelf.find(number);
+    const segment = archive.registry.find(number);
     if (!segment || (selection.collection !== undefined && segment.collection !== selection.collection)) continue;
     for await (const record of archive.access.recordsIn(segment, 0, segment.bytes, { passesGaps: true })) {
       signal?.throwIfAborted();

@@ -8,7 +8,7 @@
 import { type Finding, fromHex, toHex } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
 import { type ReadingRecord, type RecordHead, sortLines } from '../../warc/index.ts';
-import { type Companion, findCompanions } from '../read/companions.ts';
+import { type ConcurrentRecord, findConcurrent } from '../read/concurrent-records.ts';
 import { SegmentLineage } from '../segment/segment-lineage.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
 import { isGone } from '../stream/storage-walk.ts';
@@ -53,7 +53,7 @@ export type SegmentSlice = {
 
 export type SliceOptions = {
   /** Whether requests, metadata and warcinfo records come along. */
-  readonly companions: boolean;
+  readonly concurrentRecords: boolean;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -102,9 +102,9 @@ async function segmentSlice(
   options: SliceOptions,
 ): Promise<SegmentSlice> {
   for (let attempt = 1; ; attempt++) {
-    const segment = archive.shelf.find(number);
+    const segment = archive.registry.find(number);
     if (!segment) return segmentSlice(archive, ...(await movedTo(archive, number, captures)), options);
-    if (!options.companions) return { segment, records: captures, unreadable: [] };
+    if (!options.concurrentRecords) return { segment, records: captures, unreadable: [] };
     try {
       return await walkedSlice(archive, segment, captures, options);
     } catch (error) {
@@ -194,14 +194,14 @@ async function walkedSlice(
       if (!standing.isWhole || standing.damage.length > 0) notable.set(offset, standing);
     }
   }
-  const found: Companion[] = [];
+  const found: ConcurrentRecord[] = [];
   const rule = { isChosen, whenDoubtful: true, onAdrift: (damage: Finding) => lost.push(damage) };
-  for await (const companion of findCompanions(warcinfo.watch(watched()), rule)) found.push(companion);
-  const companions = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
+  for await (const concurrentRecord of findConcurrent(warcinfo.watch(watched()), rule)) found.push(concurrentRecord);
+  const concurrentRecords = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
     return { offset, length, kind: undefined, block: undefined };
   });
   const gone = new Set([...unmet, ...lost.map(({ offset }) => offset)]);
-  const records = [...captures, ...companions]
+  const records = [...captures, ...concurrentRecords]
     .sort((a, b) => a.offset - b.offset)
     .map((record) => (gone.has(record.offset) ? record : { ...record, standing: notable.get(record.offset) ?? SOUND }));
   const dead = lost.length > 0 ? await archive.tombstones.read(segment) : gone;
@@ -214,7 +214,7 @@ async function walkedSlice(
  * segments tells of the segment only.
  */
 class WarcinfoFinder {
-  readonly found: Companion[] = [];
+  readonly found: ConcurrentRecord[] = [];
   readonly #isChosen: (head: RecordHead) => boolean;
   readonly #isOurs: boolean;
   #last: { record: ReadingRecord; isTaken: boolean } | undefined;

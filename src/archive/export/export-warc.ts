@@ -55,7 +55,7 @@ const REMEMBERED_MAX = 100_000;
 export type WarcExportOptions = {
   readonly selfContained?: boolean;
   /** Whether requests, metadata and warcinfo records come along; they do, unless told otherwise. */
-  readonly companions?: boolean;
+  readonly concurrentRecords?: boolean;
   /** Whether odd records that cannot be written anew come along as they are, though other readers stop at them. */
   readonly odd?: boolean;
   readonly force?: boolean;
@@ -73,7 +73,7 @@ export type WarcExportOptions = {
 export type WarcExportReport = {
   captures: number;
   /** Requests, metadata and warcinfo records that came along. */
-  companions: number;
+  concurrentRecords: number;
   /** Revisits that became full records. */
   expanded: number;
   /** Revisits that stayed revisits. */
@@ -125,7 +125,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 class WarcExport {
   readonly report: WarcExportReport = {
     captures: 0,
-    companions: 0,
+    concurrentRecords: 0,
     expanded: 0,
     revisits: 0,
     unresolved: 0,
@@ -176,9 +176,9 @@ class WarcExport {
   }
 
   async #putAll(): Promise<void> {
-    const { companions = true, signal } = this.#options;
+    const { concurrentRecords = true, signal } = this.#options;
     for await (const { segment, records, unreadable } of sliceOf(this.#archive, this.#selection, {
-      companions,
+      concurrentRecords,
       signal,
     })) {
       for (const finding of unreadable) this.#tell(damageOf(segment, [finding], undefined), 'nothing');
@@ -233,7 +233,7 @@ class WarcExport {
       } catch (error) {
         if (!isGone(error) || attempt >= ATTEMPTS) throw error;
         // A segment that is still there was moved to another volume.
-        if (this.#archive.shelf.find(current.segment)) continue;
+        if (this.#archive.registry.find(current.segment)) continue;
         const moved = await movedRecord(this.#archive, current.segment, current.record);
         if (!moved) return;
         current = moved;
@@ -244,7 +244,7 @@ class WarcExport {
   async #put(record: SliceRecord, place: Place): Promise<void> {
     const { kind, standing } = record;
     if (kind === undefined) {
-      if ((await this.#copy(place, standing)) === 'copied') this.#countCompanion(place);
+      if ((await this.#copy(place, standing)) === 'copied') this.#countConcurrent(place);
       return;
     }
     const isPlain = kind !== 'revisit' || !this.#options.selfContained || (standing?.damage.length ?? 0) > 0;
@@ -255,8 +255,8 @@ class WarcExport {
     this.#options.onProgress?.({ captures: this.report.captures, bytes: this.#writer.offset });
   }
 
-  #countCompanion({ segment, offset }: Place): void {
-    this.report.companions++;
+  #countConcurrent({ segment, offset }: Place): void {
+    this.report.concurrentRecords++;
     if (this.#oddSegments.has(segment)) this.#oddMet.add(`${segment}:${offset}`);
   }
 
@@ -352,8 +352,8 @@ class WarcExport {
 
   /** A record as it is stored; only its packing may change. */
   async #copy(place: Place, standing: Standing | undefined): Promise<Copied> {
-    const { shelf, access } = this.#archive;
-    const segment = shelf.get(place.segment);
+    const { registry, access } = this.#archive;
+    const segment = registry.get(place.segment);
     if (!this.#isGzip || !isWarcGzip(segment)) return this.#repack(place);
     let known = standing;
     if (place.length <= COPY_BYTES) {
@@ -382,12 +382,12 @@ class WarcExport {
       left -= bytes.length;
       yield bytes;
     }
-    assert(left === 0, `${this.#archive.shelf.get(place.segment).name} is shorter than its records`);
+    assert(left === 0, `${this.#archive.registry.get(place.segment).name} is shorter than its records`);
   }
 
   /** How a record stands in the bytes of its gzip member, all of which are read. */
   async #standingIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<Standing> {
-    const { name } = this.#archive.shelf.get(place.segment);
+    const { name } = this.#archive.registry.get(place.segment);
     const lost: Finding[] = [];
     let standing: Standing = { isWhole: false, url: undefined, damage: lost };
     const options = { name, offset: place.offset, onUnreadable: (finding: Finding) => lost.push(finding) };
@@ -400,8 +400,8 @@ class WarcExport {
 
   /** Packs anew what can be read of a record. */
   async #repack(place: Place): Promise<Copied> {
-    const { shelf, access, newId, scratch } = this.#archive;
-    const segment = shelf.get(place.segment);
+    const { registry, access, newId, scratch } = this.#archive;
+    const segment = registry.get(place.segment);
     const lost: Finding[] = [];
     const onUnreadable = (finding: Finding) => lost.push(finding);
     const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps: true };

@@ -17,7 +17,7 @@ import { isOddSegment } from '../segment/odd-records.ts';
 import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
+import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
 import { discardRewritten } from './segment-rewrite.ts';
 
 const DAMAGED = 'a record in it is damaged; `pinakes verify` names it';
@@ -43,7 +43,7 @@ export type Recoded =
     };
 
 export async function recodeSegment(archive: ArchiveParts, segment: Segment, options: RecodeOptions): Promise<Recoded> {
-  const { shelf, collections, volumes } = archive;
+  const { registry, collections, volumes } = archive;
   const kind: SegmentKind = {
     collection: segment.collection,
     collectionName: collections.name(segment.collection),
@@ -54,7 +54,7 @@ export async function recodeSegment(archive: ArchiveParts, segment: Segment, opt
   };
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
-  const open = await shelf.begin(kind, replacementFields({ name: segment.name, tombstoneBytes }));
+  const open = await registry.begin(kind, replacementFields({ name: segment.name, tombstoneBytes }));
   const recode = new Recode(archive, segment, open, options);
   try {
     const why = await recode.write();
@@ -91,7 +91,7 @@ class Recode {
 
   /** Why it cannot be done; undefined when it is. */
   async write(): Promise<string | undefined> {
-    const { shelf, volumes, access } = this.#archive;
+    const { registry, volumes, access } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
     const dictionary = await access.dictionaryOf(this.#segment.number);
     using source = new MemberBytes(volume, this.#segment.name, dictionary);
@@ -109,10 +109,10 @@ class Recode {
         if (isOwn) continue;
         this.moves.add(offset, this.#open.position, 1);
         await this.#encode(encoder, source, { offset, length });
-        if (shelf.isFull(this.#open)) await shelf.flush(this.#open);
+        if (registry.isFull(this.#open)) await registry.flush(this.#open);
       }
       if (end !== this.#segment.bytes) return 'it has bytes behind its last record';
-      await shelf.flush(this.#open);
+      await registry.flush(this.#open);
       await volume.sync([this.#open.segment.name]);
       return undefined;
     } finally {
@@ -121,18 +121,18 @@ class Recode {
   }
 
   async #encode(encoder: MemberEncoder, source: MemberBytes, member: Member): Promise<void> {
-    const { shelf } = this.#archive;
+    const { registry } = this.#archive;
     const whole = await source.whole(member);
     if (whole) {
       this.#digest.update(whole);
-      shelf.append(this.#open, encoder.encode([whole]));
+      registry.append(this.#open, encoder.encode([whole]));
       return;
     }
     let length = 0;
     for await (const piece of source.pieces(member)) length += piece.length;
     for await (const piece of encoder.encodeStream(this.#hashed(source.pieces(member)), length)) {
-      shelf.append(this.#open, piece, 0);
-      if (shelf.isFull(this.#open)) await shelf.flush(this.#open);
+      registry.append(this.#open, piece, 0);
+      if (registry.isFull(this.#open)) await registry.flush(this.#open);
     }
     this.#open.records++;
   }

@@ -33,7 +33,7 @@ import { isOddSegment } from '../segment/odd-records.ts';
 import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
+import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
 import type { Tombstone } from '../segment/tombstones.ts';
 
 export type RewritePlan = {
@@ -88,8 +88,8 @@ class Rewrite {
   }
 
   async run(): Promise<Rewritten> {
-    await this.#findCompanions();
-    const { shelf, volumes, collections, access } = this.#archive;
+    await this.#findConcurrent();
+    const { registry, volumes, collections, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
     const coding = this.#segment.name.endsWith('.gz') ? 'gzip' : this.#segment.name.endsWith('.zst') ? 'zstd' : 'none';
     const kind: SegmentKind = {
@@ -101,7 +101,7 @@ class Rewrite {
       isOdd: isOddSegment(this.#segment.name),
     };
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
-    const open = await shelf.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
+    const open = await registry.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
     const encoder = new MemberEncoder({ coding, dictionary });
     try {
       let isFirst = true;
@@ -111,7 +111,7 @@ class Rewrite {
         await this.#place(open, encoder, record, isOurs);
       }
       await this.#endRun(open);
-      await shelf.flush(open);
+      await registry.flush(open);
       const volume = volumes.get(kind.volume);
       await volume.sync([open.segment.name]);
       const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
@@ -168,7 +168,7 @@ class Rewrite {
   }
 
   /** Finds out which requests and metadata records go with the captures that leave. */
-  async #findCompanions(): Promise<void> {
+  async #findConcurrent(): Promise<void> {
     if (this.#plan.drop.size === 0) return;
     const [liveIds, liveNamed, liveVisits] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for await (const { head } of this.#records()) {
@@ -185,7 +185,7 @@ class Rewrite {
     for (const visit of liveVisits) this.#deadVisits.delete(visit);
   }
 
-  #isCompanion(head: RecordHead): boolean {
+  #isConcurrent(head: RecordHead): boolean {
     if (isCaptureType(head) || head.type === 'warcinfo') return false;
     if (head.recordId && this.#namedIds.has(head.recordId)) return true;
     const named = [...head.getAll('warc-concurrent-to'), ...head.getAll('warc-refers-to')];
@@ -203,7 +203,7 @@ class Rewrite {
     const { offset } = head;
     const promotion = this.#plan.promote.get(offset);
     const referent = this.#plan.repoint.get(offset);
-    if (isOwnWarcinfo || this.#plan.drop.has(offset) || this.#isCompanion(head)) {
+    if (isOwnWarcinfo || this.#plan.drop.has(offset) || this.#isConcurrent(head)) {
       await drain(record);
       await this.#endRun(open);
       return;
@@ -224,7 +224,7 @@ class Rewrite {
         block,
         RECORD_TRAILER,
       ];
-      this.#archive.shelf.append(open, encoder.encode(parts));
+      this.#archive.registry.append(open, encoder.encode(parts));
       return;
     }
     await drain(record);
@@ -243,15 +243,15 @@ class Rewrite {
 
   async #endRun(open: OpenSegment): Promise<void> {
     if (this.#runFrom < 0) return;
-    const { shelf, volumes } = this.#archive;
+    const { registry, volumes } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
     this.#moves.add(this.#runFrom, open.position, this.#runTo - this.#runFrom);
     for (let at = this.#runFrom; at < this.#runTo; ) {
       const length = Math.min(COPY_BYTES, this.#runTo - at);
       const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);
       assert(bytes!.length === length, `${this.#segment.name} is shorter than its records`);
-      shelf.append(open, bytes!, 0);
-      if (shelf.isFull(open)) await shelf.flush(open);
+      registry.append(open, bytes!, 0);
+      if (registry.isFull(open)) await registry.flush(open);
       at += length;
     }
     open.records += this.#runRecords;
@@ -262,7 +262,7 @@ class Rewrite {
 
   /** Writes the revisit anew as a full record: its own head, the payload of the record that held it so far. */
   async #promote(open: OpenSegment, encoder: MemberEncoder, record: ReadingRecord, key: BlockKey): Promise<void> {
-    const { catalog, access, shelf, newId } = this.#archive;
+    const { catalog, access, registry, newId } = this.#archive;
     const scanner = new BlockScanner(record.head, {});
     for await (const piece of record.body()) scanner.push(piece);
     this.#refuseDamaged(record.damage);
@@ -301,8 +301,8 @@ class Rewrite {
     const total = start.length + length + RECORD_TRAILER.length;
     const offset = open.position;
     for await (const piece of encoder.encodeStream(joined(start, ownHead, holder.payload), total)) {
-      shelf.append(open, piece, 0);
-      if (shelf.isFull(open)) await shelf.flush(open);
+      registry.append(open, piece, 0);
+      if (registry.isFull(open)) await registry.flush(open);
     }
     open.records++;
     assert(open.position > offset, 'a promoted record takes some bytes');

@@ -19,7 +19,7 @@ import {
   unsummedWants,
 } from '../../warc/index.ts';
 import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
-import { isCaptureType } from './companions.ts';
+import { isCaptureType } from './concurrent-records.ts';
 
 type RecordPlace = Pick<Place, 'segment' | 'offset'>;
 

@@ -17,7 +17,7 @@ import type {
   Place,
   Segment,
 } from '../../catalog/index.ts';
-import type { Arrivals } from './arrivals.ts';
+import type { ResolutionFilter } from './resolution-filter.ts';
 import { unresolvedNote } from './revisit-clues.ts';
 
 /** Stands in the catalog as long as it may hold blocks that nothing refers to. */
@@ -53,7 +53,7 @@ type Contents = {
 
 export class CatalogDraft {
   readonly #catalog: CatalogView;
-  readonly #arrivals: Arrivals;
+  readonly #resolutionFilter: ResolutionFilter;
   /** By the first bytes of the digest; asked many times a record, so no text is made of it. */
   readonly #contents = new Map<number, Contents[]>();
   readonly #touched: Contents[] = [];
@@ -70,9 +70,9 @@ export class CatalogDraft {
    * `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild, or while a
    * segment is unread that may.
    */
-  constructor(catalog: CatalogView, arrivals: Arrivals, options: { keepUnreferenced?: boolean } = {}) {
+  constructor(catalog: CatalogView, resolutionFilter: ResolutionFilter, options: { keepUnreferenced?: boolean } = {}) {
     this.#catalog = catalog;
-    this.#arrivals = arrivals;
+    this.#resolutionFilter = resolutionFilter;
     this.#keepsUnreferenced = options.keepUnreferenced ?? false;
   }
 
@@ -111,7 +111,7 @@ export class CatalogDraft {
   /** A block that no capture refers to yet. */
   addBlock(key: BlockKey, size: number, holder: Place): void {
     assert(!this.block(key), 'a block is made once');
-    this.#arrivals.addDigest(key.digest);
+    this.#resolutionFilter.addDigest(key.digest);
     this.#set({ key, size, holder, references: 0 });
   }
 
@@ -123,7 +123,7 @@ export class CatalogDraft {
 
   putCapture(capture: Capture): void {
     this.#put.push(capture);
-    this.#arrivals.addCapture(capture);
+    this.#resolutionFilter.addCapture(capture);
     if (capture.block) this.#count(capture.block, 1);
   }
 
@@ -137,7 +137,7 @@ export class CatalogDraft {
   moveCapture(from: Capture, to: Capture): void {
     this.#removed.push(from);
     this.#put.push(to);
-    this.#arrivals.addCapture(to);
+    this.#resolutionFilter.addCapture(to);
     if (from.block) this.#count(from.block, -1, true);
     if (to.block) this.#count(to.block, 1);
   }
@@ -152,7 +152,7 @@ export class CatalogDraft {
 
   putAlias(alias: Alias): void {
     this.#aliases.push(alias);
-    this.#arrivals.addDigest(alias.declared);
+    this.#resolutionFilter.addDigest(alias.declared);
   }
 
   putNote(name: string, value: string): void {

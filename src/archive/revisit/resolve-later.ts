@@ -11,7 +11,7 @@
  */
 import { parseDigest } from '../../base/index.ts';
 import type { ArchiveParts } from '../archive-parts.ts';
-import { segmentsMark } from '../segment/segments-mark.ts';
+import { segmentsFingerprint } from '../segment/segments-fingerprint.ts';
 import { parseClues, placeOfNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.ts';
 
@@ -19,31 +19,31 @@ const RESOLUTION_NOTE = 'resolution';
 
 /** How many found their content. */
 export async function resolveLater(archive: ArchiveParts): Promise<number> {
-  const { catalog, shelf, arrivals } = archive;
-  const mark = segmentsMark(archive);
+  const { catalog, registry, resolutionFilter } = archive;
+  const mark = segmentsFingerprint(archive);
   if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) {
-    arrivals.restart();
+    resolutionFilter.restart();
     return 0;
   }
   let resolved = 0;
   // What was resolved may be, or may name, what another is waiting for.
   for (let before = -1; before !== resolved; ) {
     before = resolved;
-    for (const { number } of shelf.all())
+    for (const { number } of registry.all())
       for await (const notes of catalog.notePages(unresolvedNotesOf(number)))
         resolved += await tryAgain(archive, notes);
   }
   await catalog.write({ putNotes: { [RESOLUTION_NOTE]: mark } });
-  arrivals.restart();
+  resolutionFilter.restart();
   return resolved;
 }
 
 async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, text: string][]): Promise<number> {
-  const { catalog, arrivals } = archive;
+  const { catalog, resolutionFilter } = archive;
   const fingerprint = (digest: Uint8Array) => archive.fingerprint(digest);
   const revisits = notes
     .map(([note, text]) => ({ note, clues: parseClues(text) }))
-    .filter(({ clues }) => !arrivals.isComplete || isConcerned(clues, arrivals, fingerprint));
+    .filter(({ clues }) => !resolutionFilter.isComplete || isConcerned(clues, resolutionFilter, fingerprint));
   if (revisits.length === 0) return 0;
   const draft = archive.newDraft();
   const resolver = new RevisitResolver(catalog, draft, { fingerprint, isOwn: false });
@@ -76,7 +76,7 @@ async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, te
 /** Captures whose content is not known. */
 export async function countUnresolved(archive: ArchiveParts): Promise<number> {
   let count = 0;
-  for (const { number } of archive.shelf.all())
+  for (const { number } of archive.registry.all())
     for await (const notes of archive.catalog.notePages(unresolvedNotesOf(number))) count += notes.length;
   return count;
 }

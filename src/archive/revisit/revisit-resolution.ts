@@ -25,8 +25,8 @@ import { type BlockKey, type Capture, type CatalogView, rangeOfKey } from '../..
 import { type UrlKey, urlKey } from '../../url/index.ts';
 import { revisitProfileOf } from '../../warc/index.ts';
 import { recordHash } from '../record-facts.ts';
-import type { Arrivals } from './arrivals.ts';
 import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
+import type { ResolutionFilter } from './resolution-filter.ts';
 import type { RevisitClues } from './revisit-clues.ts';
 
 const SECOND_MS = 1000;
@@ -259,17 +259,17 @@ export class RevisitResolver {
 /** Whether what came in may have to do with the content of a revisit. */
 export function isConcerned(
   clues: RevisitClues,
-  arrivals: Arrivals,
+  resolutionFilter: ResolutionFilter,
   fingerprint: (digest: Uint8Array) => Uint8Array,
 ): boolean {
   const { named, declared, visit } = leadsOf(clues);
-  if (named && arrivals.mayHaveDigest(named.digest)) return true;
-  if (declared && arrivals.mayHaveDigest(aliasBytes(declared))) return true;
-  if (declared?.algorithm === 'sha256' && arrivals.mayHaveDigest(fingerprint(declared.bytes))) return true;
-  if (visit && arrivals.mayHaveCapture(visit.urlKey, visit.time)) return true;
-  if (visit && arrivals.mayHaveDigest(aliasBytes(aliasOfVisit(visit)))) return true;
-  if (clues.refersTo !== '' && arrivals.mayHaveCapture(urlKey(clues.refersToUri || clues.url))) return true;
-  return isNotModified(clues) && arrivals.mayHaveCapture(clues.urlKey);
+  if (named && resolutionFilter.mayHaveDigest(named.digest)) return true;
+  if (declared && resolutionFilter.mayHaveDigest(aliasBytes(declared))) return true;
+  if (declared?.algorithm === 'sha256' && resolutionFilter.mayHaveDigest(fingerprint(declared.bytes))) return true;
+  if (visit && resolutionFilter.mayHaveCapture(visit.urlKey, visit.time)) return true;
+  if (visit && resolutionFilter.mayHaveDigest(aliasBytes(aliasOfVisit(visit)))) return true;
+  if (clues.refersTo !== '' && resolutionFilter.mayHaveCapture(urlKey(clues.refersToUri || clues.url))) return true;
+  return isNotModified(clues) && resolutionFilter.mayHaveCapture(clues.urlKey);
 }
 
 /** A declared digest as the catalog keeps it: the bytes say the algorithm by their number. */

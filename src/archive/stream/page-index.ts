@@ -20,7 +20,7 @@ import { type EpochMs, fileError } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { formatPageId, type PageId, pageId, type UrlKey } from '../../url/index.ts';
 import { exactRange, FileSource, searchLines, sortLines } from '../../warc/index.ts';
-import { segmentsMark } from '../segment/segments-mark.ts';
+import { segmentsFingerprint } from '../segment/segments-fingerprint.ts';
 import type { StreamParts } from './stream.ts';
 
 const PAGES_NAME = 'pages.txt';
@@ -55,7 +55,7 @@ export class PageIndex {
   }
 
   async #keysOf(id: PageId): Promise<UrlKey[]> {
-    const mark = segmentsMark(this.#archive);
+    const mark = segmentsFingerprint(this.#archive);
     const made = (await this.#archive.catalog.notes(PAGES_NOTE))[PAGES_NOTE];
     const found = made === undefined ? undefined : await this.#search(id);
     if (found !== undefined && (found.length > 0 || made === mark)) return found;
@@ -91,7 +91,7 @@ export class PageIndex {
   async #make(): Promise<void> {
     const { catalog, scratch } = this.#archive;
     // Taken before the walk: what comes in meanwhile may be missing, and is then looked for.
-    const mark = segmentsMark(this.#archive);
+    const mark = segmentsFingerprint(this.#archive);
     const draft = `${this.#path}.tmp`;
     try {
       const file = await open(draft, 'w');

@@ -9,7 +9,7 @@ import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { ReadingRecord } from '../../warc/index.ts';
 import type { ArchiveParts } from '../archive-parts.ts';
-import { findCompanions, isCaptureType } from '../read/companions.ts';
+import { findConcurrent, isCaptureType } from '../read/concurrent-records.ts';
 import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
 import type { StreamPosition } from './cursor.ts';
 import type { Snapshot, SnapshotSegment } from './snapshot.ts';
@@ -72,7 +72,7 @@ export class StorageWalk {
         let isOver = true;
         for await (const record of this.#read(start.segment, start.offset)) {
           lineage.assertNumbering();
-          if (!this.#archive.shelf.find(start.segment.number)) {
+          if (!this.#archive.registry.find(start.segment.number)) {
             isOver = false;
             break;
           }
@@ -101,7 +101,7 @@ export class StorageWalk {
 
   async #standing(segment: Segment, origin: number): Promise<Segment> {
     const { lineage } = this.#snapshot;
-    const same = this.#archive.shelf.find(segment.number);
+    const same = this.#archive.registry.find(segment.number);
     if (same) return same;
     await lineage.refresh();
     const standing = lineage.standing().get(origin);
@@ -123,7 +123,7 @@ export class StorageWalk {
     };
     for await (const record of this.#recordsOf(segment, from, end, onUnreadable)) {
       found++;
-      const now = this.#archive.shelf.find(segment.number)?.deadBytes;
+      const now = this.#archive.registry.find(segment.number)?.deadBytes;
       if (now !== undefined && now !== deadBytes) {
         deadBytes = now;
         dead = await this.#deadOf(segment);
@@ -159,7 +159,7 @@ export class StorageWalk {
       isChosen: (head: { offset: number; type: string }) => isCaptureType(head.type) && dead.has(head.offset),
       whenDoubtful: false,
     };
-    for await (const { offset } of findCompanions(this.#recordsOf(segment, 0, segment.bytes), rule)) all.add(offset);
+    for await (const { offset } of findConcurrent(this.#recordsOf(segment, 0, segment.bytes), rule)) all.add(offset);
     return all;
   }
 }

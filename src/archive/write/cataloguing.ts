@@ -8,8 +8,8 @@ import { BlockScanner, digestMismatches, findingOf, readRecords, verdictWants } 
 import { inSegment } from '../damage.ts';
 import type { RecordAccess } from '../read/record-access.ts';
 import { factsOfRecord, type RecordFacts } from '../record-facts.ts';
-import type { Arrivals } from '../revisit/arrivals.ts';
 import { CatalogDraft, UNSWEPT_NOTE } from '../revisit/catalog-draft.ts';
+import type { ResolutionFilter } from '../revisit/resolution-filter.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import type { VolumeSet } from '../segment/volume-set.ts';
 import { Registrar } from './registrar.ts';
@@ -18,7 +18,7 @@ const BATCH_RECORDS = 1000;
 
 export type CataloguingParts = {
   readonly catalog: Catalog;
-  readonly arrivals: Arrivals;
+  readonly resolutionFilter: ResolutionFilter;
   readonly volumes: VolumeSet;
   readonly access: RecordAccess;
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
@@ -84,7 +84,7 @@ export async function catalogueSegment(
   const odd = new OddCounter(await countOdd(parts.catalog, segment.number));
   const commit = async () => {
     if (group.length === 0) return;
-    const draft = new CatalogDraft(parts.catalog, parts.arrivals, { keepUnreferenced: true });
+    const draft = new CatalogDraft(parts.catalog, parts.resolutionFilter, { keepUnreferenced: true });
     const registrar = new Registrar(parts.catalog, draft, parts.fingerprint, {
       isOwn: true,
       segment: current.number,

@@ -8,7 +8,7 @@ import { type Digest, formatDigest, parseDigest } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
 import type { RecordAccess } from '../read/record-access.ts';
 import type { RecordFacts } from '../record-facts.ts';
-import type { SegmentShelf } from '../segment/segment-shelf.ts';
+import type { SegmentRegistry } from '../segment/segment-registry.ts';
 
 /** What revisits say of a record that holds their content. */
 export type HolderFacts = {
@@ -38,7 +38,7 @@ const HEADS_AT_ONCE = 64;
 
 export class Referents {
   readonly #access: RecordAccess;
-  readonly #shelf: SegmentShelf;
+  readonly #registry: SegmentRegistry;
   /**
    * Those of late, and those of before. What is asked for again joins the younger; when they are many, the older go,
    * all at once. Each is one text of its own: one that is cut out of a longer text would keep all of that in memory.
@@ -49,9 +49,9 @@ export class Referents {
   /** Those that were asked for together last. */
   #loaded = new Map<string, string>();
 
-  constructor(access: RecordAccess, shelf: SegmentShelf) {
+  constructor(access: RecordAccess, registry: SegmentRegistry) {
     this.#access = access;
-    this.#shelf = shelf;
+    this.#registry = registry;
   }
 
   /** Finds all of these that can be read and are short enough to be kept. */
@@ -121,7 +121,7 @@ export class Referents {
   }
 
   #idOf({ segment, offset }: Place): string {
-    return `${this.#shelf.get(segment).name} ${offset}`;
+    return `${this.#registry.get(segment).name} ${offset}`;
   }
 }
 

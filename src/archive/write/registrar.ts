@@ -13,7 +13,7 @@ import { type CatalogDraft, parseBlockId } from '../revisit/catalog-draft.ts';
 import { KnownCaptures } from '../revisit/known-captures.ts';
 import { formatClues, unresolvedNote } from '../revisit/revisit-clues.ts';
 import { aliasBytes, RevisitResolver, recordAlias, visitAlias } from '../revisit/revisit-resolution.ts';
-import type { OwnCaptures } from './own-captures.ts';
+import type { AddedCaptures } from './added-captures.ts';
 
 export type Registration = {
   readonly facts: RecordFacts;
@@ -39,7 +39,7 @@ export class Registrar {
   /** What contents that were held already were called here. */
   readonly #declared = new Map<string, BlockKey>();
   readonly #isOwn: boolean;
-  readonly #copyingFor: OwnCaptures | undefined;
+  readonly #copyingFor: AddedCaptures | undefined;
   readonly #segment: number | undefined;
 
   /**
@@ -51,7 +51,7 @@ export class Registrar {
     catalog: CatalogView,
     draft: CatalogDraft,
     fingerprint: (digest: Uint8Array) => Uint8Array,
-    options: { isOwn?: boolean } & ({ segment: number } | { copyingFor: OwnCaptures }),
+    options: { isOwn?: boolean } & ({ segment: number } | { copyingFor: AddedCaptures }),
   ) {
     this.#isOwn = options.isOwn ?? false;
     this.#copyingFor = 'copyingFor' in options ? options.copyingFor : undefined;
@@ -91,7 +91,7 @@ export class Registrar {
     for (const capture of found.flat()) this.#standing.set(capture.place.offset, capture);
   }
 
-  #isCertainlyNew(facts: RecordFacts, own: OwnCaptures): boolean {
+  #isCertainlyNew(facts: RecordFacts, own: AddedCaptures): boolean {
     if (facts.type === 'revisit' || !facts.isComplete) return false;
     return own.isNew(facts, this.#draft.blocksOf(this.#digest(facts)));
   }

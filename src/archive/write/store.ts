@@ -34,9 +34,9 @@ import { type ContentKey, formatContentKey } from '../content-key.ts';
 import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from '../record-facts.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
+import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
 import type { WritingParts } from '../writing-parts.ts';
-import { Gathering } from './gathering.ts';
+import { CommitWindow } from './commit-window.ts';
 import { revisitDigest } from './referents.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
 
@@ -81,7 +81,7 @@ export type StoreOptions = {
   readonly mode?: StoreMode;
   readonly volume?: string;
   /** Whether it may wait some milliseconds for others, to be committed together with them. */
-  readonly isPatient?: boolean;
+  readonly mayWait?: boolean;
 };
 
 export type Stored = { readonly key: ContentKey; readonly capture: Capture; readonly isNew: boolean };
@@ -120,7 +120,7 @@ export class StoreQueue {
   readonly #text = new MemberEncoder({ coding: 'gzip', level: TEXT_LEVEL });
   readonly #packed = new MemberEncoder({ coding: 'gzip', level: PACKED_LEVEL });
   readonly #threads = new MemberThreads();
-  readonly #waiting = new Gathering<Waiting>(({ options }) => options.isPatient ?? false);
+  readonly #waiting = new CommitWindow<Waiting>(({ options }) => options.mayWait ?? false);
   #running: Promise<void> | undefined;
   #spools = 0;
   /** Why nothing is taken any more, once that is so. */
@@ -164,7 +164,7 @@ export class StoreQueue {
   /** Takes nothing more in, for this reason, and finishes what it has. */
   async close(reason: PinakesError): Promise<void> {
     this.#closed = reason;
-    this.#waiting.hurry();
+    this.#waiting.flush();
     await this.drain();
     await this.#threads.close();
   }
@@ -212,13 +212,13 @@ export class StoreQueue {
       for (; at < group.length; at++) {
         const waiting = group[at]!;
         const kind = choose(waiting);
-        const open = this.#parts.shelf.findOpen(kind) ?? (await this.#parts.shelf.openFor(kind));
+        const open = this.#parts.registry.findOpen(kind) ?? (await this.#parts.registry.openFor(kind));
         if (this.#leansOnUncommitted(waiting, draft, open)) {
           await finish();
           await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
         done.push({ waiting, stored: await this.#write(waiting, draft, open, ahead.get(waiting)) });
-        if (this.#parts.shelf.isFull(open)) await this.#parts.shelf.flush(open);
+        if (this.#parts.registry.isFull(open)) await this.#parts.registry.flush(open);
       }
       await finish();
     } catch (error) {
@@ -284,7 +284,7 @@ export class StoreQueue {
   #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
     const held = draft.blocksOf(this.#fingerprint(waiting));
     if (held.length === 0) return false;
-    const committed = new Map(this.#parts.shelf.dirty().map(({ segment }) => [segment.number, segment.bytes]));
+    const committed = new Map(this.#parts.registry.dirty().map(({ segment }) => [segment.number, segment.bytes]));
     const fresh = held.filter(
       ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
     );
@@ -333,13 +333,13 @@ export class StoreQueue {
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : spool.bytes
-        ? this.#parts.shelf.append(
+        ? this.#parts.registry.append(
             open,
             made?.member ?? this.#encoderOf(waiting).encode(recordParts(withDigest(record, spool), spool.bytes)),
           )
         : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
-    if (request) this.#parts.shelf.append(open, request);
+    if (request) this.#parts.registry.append(open, request);
     if (!held) draft.addBlock(key, size, place);
     else if (isLost) draft.moveHolder(key, place);
     if (!held || isLost) this.#fresh.set(blockId(key), { referent: referentOf(record) });
@@ -463,17 +463,17 @@ export class StoreQueue {
 
   #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {
     const block = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
-    return this.#parts.shelf.append(open, this.#text.encode(recordParts(record, block)));
+    return this.#parts.registry.append(open, this.#text.encode(recordParts(record, block)));
   }
 
   async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
-    const { shelf } = this.#parts;
+    const { registry } = this.#parts;
     const offset = open.position;
     const head = headBytes(fieldsOf(withDigest(record, spool), spool.length));
     const total = head.length + spool.length + RECORD_TRAILER.length;
     for await (const piece of encoder.encodeStream(whole(head, spool.stream()), total)) {
-      shelf.append(open, piece, 0);
-      if (shelf.isFull(open)) await shelf.flush(open);
+      registry.append(open, piece, 0);
+      if (registry.isFull(open)) await registry.flush(open);
     }
     open.records++;
     return { segment: open.segment.number, offset, length: open.position - offset };

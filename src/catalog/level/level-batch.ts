@@ -14,7 +14,7 @@ import { RowWriter } from '../row-bytes.ts';
 import { TABLE, tableKey } from '../table.ts';
 import { writeAliasKey } from './alias-key.ts';
 import { BlockRows, findEntry, findOrAddEntry, type TouchedRow } from './block-rows.ts';
-import { HighMarks } from './high-marks.ts';
+import { HighWater } from './high-water.ts';
 import { type Database, type DatabaseState, type Operations, putBatchRows, readRows } from './level-database.ts';
 import { isWorthNumber, mimeKey, WRITTEN_OUT } from './mime-dictionary.ts';
 import { segmentKey, writeSegment } from './segment-codec.ts';
@@ -35,8 +35,8 @@ export async function planBatch(
   atHand: ReadonlyMap<number, Buffer | undefined>,
 ): Promise<{ totals: Totals; newMimes: string[] }> {
   const read = (keys: Buffer[]) => readRows(database, keys);
-  const highMarks = new HighMarks((key) => database.getSync(key));
-  const plan = new BatchPlan(batch, state, highMarks, operations, new BlockRows(atHand));
+  const highWater = new HighWater((key) => database.getSync(key));
+  const plan = new BatchPlan(batch, state, highWater, operations, new BlockRows(atHand));
   await plan.load(read);
   plan.applyCaptures();
   plan.applyBlocks();
@@ -51,7 +51,7 @@ class BatchPlan {
   readonly #operations: Operations;
   readonly #writer = new RowWriter();
   readonly #rows: BlockRows;
-  readonly #highMarks: HighMarks;
+  readonly #highWater: HighWater;
   readonly #newMimes = new Map<string, number>();
   /** What stands, or will stand, under the capture keys of the batch; nothing for captures that are certainly new. */
   readonly #links = new Map<string, CaptureLink>();
@@ -71,14 +71,14 @@ class BatchPlan {
   constructor(
     batch: CatalogBatch,
     state: DatabaseState,
-    highMarks: HighMarks,
+    highWater: HighWater,
     operations: Operations,
     rows: BlockRows,
   ) {
     this.#rows = rows;
     this.#batch = batch;
     this.#state = state;
-    this.#highMarks = highMarks;
+    this.#highWater = highWater;
     this.#operations = operations;
     this.#captures = state.totals.captures;
     this.#revisits = state.totals.revisits;
@@ -86,7 +86,7 @@ class BatchPlan {
 
   async load(read: Read): Promise<void> {
     const { putCaptures = [], removeBlocks = [], putBlocks = [], removeAliases = [], putAliases = [] } = this.#batch;
-    for (const { place } of putCaptures) if (!this.#highMarks.raise(place)) this.#areAllNew = false;
+    for (const { place } of putCaptures) if (!this.#highWater.raise(place)) this.#areAllNew = false;
     this.#captureRows = putCaptures.map(({ block }) => block && this.#rowOf(block));
     this.#putBlockRows = putBlocks.map((block) => this.#rowOf(block.key));
     this.#removeBlockRows = removeBlocks.map((key) => this.#rowOf(key));
@@ -192,7 +192,7 @@ class BatchPlan {
       payloadBytes: before.payloadBytes + change.payloadBytes,
       uniquePayloadBytes: before.uniquePayloadBytes + change.uniquePayloadBytes,
     };
-    this.#highMarks.finish(this.#operations);
+    this.#highWater.finish(this.#operations);
     putBatchRows(this.#operations, this.#state.batchNumber + 1, totals);
     return { totals, newMimes: [...this.#newMimes.keys()] };
   }

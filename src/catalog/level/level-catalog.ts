@@ -23,6 +23,7 @@ import {
   type Segment,
   type Totals,
 } from '../catalog.ts';
+import { BlockRowCache } from './block-row-cache.ts';
 import { planBatch } from './level-batch.ts';
 import {
   clearDatabase,
@@ -39,7 +40,6 @@ import { levelError } from './level-error.ts';
 import { checkDatabaseFiles } from './level-files.ts';
 import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
-import { RowsAtHand } from './rows-at-hand.ts';
 
 /**
  * Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open.
@@ -70,7 +70,7 @@ class LevelCatalog implements Catalog {
   #database: Database;
   #state: DatabaseState;
   readonly #recent = new RecentKeys();
-  readonly #rowsAtHand = new RowsAtHand();
+  readonly #blockRowCache = new BlockRowCache();
   #refusal: PinakesError | undefined;
   /** Whether older logs could not be made durable when that was due. */
   #owesSync = false;
@@ -102,7 +102,7 @@ class LevelCatalog implements Catalog {
           state,
           this.#database,
           operations,
-          this.#rowsAtHand.after(state.batchNumber),
+          this.#blockRowCache.after(state.batchNumber),
         );
         const batchNumber = state.batchNumber + 1;
         const sync = batch.durable === true || isSyncDue(batchNumber) || this.#owesSync;
@@ -117,7 +117,7 @@ class LevelCatalog implements Catalog {
         if (sync) await this.#syncOlderLogs(batch.durable === true);
       } finally {
         this.#recent.changed(batch);
-        this.#rowsAtHand.clear();
+        this.#blockRowCache.clear();
         await operations.close();
       }
     });
@@ -147,7 +147,7 @@ class LevelCatalog implements Catalog {
   /** Who asks whether contents are held is about to store them: the rows are kept for the change. */
   async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
     const { batchNumber } = this.#state;
-    await using view = await this.view((prefix, row) => this.#rowsAtHand.keep(batchNumber, prefix, row));
+    await using view = await this.view((prefix, row) => this.#blockRowCache.keep(batchNumber, prefix, row));
     return await view.findBlocks(digests);
   }
 
@@ -233,7 +233,7 @@ class LevelCatalog implements Catalog {
   clear(): Promise<void> {
     return this.#change(async () => {
       this.#recent.clear();
-      this.#rowsAtHand.clear();
+      this.#blockRowCache.clear();
       if (await this.#isDamaged()) await this.#drop();
       else this.#state = await clearDatabase(this.#database);
     });

@@ -89,7 +89,7 @@ async function exportRecords(
     software,
     title: options.title ?? archive.connector.name,
     selfContained: options.selfContained === true,
-    companions: options.capturesOnly !== true,
+    concurrentRecords: options.capturesOnly !== true,
     odd: options.odd === true,
     force: options.force === true,
     signal,
@@ -106,7 +106,7 @@ async function exportRecords(
   if (options.json) await terminal.json({ file: path, format, ...report, damage: damage.listed });
   else {
     await terminal.line(
-      `${path}: ${counted(report.captures, 'capture')} with ${counted(report.companions, 'accompanying record')}, ${formatBytes(report.bytes)}`,
+      `${path}: ${counted(report.captures, 'capture')} with ${counted(report.concurrentRecords, 'accompanying record')}, ${formatBytes(report.bytes)}`,
     );
     if (report.expanded > 0)
       await terminal.line(

@@ -114,8 +114,8 @@ async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {
   if (!name) throw new PinakesError('BAD_ARGUMENT', { where: `--order ${asked}`, detail: ORDERS.join(', ') });
   if (name !== 'inlinks' && name !== 'rank') return name;
   // Loaded only here: other streams need no index.
-  const { RankingShelf } = await import('../../search/index.ts');
-  return new RankingShelf(archive).ranking(name);
+  const { RankingStore } = await import('../../search/index.ts');
+  return new RankingStore(archive).ranking(name);
 }
 
 function formatOf(options: StreamCommandOptions): Format {

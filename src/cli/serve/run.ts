@@ -69,7 +69,7 @@ export async function serve(
       await tell(context, options, archive, server, settings.token);
       onReady?.(server.uiUrl);
       await stop.asked;
-      await server.close({ hurry: stop.hurry });
+      await server.close({ force: stop.force });
     } finally {
       stop.end();
       await server.close();
@@ -302,21 +302,21 @@ type StopWish = {
   /** Kept with the first signal to stop. */
   readonly asked: Promise<void>;
   /** Given with the second one: what is still under way is to be broken off. */
-  readonly hurry: AbortSignal;
+  readonly force: AbortSignal;
   /** Signals end the process again. */
   readonly end: () => void;
 };
 
 function awaitStop({ terminal, signal }: CommandContext): StopWish {
   const asked = Promise.withResolvers<void>();
-  const hurry = new AbortController();
+  const force = new AbortController();
   let signals = 0;
   const onSignal = () => {
     signals++;
     if (signals === 1) {
-      terminal.say('pinakes: stopping; once more to hurry');
+      terminal.say('pinakes: stopping; once more to force');
       asked.resolve();
-    } else hurry.abort();
+    } else force.abort();
   };
   const onAbort = () => asked.resolve();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
@@ -326,7 +326,7 @@ function awaitStop({ terminal, signal }: CommandContext): StopWish {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     signal.removeEventListener('abort', onAbort);
   };
-  return { asked: asked.promise, hurry: hurry.signal, end };
+  return { asked: asked.promise, force: force.signal, end };
 }
 
 type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };

@@ -5,8 +5,8 @@
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { Field, HttpHead } from '../../warc/index.ts';
 import type { FetchSettings } from '../fetch-settings.ts';
+import { BodyTimeout } from './body-timeout.ts';
 import { type Exchange, FetchError, type Truncation } from './exchange.ts';
-import { Patience } from './patience.ts';
 import type { Wire } from './wire.ts';
 
 /** Where a body ends. */
@@ -51,7 +51,7 @@ export class ReceivedExchange implements Exchange {
   readonly status: number;
   readonly #received: Received;
   readonly #options: ExchangeOptions;
-  readonly #patience: Patience;
+  readonly #bodyTimeout: BodyTimeout;
   #bytes = 0;
   #truncated: Truncation | undefined;
   #isReleased = false;
@@ -59,7 +59,7 @@ export class ReceivedExchange implements Exchange {
   constructor(received: Received, options: ExchangeOptions) {
     this.#received = received;
     this.#options = options;
-    this.#patience = new Patience(options.settings, options.clock, received.time);
+    this.#bodyTimeout = new BodyTimeout(options.settings, options.clock, received.time);
     this.url = received.url;
     this.time = received.time;
     this.latencyMs = options.clock() - received.time;
@@ -105,7 +105,7 @@ export class ReceivedExchange implements Exchange {
     while (!this.#isReleased && !framing.isComplete) {
       // A server that sends fast enough is never waited for.
       this.#options.signal?.throwIfAborted();
-      const waitMs = this.#patience.waitMs(this.#bytes, wire.hasWaiting);
+      const waitMs = this.#bodyTimeout.waitMs(this.#bytes, wire.hasWaiting);
       const piece = waitMs === undefined ? 'late' : (wire.take() ?? (await this.#next(waitMs)));
       if (piece === 'late') return this.#cut('time');
       if (!piece) {

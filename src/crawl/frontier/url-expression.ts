@@ -1,5 +1,5 @@
 /** A regular expression on URLs, as people give it to a crawl. */
-import { fencedTest, PinakesError } from '../../base/index.ts';
+import { boundedTest, PinakesError } from '../../base/index.ts';
 
 const TEST_MS_MAX = 1000;
 /**
@@ -26,7 +26,7 @@ export class UrlExpression {
 
   test(url: string): boolean {
     if (this.#isTame) return this.#expression.test(url);
-    const [isMatch] = fencedTest(this.#expression, [url], TEST_MS_MAX) ?? [];
+    const [isMatch] = boundedTest(this.#expression, [url], TEST_MS_MAX) ?? [];
     if (isMatch !== undefined) return isMatch;
     const detail = `this takes too long for ${url}; avoid repetitions inside of repetitions, as in (a+)+`;
     throw new PinakesError('BAD_ARGUMENT', { where: this.#where, detail });

@@ -10,7 +10,7 @@ import { CrawlState } from '../frontier/state.ts';
 import { failedSettlement } from '../outcome.ts';
 import { CRAWL_DEFAULTS } from '../settings.ts';
 import { ActiveHost } from './active-host.ts';
-import { Pace } from './pace.ts';
+import { HostDelay } from './host-delay.ts';
 
 function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host: ActiveHost) => void): void {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-host-'));
@@ -25,7 +25,7 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
     offer({ url: 'http://a.test/', role: 'page', depth: 0, hops: 0 });
     const [{ id, name } = { id: 0, name: '' }] = frontier.waitingHosts(-1, 1);
     const settings = { ...CRAWL_DEFAULTS, hostConcurrency: 1 };
-    host = new ActiveHost(id, name, frontier, settings, new Pace(settings));
+    host = new ActiveHost(id, name, frontier, settings, new HostDelay(settings));
     work(frontier, offer, host);
   } finally {
     state.close();

@@ -3,7 +3,7 @@ import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
 import type { QueuedUrl } from '../frontier/known-url.ts';
 import type { CrawlSettings } from '../settings.ts';
-import type { Pace } from './pace.ts';
+import type { HostDelay } from './host-delay.ts';
 
 /** How many URLs are read from the queue at once, for each request that may be under way. */
 const READ_AHEAD = 32;
@@ -18,7 +18,7 @@ export type Taken = QueuedUrl & { readonly rank: number };
 export class ActiveHost {
   readonly id: number;
   readonly name: string;
-  readonly pace: Pace;
+  readonly delay: HostDelay;
   readonly #frontier: Frontier;
   #ahead: Taken[] = [];
   /** Ranks of what was taken and is not settled: it still stands in the queue. */
@@ -34,11 +34,11 @@ export class ActiveHost {
   readonly robotsTries = new Map<string, number>();
   robotsUnderWay: string | undefined;
 
-  constructor(id: number, name: string, frontier: Frontier, settings: CrawlSettings, pace: Pace) {
+  constructor(id: number, name: string, frontier: Frontier, settings: CrawlSettings, delay: HostDelay) {
     this.id = id;
     this.name = name;
     this.#frontier = frontier;
-    this.pace = pace;
+    this.delay = delay;
     this.#readAhead = READ_AHEAD * settings.hostConcurrency;
   }
 
@@ -53,13 +53,13 @@ export class ActiveHost {
     const waits = this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
     const hasMore = this.#ahead.length > 0 || !this.#isDrained;
     // Of a host that is given up there is nothing to wait for.
-    return Math.max(this.pace.isGivenUp ? 0 : this.pace.readyAt, hasMore ? 0 : waits);
+    return Math.max(this.delay.isGivenUp ? 0 : this.delay.readyAt, hasMore ? 0 : waits);
   }
 
   /** Whether there is nothing to do here but to wait, for longer than this. */
   waits(now: EpochMs, ms = LONG_WAIT_MS): boolean {
     const { readyAt } = this;
-    return readyAt > now + ms && readyAt < Number.POSITIVE_INFINITY && this.pace.running === 0;
+    return readyAt > now + ms && readyAt < Number.POSITIVE_INFINITY && this.delay.running === 0;
   }
 
   /** Leaves what was read ahead in the queue, to be read again. */
@@ -96,7 +96,7 @@ export class ActiveHost {
   }
 
   /** Tries an item again later. */
-  delay(item: Taken, at: EpochMs): void {
+  postpone(item: Taken, at: EpochMs): void {
     this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
   }
 

@@ -7,7 +7,7 @@ import { Frontier } from '../frontier/frontier.ts';
 import { CrawlState } from '../frontier/state.ts';
 import { CRAWL_DEFAULTS } from '../settings.ts';
 import { ActiveHosts } from './active-hosts.ts';
-import { Paces } from './paces.ts';
+import { HostDelays } from './host-delays.ts';
 
 const COUNT = 16_384 + 256;
 const MINUTE_MS = 60_000;
@@ -31,7 +31,7 @@ function frontierOf(t: TestContext, count: number): Frontier {
 test('of more hosts than can rest, each that may be asked again has its turn', (t) => {
   const frontier = frontierOf(t, COUNT);
   let now = 0;
-  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new Paces(CRAWL_DEFAULTS, () => now));
+  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => now));
   const asked = new Set<string>();
   const askAll = () => {
     asked.clear();
@@ -39,7 +39,7 @@ test('of more hosts than can rest, each that may be asked again has its turn', (
       for (const host of hosts.inTurn()) {
         if (host.readyAt <= now) {
           asked.add(host.name);
-          host.pace.refuse(now, MINUTE_MS);
+          host.delay.refuse(now, MINUTE_MS);
         }
         hosts.rest(host, now);
       }
@@ -52,25 +52,25 @@ test('of more hosts than can rest, each that may be asked again has its turn', (
 
 test('hosts whose names lead nowhere keep no place, however many they are', (t) => {
   const frontier = frontierOf(t, COUNT);
-  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new Paces(CRAWL_DEFAULTS, () => 0));
+  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
   while (hosts.fill(0))
     for (const host of hosts.inTurn()) {
-      host.pace.missName(0);
+      host.delay.missName(0);
       hosts.setAside(host);
     }
   const left = [...hosts.inTurn()];
-  assert.ok(left.length > 0 && left.every(({ pace }) => !pace.isAside), 'without room they are looked up again');
-  for (const { pace } of left) pace.missName(0);
-  assert.ok(left.every(({ pace }) => pace.isMissing && pace.isGivenUp));
+  assert.ok(left.length > 0 && left.every(({ delay }) => !delay.isAside), 'without room they are looked up again');
+  for (const { delay } of left) delay.missName(0);
+  assert.ok(left.every(({ delay }) => delay.isMissing && delay.isGivenUp));
 });
 
 test('a host that was set aside and answered another request is asked on', (t) => {
-  const hosts = new ActiveHosts(frontierOf(t, 1), CRAWL_DEFAULTS, new Paces(CRAWL_DEFAULTS, () => 0));
+  const hosts = new ActiveHosts(frontierOf(t, 1), CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
   hosts.fill(0);
   const [host] = hosts.inTurn();
-  host!.pace.missName(0);
+  host!.delay.missName(0);
   hosts.setAside(host!);
   assert.ok(!hosts.hasWork(0));
-  host!.pace.accept('http://0.test');
+  host!.delay.accept('http://0.test');
   assert.ok(hosts.hasWork(10_000) && [...hosts.inTurn()].includes(host!));
 });

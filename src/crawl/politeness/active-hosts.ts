@@ -10,7 +10,7 @@ import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { ActiveHost } from './active-host.ts';
-import type { Paces } from './paces.ts';
+import type { HostDelays } from './host-delays.ts';
 
 const ACTIVE_HOSTS_MAX = 256;
 const RESTING_HOSTS_MAX = 16_384;
@@ -18,7 +18,7 @@ const RESTING_HOSTS_MAX = 16_384;
 export class ActiveHosts {
   readonly #frontier: Frontier;
   readonly #settings: CrawlSettings;
-  readonly #paces: Paces;
+  readonly #delays: HostDelays;
   readonly #byName = new Map<string, ActiveHost>();
   /** Those that rest, the longest first, and until when. */
   readonly #resting = new Map<string, { readonly host: ActiveHost; readonly until: EpochMs }>();
@@ -32,10 +32,10 @@ export class ActiveHosts {
   #lastId = -1;
   #turn = 0;
 
-  constructor(frontier: Frontier, settings: CrawlSettings, paces: Paces) {
+  constructor(frontier: Frontier, settings: CrawlSettings, delays: HostDelays) {
     this.#frontier = frontier;
     this.#settings = settings;
-    this.#paces = paces;
+    this.#delays = delays;
   }
 
   get(name: string): ActiveHost | undefined {
@@ -73,7 +73,7 @@ export class ActiveHosts {
         this.#lastId = id;
         if (this.#ids.has(id)) continue;
         this.#ids.add(id);
-        this.#byName.set(name, new ActiveHost(id, name, this.#frontier, this.#settings, this.#paces.of(name)));
+        this.#byName.set(name, new ActiveHost(id, name, this.#frontier, this.#settings, this.#delays.of(name)));
         isMore = true;
       }
     }
@@ -98,7 +98,7 @@ export class ActiveHosts {
    */
   setAside(host: ActiveHost): boolean {
     if (this.#resting.size >= RESTING_HOSTS_MAX) {
-      host.pace.lookUpAgain();
+      host.delay.lookUpAgain();
       return false;
     }
     this.#byName.delete(host.name);
@@ -110,15 +110,15 @@ export class ActiveHosts {
   lookUpAside(): boolean {
     const aside = [...this.#asideHosts()];
     for (const host of aside) {
-      host.pace.lookUpAgain();
+      host.delay.lookUpAgain();
       if (this.#resting.has(host.name)) this.#restUntil(host, host.readyAt);
     }
     return aside.length > 0;
   }
 
   *#asideHosts(): Generator<ActiveHost> {
-    for (const host of this.#byName.values()) if (host.pace.isAside) yield host;
-    for (const { host } of this.#resting.values()) if (host.pace.isAside) yield host;
+    for (const host of this.#byName.values()) if (host.delay.isAside) yield host;
+    for (const { host } of this.#resting.values()) if (host.delay.isAside) yield host;
   }
 
   #restUntil(host: ActiveHost, until: EpochMs): void {
@@ -144,11 +144,11 @@ export class ActiveHosts {
     return isAny;
   }
 
-  retire({ id, name, pace }: ActiveHost): void {
+  retire({ id, name, delay }: ActiveHost): void {
     this.#ids.delete(id);
     this.#byName.delete(name);
     this.#resting.delete(name);
-    this.#paces.keep(name, pace);
+    this.#delays.keep(name, delay);
   }
 
   /** Something was queued for a host, at this rank, and may have stood at another before. */
@@ -168,11 +168,11 @@ export class ActiveHosts {
   hasWork(now: EpochMs): boolean {
     for (const host of [...this.#byName.values()]) {
       if (host.isIdle) this.retire(host);
-      else if (!host.pace.isAside) return true;
+      else if (!host.delay.isAside) return true;
     }
     // Another request to a host that was set aside may have found it meanwhile.
     for (const { host, until } of [...this.#resting.values()])
-      if (until === Number.POSITIVE_INFINITY && !host.pace.isAside) this.#restUntil(host, host.readyAt);
+      if (until === Number.POSITIVE_INFINITY && !host.delay.isAside) this.#restUntil(host, host.readyAt);
     this.#lookAnew();
     this.fill(now);
     return this.#ids.size > [...this.#asideHosts()].length;

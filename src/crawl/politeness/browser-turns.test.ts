@@ -3,18 +3,18 @@ import { test } from 'node:test';
 import type { Exchange } from '../fetch/exchange.ts';
 import { CRAWL_DEFAULTS } from '../settings.ts';
 import { Turns } from './browser-turns.ts';
-import { Pace } from './pace.ts';
+import { HostDelay } from './host-delay.ts';
 import { RobotsRules } from './robots-rules.ts';
 
 const HOUR_MS = 3600_000;
 const PICTURE = 'https://a.test/picture.png';
 
 /** Turns at one host, by a clock that stands still until it is moved. */
-function turnsAt(pace: Pace, rules: RobotsRules | undefined) {
+function turnsAt(delay: HostDelay, rules: RobotsRules | undefined) {
   const time = { now: 0 };
   const turns: Turns = new Turns({
     clock: () => time.now,
-    paceOf: () => pace,
+    delayOf: () => delay,
     rulesOf: () => rules,
     fetchRules: async (_, turn) => turn.refuse(10 * 24 * HOUR_MS) as undefined,
     wake: () => setImmediate(() => turns.start(16)),
@@ -23,15 +23,15 @@ function turnsAt(pace: Pace, rules: RobotsRules | undefined) {
 }
 
 test('nobody waits for a host that is given up while its rules are asked for', async () => {
-  const pace = new Pace(CRAWL_DEFAULTS);
-  const { turns } = turnsAt(pace, undefined);
+  const delay = new HostDelay(CRAWL_DEFAULTS);
+  const { turns } = turnsAt(delay, undefined);
   assert.equal(await turns.take(PICTURE, AbortSignal.timeout(5000)), undefined);
   assert.equal(turns.start(16), Number.POSITIVE_INFINITY);
 });
 
 test('nobody waits for a host that is given up while others have their turns', async () => {
-  const pace = new Pace(CRAWL_DEFAULTS);
-  const { turns } = turnsAt(pace, RobotsRules.allowing());
+  const delay = new HostDelay(CRAWL_DEFAULTS);
+  const { turns } = turnsAt(delay, RobotsRules.allowing());
   const first = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
   const second = turns.take(PICTURE, AbortSignal.timeout(5000));
   first.refuse(2 * HOUR_MS);
@@ -40,8 +40,8 @@ test('nobody waits for a host that is given up while others have their turns', a
 });
 
 test('a host that has answers for pages between its refusals is not given up', async () => {
-  const pace = new Pace(CRAWL_DEFAULTS);
-  const { turns, time } = turnsAt(pace, RobotsRules.allowing());
+  const delay = new HostDelay(CRAWL_DEFAULTS);
+  const { turns, time } = turnsAt(delay, RobotsRules.allowing());
   for (let count = 0; count < 3; count++) {
     const refused = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
     refused.refuse(HOUR_MS / 2);
@@ -51,5 +51,5 @@ test('a host that has answers for pages between its refusals is not given up', a
     answered.end({ url: PICTURE, status: 200, time: time.now, latencyMs: 1 } as Exchange);
     time.now += HOUR_MS;
   }
-  assert.ok(!pace.isGivenUp);
+  assert.ok(!delay.isGivenUp);
 });

@@ -6,7 +6,7 @@
 import type { EpochMs } from '../../base/index.ts';
 import type { Exchange } from '../fetch/exchange.ts';
 import { hostName, originOf } from '../frontier/frontier-url.ts';
-import { LATER, type Pace } from './pace.ts';
+import { type HostDelay, LATER } from './host-delay.ts';
 import type { RobotsRules } from './robots-rules.ts';
 
 /** Leave to ask a host once. */
@@ -19,7 +19,7 @@ export type Turn = {
 
 export type TurnParts = {
   readonly clock: () => EpochMs;
-  readonly paceOf: (host: string) => Pace;
+  readonly delayOf: (host: string) => HostDelay;
   /** The rules of an origin, when they are known. */
   readonly rulesOf: (origin: string) => RobotsRules | undefined;
   /**
@@ -52,7 +52,7 @@ export class Turns {
     const { origin } = new URL(url);
     const rules = this.#parts.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
     if (!rules?.isAllowed(url)) return undefined;
-    this.#parts.paceOf(hostName(url)).heedCrawlDelay(rules.crawlDelayMs);
+    this.#parts.delayOf(hostName(url)).heedCrawlDelay(rules.crawlDelayMs);
     return this.next(hostName(url), signal);
   }
 
@@ -64,23 +64,23 @@ export class Turns {
     const now = this.#parts.clock();
     let nextAt = Number.POSITIVE_INFINITY;
     for (const [host, waiting] of this.#waiting) {
-      const pace = this.#parts.paceOf(host);
+      const delay = this.#parts.delayOf(host);
       for (const one of waiting) {
         if (this.under >= room) return Number.POSITIVE_INFINITY;
-        const isClosed = pace.isGivenUp || pace.isAside;
-        if (pace.readyAt > now && !isClosed) break;
+        const isClosed = delay.isGivenUp || delay.isAside;
+        if (delay.readyAt > now && !isClosed) break;
         waiting.delete(one);
-        one.give(isClosed ? undefined : this.#begin(pace, now));
+        one.give(isClosed ? undefined : this.#begin(delay, now));
       }
       if (waiting.size === 0) this.#waiting.delete(host);
-      else nextAt = Math.min(nextAt, pace.readyAt);
+      else nextAt = Math.min(nextAt, delay.readyAt);
     }
     return nextAt;
   }
 
-  #begin(pace: Pace, now: EpochMs): Turn {
+  #begin(delay: HostDelay, now: EpochMs): Turn {
     const { clock, wake } = this.#parts;
-    pace.begin(now);
+    delay.begin(now);
     this.under++;
     let isOver = false;
     return {
@@ -88,11 +88,11 @@ export class Turns {
         if (isOver) return;
         isOver = true;
         this.under--;
-        if (exchange && !LATER.has(exchange.status)) pace.accept(originOf(exchange.url));
-        pace.end(clock(), exchange);
+        if (exchange && !LATER.has(exchange.status)) delay.accept(originOf(exchange.url));
+        delay.end(clock(), exchange);
         wake();
       },
-      refuse: (retryAfterMs) => pace.refuse(clock(), retryAfterMs),
+      refuse: (retryAfterMs) => delay.refuse(clock(), retryAfterMs),
     };
   }
 

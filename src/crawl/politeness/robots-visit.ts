@@ -1,7 +1,7 @@
 /**
  * Visits of robots.txt files: fetched, followed where they lead, kept like everything else, and judged.
  *
- * Of many hosts the files may lead to a single one. That is asked at its own pace, and for each file once.
+ * Of many hosts the files may lead to a single one. That is asked at its own delay, and for each file once.
  */
 import type { Archive } from '../../archive/index.ts';
 import { EMPTY, type EpochMs } from '../../base/index.ts';
@@ -14,7 +14,7 @@ import { contentOf } from '../links/page-links.ts';
 import type { Retry, Unreachable } from '../outcome.ts';
 import type { VisitOptions } from '../visit.ts';
 import type { Turn } from './browser-turns.ts';
-import { retryAfterMs } from './pace.ts';
+import { retryAfterMs } from './host-delay.ts';
 import { isFresh } from './robots-rules.ts';
 
 const REDIRECTS_MAX = 5;

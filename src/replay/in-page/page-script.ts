@@ -3,13 +3,13 @@
  * would reach outside of the page or outlast it. It is a courtesy to pages, not the wall around them: that is what the
  * policies are for.
  */
-import { SHARED_MENDS } from './shared-mends.ts';
-import { WOMBAT_MENDS } from './wombat-mends.ts';
+import { SHARED_PATCHES } from './shared-patches.ts';
+import { WOMBAT_PATCHES } from './wombat-patches.ts';
 
 /** Served as `pinakes-replay.js`; plain JavaScript for any browser that runs wombat. */
 export const PAGE_SCRIPT = `(function () {
   'use strict';
-${SHARED_MENDS}${WOMBAT_MENDS}
+${SHARED_PATCHES}${WOMBAT_PATCHES}
   // Cookies would go to every port of the host, so a page's cookies live as long as the page.
   function keepCookiesHere() {
     var jar = new Map();
@@ -88,7 +88,7 @@ ${SHARED_MENDS}${WOMBAT_MENDS}
       return (self.__WB_check_loc && self.__WB_check_loc(found)) || {};
     };
     if (!self._WBWombatInit) return;
-    mendWombat(self._WBWombat.prototype);
+    patchWombat(self._WBWombat.prototype);
     self._WBWombatInit(info);
     giveBackFields();
   };

@@ -2,21 +2,21 @@
  * The scripts that prepare a worker before any of its own runs: wombat's part for workers, with what that leaves
  * undone. A worker is to see the addresses of the original, as a page does.
  */
-import { SHARED_MENDS } from './shared-mends.ts';
+import { SHARED_PATCHES } from './shared-patches.ts';
 
 /** Put behind wombat's own script; a worker is ready once it has made a `WBWombat`. */
-export const WORKER_MENDS = `
+export const WORKER_PATCHES = `
 (function () {
   'use strict';
   var Wombat = self.WBWombat;
   var place = self.location;
-${SHARED_MENDS}
+${SHARED_PATCHES}
   // The address of the original in one of replay; others stay as they are.
   function originalOf(link, prefix) {
     return link.startsWith(prefix) ? link.slice(prefix.length).replace(/^\\d*[a-z]*_?\\//, '') : link;
   }
 
-  function mendLocation(info) {
+  function patchLocation(info) {
     var owner = new URL(info.originalURL);
     var isBlob = place.protocol === 'blob:';
     var href = isBlob ? 'blob:' + owner.origin + place.pathname.slice(place.origin.length) : originalOf(place.href, info.prefix);
@@ -32,7 +32,7 @@ ${SHARED_MENDS}
     Object.defineProperty(self, 'origin', { value: origin, enumerable: true, configurable: true });
   }
 
-  function mendAddress(owner, name, prefix) {
+  function patchAddress(owner, name, prefix) {
     var address = owner && Object.getOwnPropertyDescriptor(owner.prototype, name);
     if (!address) return;
     Object.defineProperty(owner.prototype, name, {
@@ -43,7 +43,7 @@ ${SHARED_MENDS}
   }
 
   // Under the names that they have in the page: those of its time and of its site.
-  function mendDatabases(info) {
+  function patchDatabases(info) {
     var stamp = /\\/web\\/(\\d*)/.exec(place.protocol === 'blob:' ? info.prefixMod : place.href)[1];
     var prefix = 'wb-' + stamp + '-' + new URL(info.originalURL).origin + '-';
     keepApart(self, prefix);
@@ -64,7 +64,7 @@ ${SHARED_MENDS}
     };
   }
 
-  function mendWorkers(wombat) {
+  function patchWorkers(wombat) {
     var Inner = self.Worker;
     if (!Inner) return;
     self.Worker = function Worker(url, options) {
@@ -79,12 +79,12 @@ ${SHARED_MENDS}
     var Socket = self.WebSocket;
     var wombat = new Wombat(info);
     self.WebSocket = failing(Socket);
-    mendLocation(info);
-    mendAddress(self.Response, 'url', info.prefix);
-    mendAddress(self.Request, 'url', info.prefix);
-    mendAddress(self.XMLHttpRequest, 'responseURL', info.prefix);
-    mendDatabases(info);
-    mendWorkers(wombat);
+    patchLocation(info);
+    patchAddress(self.Response, 'url', info.prefix);
+    patchAddress(self.Request, 'url', info.prefix);
+    patchAddress(self.XMLHttpRequest, 'responseURL', info.prefix);
+    patchDatabases(info);
+    patchWorkers(wombat);
     giveBackFields();
     self.____wb_rewrite_import__ = importer(function (name, base) { return wombat.rewriteURL(new URL(name, base).href); });
     return wombat;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Problem, problemOf } from '../../archive/index.ts';
 import { ThreadPool } from '../../base/index.ts';
 import { SEARCH_FILE } from './database.ts';
-import { RANKINGS_DIRECTORY } from './ranking-shelf.ts';
+import { RANKINGS_DIRECTORY } from './ranking-store.ts';
 
 const CRAWL_FILE = 'crawl.sqlite';
 const SCRIPT = new URL('./database-check-worker.ts', import.meta.url);

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
 import { DeleteTickets } from '../delete-ticket.ts';
 import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
-import { CommandDesk } from '../jobs/command-desk.ts';
-import { ExportShelf } from '../jobs/export-shelf.ts';
+import { CommandService } from '../jobs/command-service.ts';
+import { ExportStore } from '../jobs/export-store.ts';
 import { isInterrupted, isOver, type Job } from '../jobs/job.ts';
 import { addKind } from '../jobs/job-add.ts';
 import { crawlKind } from '../jobs/job-crawl.ts';
@@ -18,14 +18,14 @@ import { compactKind, deleteKind, rebuildKind, verifyKind } from '../jobs/job-ke
 import type { JobKind } from '../jobs/job-kind.ts';
 import { JobQueue } from '../jobs/job-queue.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
-import { UploadDesk } from '../jobs/upload-desk.ts';
+import { UploadStore } from '../jobs/upload-store.ts';
 import type { ApiParts } from '../server-options.ts';
+import { CachedFigure } from './cached-figure.ts';
 import type { Calendar } from './calendar.ts';
 import { catalogState } from './catalog-state.ts';
 import { type CollectionFigures, collectionFigures } from './collection-figures.ts';
 import { RecentAnswers } from './recent-answers.ts';
-import { SearchDesk } from './search-desk.ts';
-import { StandingAnswer } from './standing-answer.ts';
+import { SearchService } from './search-service.ts';
 
 const JOURNAL_NAME = 'jobs.jsonl';
 const UPLOADS_DIRECTORY = 'uploads';
@@ -38,31 +38,31 @@ export type ApiTools = {
   readonly kinds: readonly JobKind[];
   readonly jobs: JobQueue;
   readonly events: JobEvents;
-  readonly uploads: UploadDesk;
-  readonly exports: ExportShelf;
+  readonly uploads: UploadStore;
+  readonly exports: ExportStore;
   readonly tickets: DeleteTickets;
-  readonly commands: CommandDesk | undefined;
-  readonly stats: StandingAnswer<ArchiveStats>;
-  readonly collections: StandingAnswer<CollectionFigures[]>;
+  readonly commands: CommandService | undefined;
+  readonly stats: CachedFigure<ArchiveStats>;
+  readonly collections: CachedFigure<CollectionFigures[]>;
   readonly calendars: RecentAnswers<Calendar>;
-  readonly search: SearchDesk;
+  readonly search: SearchService;
   /** How the search index is being kept up. */
   readonly indexing: () => IndexingStatus;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
-  stop(hurry: AbortSignal): Promise<void>;
+  stop(force: AbortSignal): Promise<void>;
 };
 
 export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
   const { archive, clock, newId, token, version } = parts;
   const stopping = new AbortController();
   const { journal, jobs: known } = await JobJournal.open(join(archive.directory, JOURNAL_NAME));
-  const exports = await ExportShelf.open(join(archive.directory, EXPORTS_DIRECTORY), (id) =>
+  const exports = await ExportStore.open(join(archive.directory, EXPORTS_DIRECTORY), (id) =>
     known.some((job) => job.id === id && job.state === 'done'),
   );
   // What was not over is interrupted by now.
   const waiting = new Set(known.flatMap((job) => (isOver(job) && !isInterrupted(job) ? [] : [uploadOf(job.input)])));
-  const uploads = await UploadDesk.open(
+  const uploads = await UploadStore.open(
     { directory: join(archive.directory, UPLOADS_DIRECTORY), newId, bytesMax: parts.uploadBytesMax },
     (name) => waiting.has(name),
   );
@@ -95,7 +95,7 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
     : undefined;
   indexing?.start();
   const indexingStatus = () => indexing?.status() ?? INDEXING_OFF;
-  const search = new SearchDesk(archive.directory, indexingStatus);
+  const search = new SearchService(archive.directory, indexingStatus);
   return {
     parts,
     archive,
@@ -110,17 +110,17 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
     uploads,
     exports,
     tickets,
-    commands: parts.runCommand && new CommandDesk(parts.runCommand, jobs, kinds, stopping.signal),
-    stats: new StandingAnswer({ ...walking, compute: (signal) => archive.stats({ signal }) }),
-    collections: new StandingAnswer({ ...walking, compute: (signal) => collectionFigures(archive, signal) }),
+    commands: parts.runCommand && new CommandService(parts.runCommand, jobs, kinds, stopping.signal),
+    stats: new CachedFigure({ ...walking, compute: (signal) => archive.stats({ signal }) }),
+    collections: new CachedFigure({ ...walking, compute: (signal) => collectionFigures(archive, signal) }),
     calendars: new RecentAnswers(state, CALENDARS_KEPT),
     search,
     indexing: indexingStatus,
     stopping: stopping.signal,
-    stop: async (hurry) => {
-      // Work stops at its next safe point in any case; there is nothing to hurry but what the client still reads.
+    stop: async (force) => {
+      // Work stops at its next safe point in any case; there is nothing to force but what the client still reads.
       stopping.abort();
-      await Promise.all([Promise.race([jobs.stop(), aborted(hurry)]), indexing?.stop(hurry), search.close()]);
+      await Promise.all([Promise.race([jobs.stop(), aborted(force)]), indexing?.stop(force), search.close()]);
     },
   };
 }

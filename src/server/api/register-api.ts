@@ -30,7 +30,7 @@ export async function registerApi(app: FastifyInstance, parts: ApiParts): Promis
   };
   await app.register(scopeOf(false));
   await app.register(scopeOf(true));
-  return { jobCounts: () => tools.jobs.counts(), stop: (hurry) => tools.stop(hurry) };
+  return { jobCounts: () => tools.jobs.counts(), stop: (force) => tools.stop(force) };
 }
 
 function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stopping: AbortSignal): void {

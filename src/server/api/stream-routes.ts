@@ -1,16 +1,16 @@
 /** The route of streams: everything, or what a selection means, as WARC, JSON lines or Parquet; see docs/stream.md. */
 import { Type } from 'typebox';
 import {
-  SharedStream,
+  ScanHub,
   type StreamFormat,
   type StreamQuery,
-  StreamSharing,
+  Subscriber,
   streamJson,
   streamWarc,
 } from '../../archive/index.ts';
-import { type PageParts, pageExtension, RankingShelf } from '../../search/index.ts';
+import { type PageParts, pageExtension, RankingStore } from '../../search/index.ts';
 import { selectionOf } from '../asked-selection.ts';
-import { leavingSignal } from '../http/leaving.ts';
+import { disconnectSignal } from '../http/client-disconnect.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { sendStreamBody } from '../http/stream-body.ts';
 import { closed, Selection } from '../shape.ts';
@@ -18,7 +18,7 @@ import { sendTable } from '../stream-table.ts';
 import type { ApiTools } from './api-tools.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 
-/** Each may hold a parcel on its way out. */
+/** Each may hold a chunk on its way out. */
 const STREAMS_MAX = 128;
 const TABLES_MAX = 2;
 const ROWS_MAX = 50_000;
@@ -61,8 +61,8 @@ type Flags = {
 };
 
 export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[] {
-  const sharing = new StreamSharing(archive);
-  const rankings = new RankingShelf(archive);
+  const sharing = new ScanHub(archive);
+  const rankings = new RankingStore(archive);
   let tables = 0;
   return [
     route({
@@ -109,8 +109,8 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
         };
         const joins = share && order === 'storage';
         // A server that stops lets streams go on to their next cursor; only who leaves is done at once.
-        const leaving = leavingSignal(reply.raw);
-        await using stream = await SharedStream.open(sharing, wanted, { joins, signal: leaving }).catch(refuse);
+        const disconnect = disconnectSignal(reply.raw);
+        await using stream = await Subscriber.open(sharing, wanted, { joins, signal: disconnect }).catch(refuse);
         reply.hijack();
         await sendStreamBody(reply.raw, stream, {
           format,

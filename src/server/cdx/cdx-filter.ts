@@ -9,7 +9,7 @@
  * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time, all of a
  * question together inside one fence: nobody else is answered meanwhile.
  */
-import { fencedTests } from '../../base/index.ts';
+import { boundedTests } from '../../base/index.ts';
 import { badRequest } from '../http/problem.ts';
 import type { CdxDialect } from './cdx-dialect.ts';
 import { type CdxRow, type FieldValue, fieldValue } from './cdx-row.ts';
@@ -123,7 +123,7 @@ function testAll(expressions: readonly Condition[], rows: readonly CdxRow[]): bo
     return values;
   };
   const tests = expressions.map(({ matches, read }) => ({ expression: matches as RegExp, values: valuesOf(read) }));
-  const verdicts = fencedTests(tests, TIMEOUT_MS);
+  const verdicts = boundedTests(tests, TIMEOUT_MS);
   if (verdicts) return verdicts;
   const specs = expressions.map(({ spec }) => spec).join(' ');
   throw badRequest('the expression takes too long', 'Avoid repetitions inside of repetitions, as in (a+)+.', specs);

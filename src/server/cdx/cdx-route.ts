@@ -14,8 +14,8 @@ import type { Writable } from 'node:stream';
 import { createGzip, gzipSync } from 'node:zlib';
 import type { Archive } from '../../archive/index.ts';
 import { takesGzip } from '../http/accept-encoding.ts';
+import { disconnectSignal } from '../http/client-disconnect.ts';
 import type { Guard } from '../http/guard.ts';
-import { leavingSignal } from '../http/leaving.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 import { type CdxDialect, isDialect } from './cdx-dialect.ts';
@@ -84,7 +84,7 @@ export class CdxRoute {
     const query = parseCdxQuery(parameters, endpoint.dialect ?? asked ?? 'ia', endpoint.collection);
     if (query.collection !== undefined && this.#archive.collections.find(query.collection) === undefined)
       throw noCollection(query.collection);
-    await this.#give({ archive: this.#archive, query, signal: leavingSignal(response) }, request, response);
+    await this.#give({ archive: this.#archive, query, signal: disconnectSignal(response) }, request, response);
   }
 
   async #give(scan: CdxScan, request: IncomingMessage, response: ServerResponse): Promise<void> {

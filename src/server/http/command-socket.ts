@@ -21,7 +21,7 @@ const SOCKET_NAME = 'socket';
 /** What `mkdtemp` adds to a prefix. */
 const RANDOM_CHARACTERS = 6;
 /** A person may take any time to answer, and a client that dies takes its connection with it. */
-const PATIENCE = { silenceMs: 0, body: undefined };
+const CLIENT_TIMEOUTS = { silenceMs: 0, body: undefined };
 
 export class CommandSocket {
   readonly path: string;
@@ -39,7 +39,7 @@ export class CommandSocket {
   static async open(archiveDirectory: string, newId: IdSource): Promise<CommandSocket> {
     if (process.platform === 'win32') {
       const path = `\\\\.\\pipe\\pinakes-${newId().replace(/[^0-9a-z]/gi, '')}`;
-      return new CommandSocket(await ListeningSocket.listen({ path }, PATIENCE), path);
+      return new CommandSocket(await ListeningSocket.listen({ path }, CLIENT_TIMEOUTS), path);
     }
     let failure: unknown = new PinakesError('LISTEN_FAILED', {
       where: archiveDirectory,
@@ -63,7 +63,7 @@ export class CommandSocket {
       // A file system without modes leaves it open to all.
       if (((await stat(directory)).mode & 0o077) !== 0)
         throw new PinakesError('LISTEN_FAILED', { where: path, detail: 'its directory cannot be closed to others' });
-      const socket = await ListeningSocket.listen({ path }, PATIENCE);
+      const socket = await ListeningSocket.listen({ path }, CLIENT_TIMEOUTS);
       await chmod(path, 0o600);
       return new CommandSocket(socket, path, directory);
     } catch (error) {
@@ -84,8 +84,8 @@ export class CommandSocket {
     });
   }
 
-  async stop(hurry: AbortSignal): Promise<void> {
-    await this.#socket.stop(hurry);
+  async stop(force: AbortSignal): Promise<void> {
+    await this.#socket.stop(force);
     if (this.#directory !== undefined) await removeDirectory(this.#directory);
   }
 }

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PinakesError } from '../../base/index.ts';
-import { type BodyPace, watchBody } from './body-pace.ts';
+import { type BodyRate, watchBody } from './body-rate.ts';
 import { ConnectionBound } from './connection-bound.ts';
 import { type Problem, problemJson } from './problem.ts';
 import { type RequestHandler, RequestTurns } from './request-turns.ts';
@@ -23,19 +23,19 @@ const CONNECTIONS_MAX = 4096;
 const LINGER_MS = 2000;
 
 /** How long clients are waited for. */
-export type Patience = {
+export type ClientTimeouts = {
   /** For the head of a request, from the first byte or the connection on. */
   readonly headMs: number;
   /** While a client is silent in the middle of a request, or takes nothing of a reply; 0 for any time. */
   readonly silenceMs: number;
   /** Without it, a body may take any time. */
-  readonly body: BodyPace | undefined;
+  readonly body: BodyRate | undefined;
 };
 
 /** Where a server listens: at a port, or at the path of a Unix socket or named pipe. */
 export type ListeningPlace = { readonly host: string; readonly port: number } | { readonly path: string };
 
-const PATIENCE: Patience = {
+const CLIENT_TIMEOUTS: ClientTimeouts = {
   headMs: 15_000,
   silenceMs: 120_000,
   body: { windowMs: 60_000, bytesMin: 4096 },
@@ -55,7 +55,7 @@ export class ListeningSocket {
   readonly #turns = new WeakMap<Socket, RequestTurns>();
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
-  private constructor(server: Server, patience: Patience, bound: ConnectionBound) {
+  private constructor(server: Server, timeouts: ClientTimeouts, bound: ConnectionBound) {
     this.#server = server;
     server.on('connection', (socket: Socket) => {
       if (!bound.admit(socket)) {
@@ -66,7 +66,7 @@ export class ListeningSocket {
       }
       this.#turns.set(
         socket,
-        new RequestTurns(socket, (request, response) => this.#answer(request, response, patience)),
+        new RequestTurns(socket, (request, response) => this.#answer(request, response, timeouts)),
       );
       this.#silent.add(socket);
       socket.once('close', () => this.#silent.delete(socket));
@@ -75,7 +75,7 @@ export class ListeningSocket {
       const response = this.#latest.get(socket);
       // Who has sent all and taken all waits for us; a search through much of an archive can be silent for long.
       const isWaiting = response?.req.complete === true && !response.writableEnded && socket.writableLength === 0;
-      if (isWaiting) socket.setTimeout(patience.silenceMs);
+      if (isWaiting) socket.setTimeout(timeouts.silenceMs);
       else socket.destroy();
     });
     server.on('clientError', (error: ClientError, socket: Duplex) => {
@@ -92,20 +92,20 @@ export class ListeningSocket {
 
   static async listen(
     place: ListeningPlace,
-    given: Partial<Patience> = {},
+    given: Partial<ClientTimeouts> = {},
     bound = new ConnectionBound(),
   ): Promise<ListeningSocket> {
-    const patience = { ...PATIENCE, ...given };
+    const timeouts = { ...CLIENT_TIMEOUTS, ...given };
     const server = createServer({
       maxHeaderSize: HEAD_BYTES_MAX,
-      headersTimeout: patience.headMs,
-      connectionsCheckingInterval: Math.ceil(patience.headMs / HEAD_CHECKS),
+      headersTimeout: timeouts.headMs,
+      connectionsCheckingInterval: Math.ceil(timeouts.headMs / HEAD_CHECKS),
       // Uploads take as long as they take; silence and dawdling are bounded instead.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
     });
-    server.setTimeout(patience.silenceMs);
+    server.setTimeout(timeouts.silenceMs);
     server.maxConnections = CONNECTIONS_MAX;
     server.listen(place);
     try {
@@ -113,7 +113,7 @@ export class ListeningSocket {
     } catch (cause) {
       throw listenError(cause, 'path' in place ? place.path : `${place.host}:${place.port}`);
     }
-    return new ListeningSocket(server, patience, bound);
+    return new ListeningSocket(server, timeouts, bound);
   }
 
   get port(): number {
@@ -128,16 +128,16 @@ export class ListeningSocket {
     for (const [request, response] of early) handler(request, response);
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, patience: Patience): void {
+  #answer(request: IncomingMessage, response: ServerResponse, timeouts: ClientTimeouts): void {
     this.#latest.set(request.socket, response);
     if (this.#isStopping) response.shouldKeepAlive = false;
-    if (patience.body) watchBody(request, response, patience.body, LINGER_MS);
+    if (timeouts.body) watchBody(request, response, timeouts.body, LINGER_MS);
     if (this.#handler) this.#handler(request, response);
     else this.#early.push([request, response]);
   }
 
   /** Stops accepting, and settles when the last reply has ended. */
-  async stop(hurry: AbortSignal): Promise<void> {
+  async stop(force: AbortSignal): Promise<void> {
     this.#isStopping = true;
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -145,13 +145,13 @@ export class ListeningSocket {
     // A connection that was busy just now is idle a moment later, and would be kept alive.
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 50);
     const breakOff = () => this.#server.closeAllConnections();
-    hurry.addEventListener('abort', breakOff, { once: true });
-    if (hurry.aborted) breakOff();
+    force.addEventListener('abort', breakOff, { once: true });
+    if (force.aborted) breakOff();
     try {
       await closed;
     } finally {
       clearInterval(sweep);
-      hurry.removeEventListener('abort', breakOff);
+      force.removeEventListener('abort', breakOff);
     }
   }
 }

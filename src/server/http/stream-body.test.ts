@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import type { Parcel, SharedStream } from '../../archive/index.ts';
+import type { StreamChunk, Subscriber } from '../../archive/index.ts';
 import { utf8 } from '../../base/index.ts';
 import { sendStreamBody } from './stream-body.ts';
 
@@ -14,11 +14,11 @@ for (const format of ['jsonl', 'warc'] as const)
     timeout: 30_000,
   }, async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const found = Promise.withResolvers<Parcel | undefined>();
-    const parcels = [found.promise, undefined];
-    const stream = { cursor: () => 'begin', mayLack: false, next: async () => parcels.shift() };
+    const found = Promise.withResolvers<StreamChunk | undefined>();
+    const chunks = [found.promise, undefined];
+    const stream = { cursor: () => 'begin', mayLack: false, next: async () => chunks.shift() };
     const server = createServer((_request, response) => {
-      void sendStreamBody(response, stream as unknown as SharedStream, {
+      void sendStreamBody(response, stream as unknown as Subscriber, {
         ...{ format, isFramed: false, bytesMax: Number.POSITIVE_INFINITY, filename: 'stream' },
         stopping: new AbortController().signal,
       });

@@ -1,5 +1,5 @@
 /**
- * A stream as the body of a reply: as fast as its client takes it, never more than a parcel ahead.
+ * A stream as the body of a reply: as fast as its client takes it, never more than a chunk ahead.
  *
  * Where the client can go on is told in ways that suit different clients:
  *
@@ -15,9 +15,9 @@
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { SharedStream } from '../../archive/index.ts';
+import type { Subscriber } from '../../archive/index.ts';
 import { FRAME_BYTES_MAX, FRAMES_MIME, formatFrame, utf8 } from '../../base/index.ts';
-import { leavingSignal } from './leaving.ts';
+import { disconnectSignal } from './client-disconnect.ts';
 import { UNBUFFERED } from './unbuffered.ts';
 
 export const CURSOR_FIELD = 'X-Pinakes-Cursor';
@@ -41,11 +41,11 @@ const HEARTBEAT_MS = 15_000;
 
 export async function sendStreamBody(
   response: ServerResponse,
-  stream: SharedStream,
+  stream: Subscriber,
   { bytesMax, stopping, filename, ...form }: StreamBodyOptions,
 ): Promise<void> {
   const { format, isFramed } = form;
-  const leaving = leavingSignal(response);
+  const disconnect = disconnectSignal(response);
   const { method, httpVersion } = response.req;
   const hasTrailers = method !== 'HEAD' && httpVersion !== '1.0';
   let sent = 0;
@@ -77,18 +77,18 @@ export async function sendStreamBody(
     }
     let isEnd = false;
     while (!(isAtCursor && (sent >= bytesMax || stopping.aborted))) {
-      const parcel = await stream.next();
+      const chunk = await stream.next();
       if (response.destroyed) return;
-      isEnd = parcel === undefined;
-      if (!parcel) break;
-      sent += parcel.bytes;
-      isAtCursor = parcel.cursor !== undefined;
+      isEnd = chunk === undefined;
+      if (!chunk) break;
+      sent += chunk.bytes;
+      isAtCursor = chunk.cursor !== undefined;
       cursor = stream.cursor();
       response.cork();
-      for (const piece of parcel.pieces) writePiece(response, form, piece);
+      for (const piece of chunk.pieces) writePiece(response, form, piece);
       if (isAtCursor) writeCursor(response, form, { cursor, isEnd: false });
       response.uncork();
-      if (response.writableNeedDrain) await once(response, 'drain', { signal: leaving });
+      if (response.writableNeedDrain) await once(response, 'drain', { signal: disconnect });
     }
     cursor = stream.cursor();
     writeCursor(response, form, { cursor, isEnd });
@@ -96,7 +96,7 @@ export async function sendStreamBody(
     if (hasTrailers) response.addTrailers({ [CURSOR_FIELD]: cursor, [END_FIELD]: isEnd ? 'yes' : 'no' });
     response.end();
   } catch (error) {
-    if (leaving.aborted) return;
+    if (disconnect.aborted) return;
     response.destroy();
     throw error;
   } finally {

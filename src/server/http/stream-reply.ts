@@ -4,19 +4,19 @@
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { leavingSignal } from './leaving.ts';
+import { disconnectSignal } from './client-disconnect.ts';
 
 export async function sendStream(response: ServerResponse, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-  const leaving = leavingSignal(response);
+  const disconnect = disconnectSignal(response);
   try {
     for await (const piece of pieces) {
       if (response.destroyed) return;
       // The source may use the bytes of a piece again for the next; what waits in a socket must not change.
-      if (!response.write(Buffer.from(piece))) await once(response, 'drain', { signal: leaving });
+      if (!response.write(Buffer.from(piece))) await once(response, 'drain', { signal: disconnect });
     }
     response.end();
   } catch (error) {
-    if (leaving.aborted) return;
+    if (disconnect.aborted) return;
     response.destroy();
     throw error;
   }

@@ -8,7 +8,7 @@ import { badRequest, HttpProblem } from '../http/problem.ts';
 import { closed, NewCollection } from '../shape.ts';
 import type { JobContext, JobKind } from './job-kind.ts';
 import { kindOfJob, toldFailures } from './kind-of-job.ts';
-import { givenName, type UploadDesk } from './upload-desk.ts';
+import { givenName, type UploadStore } from './upload-store.ts';
 
 const AddInput = closed({
   paths: Type.Optional(
@@ -24,7 +24,7 @@ const AddInput = closed({
   inPlace: Type.Optional(Type.Boolean({ description: 'Use the files where they lie; not for uploads.' })),
 });
 
-export function addKind(uploads: UploadDesk, roots: readonly string[] | undefined): JobKind {
+export function addKind(uploads: UploadStore, roots: readonly string[] | undefined): JobKind {
   return kindOfJob({
     name: 'add',
     input: AddInput,

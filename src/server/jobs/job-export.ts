@@ -7,7 +7,7 @@ import { type Clock, fileError, formatTimestamp, type IdSource } from '../../bas
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import { selectionOf } from '../asked-selection.ts';
 import { closed, Selection as SelectionShape } from '../shape.ts';
-import { type ExportShelf, hrefOf } from './export-shelf.ts';
+import { type ExportStore, hrefOf } from './export-store.ts';
 import type { JobContext, JobKind } from './job-kind.ts';
 import { kindOfJob } from './kind-of-job.ts';
 
@@ -34,7 +34,7 @@ const ExportInput = closed({
 
 export type ExportParts = { readonly software: string; readonly clock: Clock; readonly newId: IdSource };
 
-export function exportKind(shelf: ExportShelf, { software, clock, newId }: ExportParts): JobKind {
+export function exportKind(store: ExportStore, { software, clock, newId }: ExportParts): JobKind {
   return kindOfJob({
     name: 'export',
     lane: 'export',
@@ -48,23 +48,23 @@ export function exportKind(shelf: ExportShelf, { software, clock, newId }: Expor
       const secret = newId()
         .replace(/[^0-9a-f]/g, '')
         .slice(-SECRET_LETTERS);
-      const path = await shelf.place(jobId, `${secret}-${file}`);
+      const path = await store.place(jobId, `${secret}-${file}`);
       try {
         const report = await write(context, input.format, selection, path, {
           software,
           title: input.title ?? archive.connector.name,
           selfContained: input.selfContained ?? input.format === 'wacz',
-          companions: input.capturesOnly !== true,
+          concurrentRecords: input.capturesOnly !== true,
           odd: input.odd === true,
           signal,
           onDamage: (damage) => context.say(formatOutputDamage(damage)),
           onProgress: ({ captures, bytes }) =>
             context.progress({ done: captures, unit: 'captures', ...(bytes !== undefined && { detail: { bytes } }) }),
         });
-        await shelf.keep(path);
+        await store.keep(path);
         return { file, format: input.format, href: hrefOf(jobId, basename(path)), ...report };
       } catch (error) {
-        await shelf.remove(jobId);
+        await store.remove(jobId);
         throw error;
       }
     },
@@ -75,7 +75,7 @@ type WriteOptions = {
   readonly software: string;
   readonly title: string;
   readonly selfContained: boolean;
-  readonly companions: boolean;
+  readonly concurrentRecords: boolean;
   readonly odd: boolean;
   readonly signal: AbortSignal;
   readonly onDamage: (damage: OutputDamage) => void;

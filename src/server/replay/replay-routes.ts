@@ -17,7 +17,7 @@ import {
   replayPath,
   STATIC_ROOT,
 } from '../../replay/index.ts';
-import type { Answer, Visit } from '../front.ts';
+import type { Answer, Visit } from '../entry-handler.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND, type Problem } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 import { readBody } from '../http/request-body.ts';

@@ -24,7 +24,7 @@ import {
   replayPath,
   resourceLinks,
 } from '../../replay/index.ts';
-import type { Visit } from '../front.ts';
+import type { Visit } from '../entry-handler.ts';
 import { parseAcceptDatetime } from '../http/accept-datetime.ts';
 import { badRequest, HttpProblem, isForWindow, methodRefused, SCREENS_MISSING } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';

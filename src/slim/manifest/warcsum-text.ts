@@ -1,5 +1,5 @@
 /**
- * Manifests as text, in the layout of warcsum and its companions (Eldakar and Nagi): fields between single spaces, one
+ * Manifests as text, in the layout of warcsum and its companion programs (Eldakar and Nagi): fields between single spaces, one
  * line a record.
  *
  * ```

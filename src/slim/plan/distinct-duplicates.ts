@@ -38,7 +38,7 @@ export async function distinctDuplicates(
   { markOf, numberOf }: FileLookup,
 ): Promise<string> {
   await markFiles(database, files, { markOf, numberOf });
-  const placed = `${source} AS m JOIN file_mark AS f ON f.file = m.file LEFT JOIN file_mark AS o ON o.file = m.original_file
+  const placed = `${source} AS m JOIN file_fingerprint AS f ON f.file = m.file LEFT JOIN file_fingerprint AS o ON o.file = m.original_file
     WHERE m.copy_number > 1 AND m.yields AND NOT ${IS_ITSELF}`;
   // Numbers alone, so that it stays small.
   await database.run(`CREATE OR REPLACE TEMP TABLE named_original AS
@@ -56,7 +56,7 @@ async function markFiles(
   files: readonly string[],
   { markOf, numberOf }: FileLookup,
 ): Promise<void> {
-  await database.run('CREATE OR REPLACE TEMP TABLE file_mark (file VARCHAR, mark INTEGER, file_number INTEGER)');
+  await database.run('CREATE OR REPLACE TEMP TABLE file_fingerprint (file VARCHAR, mark INTEGER, file_number INTEGER)');
   const numbers = new Map<string, number>();
   for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
     const values = files.slice(at, at + FILES_AT_ONCE).map((file) => {
@@ -66,6 +66,6 @@ async function markFiles(
       numbers.set(mark, number);
       return `(${quoted(file)}, ${number}, ${numberOf(file) ?? 'NULL'})`;
     });
-    await database.run(`INSERT INTO file_mark VALUES ${values.join(', ')}`);
+    await database.run(`INSERT INTO file_fingerprint VALUES ${values.join(', ')}`);
   }
 }

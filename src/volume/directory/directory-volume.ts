@@ -27,10 +27,10 @@ import { mapLimited, OperationCount, OperationQueue } from '../operation-queue.t
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from '../volume.ts';
 import { closedError, type Doing, systemCode, volumeError, whereIn } from '../volume-error.ts';
 import { isGone } from './directory-layout.ts';
-import { isEmptyDirectory, readMark, removeMark, writeMark } from './directory-mark.ts';
 import { DirectoryNames } from './directory-names.ts';
+import { isEmptyDirectory, readMark, removeMark, writeMark } from './directory-sentinel.ts';
 import { type CachedHandle, HandleCache } from './handle-cache.ts';
-import { PromptReads } from './prompt-reads.ts';
+import { SyncReadGate } from './sync-read-gate.ts';
 
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;
@@ -115,7 +115,7 @@ export class DirectoryVolume implements Volume {
   readonly #identity: { readonly dev: bigint; readonly ino: bigint };
   readonly #names: DirectoryNames;
   readonly #handles: HandleCache;
-  readonly #promptReads: PromptReads;
+  readonly #syncReads: SyncReadGate;
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
   /** Of every object that was written to and is not sealed. */
@@ -136,7 +136,7 @@ export class DirectoryVolume implements Volume {
     this.setAside = setAside;
     this.#identity = { dev: identity.dev, ino: identity.ino };
     this.#names = names;
-    this.#promptReads = new PromptReads(options.stopwatch);
+    this.#syncReads = new SyncReadGate(options.stopwatch);
     this.#handles = new HandleCache(options.handlesMax ?? HANDLES_MAX, (key) => {
       this.#trust.get(objectOf(key))?.syncFailed();
     });
@@ -265,7 +265,7 @@ export class DirectoryVolume implements Volume {
     const [only] = ranges;
     // Retrieval asks for one range at a time, and the machinery for many would cost it as much as the reading.
     if (only && ranges.length === 1) {
-      const bytes = this.#readPromptly(only);
+      const bytes = this.#readSync(only);
       if (bytes) return Promise.resolve([bytes]);
       return this.#do('reading', only.name, async () => [await this.#readRange(only)]);
     }
@@ -278,9 +278,9 @@ export class DirectoryVolume implements Volume {
    * The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with
    * it.
    */
-  #readPromptly({ name, offset, length }: ReadRange): Uint8Array | undefined {
+  #readSync({ name, offset, length }: ReadRange): Uint8Array | undefined {
     const handle = this.#closing ? undefined : this.#handles.peek(reading(name));
-    return handle && this.#promptReads.read(handle.file.fd, offset, length);
+    return handle && this.#syncReads.read(handle.file.fd, offset, length);
   }
 
   async #readRange({ name, offset, length }: ReadRange): Promise<Uint8Array> {

@@ -18,7 +18,7 @@ import { resolve } from 'node:path';
 import { fileError, PinakesError } from '../../base/index.ts';
 import type { DirectoryVolumeOptions } from '../directory/directory-volume.ts';
 import { type CachedHandle, HandleCache } from '../directory/handle-cache.ts';
-import { PromptReads } from '../directory/prompt-reads.ts';
+import { SyncReadGate } from '../directory/sync-read-gate.ts';
 import { readRange, streamRange } from '../file-range.ts';
 import { assertObjectName, assertOffset, assertPrefix, compareNames } from '../object-name.ts';
 import { mapLimited, OperationCount, OperationQueue } from '../operation-queue.ts';
@@ -53,7 +53,7 @@ export class LinkedVolume implements Volume {
   readonly writable = false;
   readonly #manifest: LinkedManifest;
   readonly #handles = new HandleCache(HANDLES_MAX, () => undefined);
-  readonly #promptReads: PromptReads;
+  readonly #syncReads: SyncReadGate;
   readonly #checked = new Map<string, Checked>();
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
@@ -62,7 +62,7 @@ export class LinkedVolume implements Volume {
   constructor(name: string, manifest: LinkedManifest, options: LinkedVolumeOptions) {
     this.name = name;
     this.#manifest = manifest;
-    this.#promptReads = new PromptReads(options.stopwatch);
+    this.#syncReads = new SyncReadGate(options.stopwatch);
   }
 
   /**
@@ -125,7 +125,7 @@ export class LinkedVolume implements Volume {
 
   read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
     const [only] = ranges;
-    const prompt = only && ranges.length === 1 && this.#readPromptly(only);
+    const prompt = only && ranges.length === 1 && this.#readSync(only);
     if (prompt) return Promise.resolve([prompt]);
     return this.#do(() =>
       mapLimited(ranges, READS_AT_ONCE, async ({ name, offset, length }) => {
@@ -145,9 +145,9 @@ export class LinkedVolume implements Volume {
    * The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with
    * it.
    */
-  #readPromptly({ name, offset, length }: ReadRange): Uint8Array | undefined {
+  #readSync({ name, offset, length }: ReadRange): Uint8Array | undefined {
     const handle = this.#closing ? undefined : this.#handles.peek(name);
-    return handle && this.#promptReads.read(handle.file.fd, offset, length);
+    return handle && this.#syncReads.read(handle.file.fd, offset, length);
   }
 
   async *stream(name: string, from = 0, to = Number.MAX_SAFE_INTEGER): AsyncGenerator<Uint8Array, void, void> {

@@ -1,0 +1,116 @@
+/**
+ * Whether a file is still the one that it was: by its length, its path and times, and by samples of its bytes from the
+ * first to the last.
+ */
+import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { equal, fileError, PinakesError, sectorRest } from '../../base/index.ts';
+import { ifGiven } from '../damage.ts';
+
+const FINGERPRINT_BYTES = 16 * 1024;
+const FINGERPRINT_SAMPLES = 17;
+/** The samples of a file up to this size are all its bytes. */
+export const SAMPLED_BYTES = FINGERPRINT_BYTES * FINGERPRINT_SAMPLES;
+
+/**
+ * What a file was before anybody read it: unless its length and times are others, it is the same still; else its
+ * samples tell.
+ */
+export type FileIdentity = { readonly size: number; readonly seen: string; readonly print: Uint8Array };
+
+function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {
+  return `${resolve(path)} ${mtimeMs} ${ctimeMs}`;
+}
+
+export async function fileIdentityOf(path: string, handle: FileHandle): Promise<FileIdentity> {
+  const now = await handle.stat();
+  return { size: now.size, seen: seenAs(path, now), print: await fingerprintOf(path, handle, now.size) };
+}
+
+/** Whether another file lies there by now, or other bytes. One that is gone is no other. */
+export async function isReplaced(path: string, identity: FileIdentity): Promise<boolean> {
+  const now = await stat(path).catch(() => undefined);
+  if (!now || isSurelySame(path, now, identity)) return false;
+  const handle = await open(path, 'r').catch(() => undefined);
+  if (!handle) return false;
+  try {
+    return await isOther(path, handle, identity);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether a file has other bytes than it had. One that grew has the same. */
+export async function isOther(path: string, handle: FileHandle, identity: FileIdentity): Promise<boolean> {
+  const now = await handle.stat();
+  if (isSurelySame(path, now, identity)) return false;
+  return now.size < identity.size || !equal(await fingerprintOf(path, handle, identity.size), identity.print);
+}
+
+function isSurelySame(path: string, now: Stats, { size, seen }: FileIdentity): boolean {
+  return now.size === size && seenAs(path, now) === seen;
+}
+
+/** Of the first `size` bytes, as far as the disk gives them. */
+async function fingerprintOf(path: string, handle: FileHandle, size: number): Promise<Uint8Array> {
+  const hash = createHash('sha256').update(String(size));
+  const piece = Buffer.alloc(FINGERPRINT_BYTES);
+  let readAt = -1;
+  let bytes = 0;
+  let givenBytes = 0;
+  for (let sample = 0; sample < FINGERPRINT_SAMPLES; sample++) {
+    const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
+    // All samples of a small file are the same.
+    const length = Math.min(piece.length, size - position);
+    if (position !== readAt) bytes = await readAround(path, handle, piece, length, position);
+    readAt = position;
+    givenBytes += bytes;
+    hash.update(piece.subarray(0, bytes));
+  }
+  if (size > 0 && givenBytes === 0) throw new PinakesError('DEVICE_FAILED', { where: path });
+  return hash.digest();
+}
+
+/** The bytes of a range that the disk gives, put together. */
+async function readAround(path: string, handle: FileHandle, into: Buffer, length: number, at: number): Promise<number> {
+  const whole = await ifGiven(readBytes(path, handle, into, length, at));
+  if (whole === length) return length;
+  let filled = 0;
+  for (const end = at + length; at < end; ) {
+    const sector = Math.min(end - at, sectorRest(at));
+    filled += (await ifGiven(readBytes(path, handle, into.subarray(filled), sector, at))) ?? 0;
+    at += sector;
+  }
+  return filled;
+}
+
+/** Reads at least one byte, and no further than the disk gives them. */
+export async function readBeforeGap(
+  path: string,
+  handle: FileHandle,
+  into: Buffer,
+  length: number,
+  at: number,
+): Promise<number> {
+  const whole = await ifGiven(readBytes(path, handle, into, length, at));
+  if (whole !== undefined) return whole;
+  let filled = await readBytes(path, handle, into, Math.min(length, sectorRest(at)), at);
+  while (filled < length) {
+    const sector = Math.min(length - filled, sectorRest(at + filled));
+    const bytes = await ifGiven(readBytes(path, handle, into.subarray(filled), sector, at + filled));
+    if (!bytes) break;
+    filled += bytes;
+  }
+  return filled;
+}
+
+/** Whatever keeps the file from being read is told of the file. */
+async function readBytes(path: string, handle: FileHandle, into: Buffer, length: number, at: number): Promise<number> {
+  try {
+    return (await handle.read(into, 0, length, at)).bytesRead;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The captures that a step of an add passes over because the archive has them, and the records that are passed over
+ * with them.
+ *
+ * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes
+ * with the captures of the same URI and date. What belongs to a capture that is taken is never passed over, nor is what
+ * may belong to one.
+ */
+import type { RecordFacts } from '../record-facts.ts';
+import { visitOf } from './visit.ts';
+
+/** Captures that records may go with: their ids and those of what they name, and their visits. */
+type Joined = { readonly ids: Set<string>; readonly visits: Set<string> };
+
+export class SkippedCaptures {
+  readonly #passed: Joined = { ids: new Set(), visits: new Set() };
+  /** The records of the step, as long as nobody has asked which captures of them are taken. */
+  #records: readonly RecordFacts[];
+  readonly #known = new Set<RecordFacts>();
+  #taken: Joined | undefined;
+
+  constructor(records: readonly RecordFacts[] = []) {
+    this.#records = records;
+  }
+
+  /** A capture is passed over that the archive has. */
+  pass(facts: RecordFacts): void {
+    join(this.#passed, facts);
+    this.#known.add(facts);
+  }
+
+  get isEmpty(): boolean {
+    return this.#known.size === 0;
+  }
+
+  isLinked(facts: RecordFacts): boolean {
+    return isLinked(this.#passed, facts);
+  }
+
+  isOfVisit(visit: string): boolean {
+    return this.#passed.visits.has(visit);
+  }
+
+  isLinkedToTaken(facts: RecordFacts): boolean {
+    return isLinked(this.#takenCaptures(), facts);
+  }
+
+  isOfTakenVisit(visit: string): boolean {
+    return this.#takenCaptures().visits.has(visit);
+  }
+
+  #takenCaptures(): Joined {
+    if (this.#taken) return this.#taken;
+    this.#taken = { ids: new Set(), visits: new Set() };
+    for (const facts of this.#records) if (facts.kind && !this.#known.has(facts)) join(this.#taken, facts);
+    this.#records = [];
+    return this.#taken;
+  }
+}
+
+/** Whether a record is passed over with captures of these steps. */
+export function goesWithPassed(steps: readonly SkippedCaptures[], facts: RecordFacts): boolean {
+  if (steps.every(({ isEmpty }) => isEmpty)) return false;
+  if (steps.some((step) => step.isLinkedToTaken(facts))) return false;
+  if (steps.some((step) => step.isLinked(facts))) return true;
+  const visit = visitOf(facts);
+  return steps.some((step) => step.isOfVisit(visit)) && !steps.some((step) => step.isOfTakenVisit(visit));
+}
+
+function join({ ids, visits }: Joined, facts: RecordFacts): void {
+  ids.add(facts.recordId).add(facts.concurrentTo);
+  visits.add(visitOf(facts));
+}
+
+function isLinked({ ids }: Joined, { concurrentTo, recordId }: RecordFacts): boolean {
+  return (concurrentTo !== '' && ids.has(concurrentTo)) || (recordId !== '' && ids.has(recordId));
+}

@@ -1,0 +1,152 @@
+/**
+ * Finds the records that go with captures: requests, metadata and what else a crawler wrote beside them.
+ *
+ * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes
+ * with the captures of the same URI and date. Crawlers write what belongs together closely together, so it is looked
+ * for among the WINDOW_RECORDS records on either side, and memory does not grow with the segment (I9).
+ */
+import type { Finding } from '../../base/index.ts';
+import type { ReadingRecord, RecordHead } from '../../warc/index.ts';
+import { CAPTURE_ID_FIELD } from '../record-facts.ts';
+
+const WINDOW_RECORDS = 10_000;
+
+const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
+
+export function isCaptureType(type: string): boolean {
+  return CAPTURE_TYPES.has(type);
+}
+
+/** A record that goes along, by place. Its length is not known where its member is damaged. */
+export type ConcurrentRecord = { readonly offset: number; readonly length: number | undefined; readonly type: string };
+
+type Choice = { chosen: boolean; passed: boolean };
+
+type SeenCapture = { readonly at: number; readonly ids: readonly string[]; readonly visit: string };
+
+type Waiting = ConcurrentRecord & {
+  readonly at: number;
+  readonly recordId: string | undefined;
+  readonly named: readonly string[];
+  readonly visit: string | undefined;
+  readonly damage: Finding | undefined;
+};
+
+export type ConcurrentRule = {
+  readonly isChosen: (head: RecordHead) => boolean;
+  /** Of two captures of one URI and date of which only one is chosen: whether what is linked to neither goes along. */
+  readonly whenDoubtful: boolean;
+  /** Told of damaged records that are linked to no capture at all: it may be the damage that took the link away. */
+  readonly onAdrift?: (damage: Finding) => void;
+};
+
+/** What goes with the chosen captures, in order. The records are read to their ends. */
+export async function* findConcurrent(
+  records: AsyncIterable<ReadingRecord>,
+  rule: ConcurrentRule,
+): AsyncGenerator<ConcurrentRecord> {
+  const finder = new ConcurrentFinder(rule);
+  for await (const record of records) {
+    for await (const _ of record.body());
+    yield* finder.see(record);
+  }
+  yield* finder.end();
+}
+
+class ConcurrentFinder {
+  readonly #rule: ConcurrentRule;
+  readonly #byId = new Map<string, Choice>();
+  readonly #byVisit = new Map<string, Choice>();
+  /** Record ids that captures name as concurrent to them. */
+  readonly #named = new Map<string, Choice>();
+  #captures: SeenCapture[] = [];
+  #waiting: Waiting[] = [];
+  #records = 0;
+
+  constructor(rule: ConcurrentRule) {
+    this.#rule = rule;
+  }
+
+  *see(record: ReadingRecord): Generator<ConcurrentRecord> {
+    const { head, tail } = record;
+    const at = this.#records++;
+    if (isCaptureType(head.type)) this.#addCapture(head, at);
+    else if (head.type !== 'warcinfo' && (tail?.length !== undefined || record.damage.length > 0)) {
+      this.#waiting.push({
+        at,
+        offset: head.offset,
+        length: tail?.length,
+        type: head.type,
+        recordId: head.recordId,
+        named: head.getAll('warc-concurrent-to'),
+        visit: head.targetUri === undefined ? undefined : visitOf(head),
+        damage: record.damage[0],
+      });
+    }
+    if (at % WINDOW_RECORDS === WINDOW_RECORDS - 1) yield* this.#settle(at - WINDOW_RECORDS);
+  }
+
+  *end(): Generator<ConcurrentRecord> {
+    yield* this.#settle(Number.POSITIVE_INFINITY);
+  }
+
+  #addCapture(head: RecordHead, at: number): void {
+    const isChosen = this.#rule.isChosen(head);
+    const ids = [head.recordId, head.get(CAPTURE_ID_FIELD), head.get('warc-previous-record-id')];
+    const own = ids.filter((id) => id !== undefined);
+    const named = head.getAll('warc-concurrent-to');
+    for (const id of own) mark(this.#byId, id, isChosen);
+    for (const id of named) mark(this.#named, id, isChosen);
+    mark(this.#byVisit, visitOf(head), isChosen);
+    this.#captures.push({ at, ids: [...own, ...named], visit: visitOf(head) });
+  }
+
+  /** Decides on what has seen all its neighbours, and forgets captures that are too far back for anybody. */
+  *#settle(upTo: number): Generator<ConcurrentRecord> {
+    const settled = this.#waiting.filter(({ at }) => at <= upTo);
+    this.#waiting = this.#waiting.filter(({ at }) => at > upTo);
+    for (const waiting of settled) {
+      const choice = this.#choiceOf(waiting);
+      if (choice && this.#goesAlong(choice)) yield waiting;
+      else if (!choice && waiting.damage) this.#rule.onAdrift?.(waiting.damage);
+    }
+    const past = this.#captures.filter(({ at }) => at <= upTo - WINDOW_RECORDS);
+    this.#captures = this.#captures.filter(({ at }) => at > upTo - WINDOW_RECORDS);
+    for (const { ids, visit } of past) {
+      for (const id of ids) {
+        this.#byId.delete(id);
+        this.#named.delete(id);
+      }
+      this.#byVisit.delete(visit);
+    }
+  }
+
+  /**
+   * What was decided on the captures that a record is linked to, or else on those of its URI and date; undefined when
+   * there are none.
+   */
+  #choiceOf({ named, recordId, visit }: Waiting): Choice | undefined {
+    const links = [
+      ...named.map((id) => this.#byId.get(id)),
+      recordId === undefined ? undefined : this.#named.get(recordId),
+    ];
+    const linked = links.filter((choice) => choice !== undefined);
+    if (linked.length > 0) return { chosen: linked.some(({ chosen }) => chosen), passed: false };
+    return visit === undefined ? undefined : this.#byVisit.get(visit);
+  }
+
+  #goesAlong({ chosen, passed }: Choice): boolean {
+    return chosen && (!passed || this.#rule.whenDoubtful);
+  }
+}
+
+function mark(choices: Map<string, Choice>, key: string, isChosen: boolean): void {
+  const choice = choices.get(key) ?? { chosen: false, passed: false };
+  if (isChosen) choice.chosen = true;
+  else choice.passed = true;
+  choices.set(key, choice);
+}
+
+function visitOf(head: RecordHead): string {
+  return `${head.standardDate ?? head.date} ${head.targetUri}`;
+}

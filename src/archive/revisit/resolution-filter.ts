@@ -1,0 +1,96 @@
+/**
+ * What came into the archive since all unresolved revisits were last tried: captures, contents and what these were
+ * called. A revisit that says nothing of any of it need not be tried again, be there millions of them.
+ *
+ * Every draft of a change tells what it brings. Changes are made one at a time and trying is one of them, so nothing
+ * comes in unnoticed in between. Kept as a Bloom filter of fixed size, which may say yes without reason and never no.
+ */
+import type { EpochMs } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+
+const BITS_EXPONENT = 24;
+const WORD_BITS = 32;
+/** Enough to tell URLs apart; most differ at their end. */
+const HASHED_LENGTH = 64;
+
+export class ResolutionFilter {
+  /** Undefined until something came in. */
+  #bits: Uint32Array | undefined;
+  #isComplete = false;
+
+  /** All unresolved revisits have been tried with everything that is there. */
+  restart(): void {
+    this.#bits = undefined;
+    this.#isComplete = true;
+  }
+
+  /**
+   * Whether everything is known that came in; before the first trial nothing is, so that all revisits have to be tried.
+   */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  addCapture({ urlKey, time }: Capture): void {
+    const hash = hashOfKey(urlKey);
+    this.#add(hash);
+    this.#add(withTime(hash, time));
+  }
+
+  /** The digest of a content, or one that it was called by. */
+  addDigest(digest: Uint8Array): void {
+    this.#add(startOf(digest));
+  }
+
+  /** Whether there may be a capture of the key; at that second, when a time is given. */
+  mayHaveCapture(key: UrlKey, time?: EpochMs): boolean {
+    const hash = hashOfKey(key);
+    return this.#mayHave(time === undefined ? hash : withTime(hash, time));
+  }
+
+  mayHaveDigest(digest: Uint8Array): boolean {
+    return this.#mayHave(startOf(digest));
+  }
+
+  #add(hash: number): void {
+    this.#bits ??= new Uint32Array(2 ** BITS_EXPONENT / WORD_BITS);
+    setBit(this.#bits, first(hash));
+    setBit(this.#bits, second(hash));
+  }
+
+  #mayHave(hash: number): boolean {
+    return this.#bits !== undefined && hasBit(this.#bits, first(hash)) && hasBit(this.#bits, second(hash));
+  }
+}
+
+function setBit(bits: Uint32Array, bit: number): void {
+  bits[bit >>> 5]! |= 1 << (bit & 31);
+}
+
+function hasBit(bits: Uint32Array, bit: number): boolean {
+  return (bits[bit >>> 5]! & (1 << (bit & 31))) !== 0;
+}
+
+function first(hash: number): number {
+  return Math.imul(hash, 0x9e3779b1) >>> (WORD_BITS - BITS_EXPONENT);
+}
+
+function second(hash: number): number {
+  return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> (WORD_BITS - BITS_EXPONENT);
+}
+
+function startOf(digest: Uint8Array): number {
+  return (digest[0]! << 24) | (digest[1]! << 16) | (digest[2]! << 8) | digest[3]!;
+}
+
+function withTime(hash: number, time: EpochMs): number {
+  return Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35) ^ Math.floor(time / 1000);
+}
+
+function hashOfKey(key: string): number {
+  let hash = key.length;
+  for (let at = Math.max(0, key.length - HASHED_LENGTH); at < key.length; at++)
+    hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
+  return hash;
+}

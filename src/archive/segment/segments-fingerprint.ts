@@ -1,0 +1,13 @@
+/**
+ * A mark of what the archive holds: it changes with every record that comes in, since that makes a segment longer, or a
+ * new one. Volumes count too: one that was not there may be back. Where the mark is what it was, nothing that was
+ * looked for in vain can have come in.
+ */
+import { digestOf, toHex, utf8 } from '../../base/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+
+export function segmentsFingerprint({ registry, volumes }: ArchiveParts): string {
+  const segments = registry.all().map(({ number, bytes }) => `${number}:${bytes}`);
+  const there = volumes.available().map(({ name }) => name);
+  return toHex(digestOf('sha256', utf8([...segments, ...there].join(' '))).bytes);
+}

@@ -1,0 +1,95 @@
+/**
+ * A place between two chunks of a stream: a cursor, or, inside of a record that is larger than a chunk, a cursor and
+ * the bytes behind it.
+ *
+ * A place inside of a record can be taken up again only where the same bytes stand before it; their digest tells.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { PinakesError } from '../../base/index.ts';
+import { type Cursor, parseCursor, type StreamPosition } from './cursor.ts';
+import type { StreamChunk } from './stream-chunk.ts';
+import type { StreamPiece } from './stream-output.ts';
+
+type Inner = { readonly bytes: number; readonly hash: Hash };
+
+export type ChunkPlace = {
+  readonly cursor: string;
+  /** What the cursor says. */
+  readonly parsed: Cursor;
+  /** What is the same for all places of a stream. */
+  readonly stream: string;
+  /** How far the place is inside of a record, and the digest of the bytes of it that stand before. */
+  readonly inner: Inner | undefined;
+};
+
+export function placeAt(cursor: string): ChunkPlace {
+  const parsed = parseCursor(cursor);
+  const stream = JSON.stringify([parsed.query, parsed.snapshot, parsed.ranking]);
+  return { cursor, parsed, stream, inner: undefined };
+}
+
+export function placeBehind(place: ChunkPlace, chunk: StreamChunk): ChunkPlace {
+  if (chunk.cursor !== undefined) return placeAt(chunk.cursor);
+  const hash = place.inner?.hash.copy() ?? createHash('sha256');
+  for (const piece of chunk.pieces) hash.update(piece);
+  return { ...place, inner: { bytes: (place.inner?.bytes ?? 0) + chunk.bytes, hash } };
+}
+
+export function keyOf(format: string, { cursor, inner }: ChunkPlace): string {
+  return `${format} ${cursor} ${inner ? `${inner.bytes} ${digestOf(inner.hash)}` : ''}`;
+}
+
+/** A segment counts as so long, for how far apart two places are. */
+const SEGMENT_BYTES = 2 ** 32;
+
+/**
+ * About how far a place is ahead of another; infinite where who is there does not come by, as far as numbers tell:
+ * compaction may exchange segments.
+ */
+export function bytesAhead(place: ChunkPlace, from: ChunkPlace): number {
+  if (place.stream !== from.stream) return Number.POSITIVE_INFINITY;
+  const bytes = linear(place.parsed.position) - linear(from.parsed.position);
+  return bytes < 0 ? Number.POSITIVE_INFINITY : bytes;
+}
+
+function linear(position: StreamPosition | undefined): number {
+  return position ? position.segment * SEGMENT_BYTES + position.offset : -1;
+}
+
+export function isSameSnapshot({ snapshot: a, ranking }: Cursor, { snapshot: b, ranking: other }: Cursor): boolean {
+  return (
+    ranking === other &&
+    a.epoch === b.epoch &&
+    a.before === b.before &&
+    a.segments === b.segments &&
+    JSON.stringify(a.open) === JSON.stringify(b.open)
+  );
+}
+
+/** The pieces of a record behind those bytes of it that a client has. */
+export async function* piecesBehind(pieces: AsyncIterable<StreamPiece>, inner: Inner): AsyncGenerator<StreamPiece> {
+  const hash = createHash('sha256');
+  let left = inner.bytes;
+  for await (const piece of pieces) {
+    // A place before the record, behind others that are not meant.
+    if (left > 0 && piece.bytes.length === 0) continue;
+    const known = piece.bytes.subarray(0, left);
+    if (left > 0) {
+      hash.update(known);
+      left -= known.length;
+      const isOther = left > 0 ? piece.cursor !== undefined : digestOf(hash) !== digestOf(inner.hash);
+      if (isOther) throw moved();
+    }
+    if (left === 0) yield { ...piece, bytes: piece.bytes.subarray(known.length) };
+  }
+  if (left > 0) throw moved();
+}
+
+function digestOf(hash: Hash): string {
+  return hash.copy().digest('base64url');
+}
+
+function moved(): PinakesError {
+  const detail = 'a record was moved while it was being sent; go on from the last cursor';
+  return new PinakesError('OBJECT_CHANGED', { where: 'a stream', detail });
+}

@@ -1,0 +1,216 @@
+/**
+ * One client's way through a stream whose reading it shares.
+ *
+ * A client that comes late may join where the others are. It then goes from there to the end, and after that from the
+ * beginning to where it joined; each record comes exactly once (I8). Its cursors say where it joined:
+ *
+ * ```
+ *   cursor                  in order, or not joined
+ *   cursor~join~1           on the way from where it joined to the end
+ *   cursor~join~2           on the way from the beginning to where it joined
+ * ```
+ * A client that joins gets the snapshot that the others read: the archive as it was when they began, within the
+ * last hour.
+ */
+import { assert, PinakesError } from '../../base/index.ts';
+import { SegmentLineage } from '../segment/segment-lineage.ts';
+import { type ChunkPlace, isSameSnapshot, placeAt, placeBehind } from './chunk-place.ts';
+import { formatCursor, parseCursor, type StreamPosition } from './cursor.ts';
+import type { HubQuery, ScanClient, ScanHub } from './scan-hub.ts';
+import { RecordStream } from './stream.ts';
+import { chunksOf, type StreamChunk } from './stream-chunk.ts';
+
+/** Others are joined only while their snapshot is younger than this. */
+const JOIN_AGE_MS_MAX = 3600 * 1000;
+
+type Leg = 'all' | 'to the end' | 'to the join';
+type Course = {
+  readonly place: ChunkPlace;
+  readonly join: string | undefined;
+  readonly leg: Leg;
+  readonly beganMs: number;
+  readonly mayLack?: boolean;
+};
+
+export type SubscriberOptions = {
+  /** Whether to join others where they are; otherwise records come from the beginning, in storage order. */
+  readonly joins?: boolean;
+  /** Aborted when the client leaves: what is being read for it alone is broken off, and nothing more comes. */
+  readonly signal?: AbortSignal;
+};
+
+export class Subscriber implements ScanClient, AsyncDisposable {
+  readonly wanted: HubQuery;
+  readonly join: string | undefined;
+  /** When the stream of this snapshot began. */
+  readonly beganMs: number;
+  /** Taken up again: whether records of its snapshot may have been deleted since. */
+  readonly mayLack: boolean;
+  place: ChunkPlace;
+  #leg: Leg;
+  readonly #sharing: ScanHub;
+  readonly #signal: AbortSignal | undefined;
+  /** On the last stretch before the join, when compaction has moved it: a reading of this client's own. */
+  #stretch: AsyncGenerator<StreamChunk> | undefined;
+  #lineage: SegmentLineage | undefined;
+
+  private constructor(sharing: ScanHub, wanted: HubQuery, course: Course, signal: AbortSignal | undefined) {
+    this.#sharing = sharing;
+    this.#signal = signal;
+    this.wanted = wanted;
+    this.join = course.join;
+    this.beganMs = course.beganMs;
+    this.mayLack = course.mayLack === true;
+    this.place = course.place;
+    this.#leg = course.leg;
+  }
+
+  static async open(
+    sharing: ScanHub,
+    wanted: HubQuery,
+    { joins = false, signal }: SubscriberOptions = {},
+  ): Promise<Subscriber> {
+    const stream = new Subscriber(sharing, wanted, await courseOf(sharing, wanted, joins), signal);
+    signal?.throwIfAborted();
+    sharing.enter(stream);
+    // What cannot be closed is told to whoever disposes of the stream.
+    signal?.addEventListener('abort', () => void sharing.leave(stream).catch(() => {}), { once: true });
+    return stream;
+  }
+
+  /** Whether it has not come back to the beginning. */
+  get isOnFirstWay(): boolean {
+    return this.#leg !== 'to the join';
+  }
+
+  /** Where a later stream goes on. Inside of a large record it is the cursor before it. */
+  cursor(): string {
+    const { cursor } = this.place;
+    return this.join === undefined ? cursor : `${cursor}~${this.join}~${this.#leg === 'to the join' ? 2 : 1}`;
+  }
+
+  /** The next chunk; undefined at the end. Behind one that has a cursor, `cursor()` is where it goes on. */
+  async next(): Promise<StreamChunk | undefined> {
+    for (;;) {
+      this.#signal?.throwIfAborted();
+      if (this.#leg === 'to the join' && this.#isAtJoin()) return undefined;
+      const chunk = this.#stretch ? await this.#ofStretch() : await this.#sharing.next(this);
+      if (!chunk) {
+        if (this.#leg !== 'to the end') return undefined;
+        this.#beginAnew();
+        continue;
+      }
+      const place = placeBehind(this.place, chunk);
+      if (this.#leg === 'to the join' && !this.#stretch && !(await this.#isBeforeJoin(place, chunk))) {
+        this.#stretch = this.#openStretch();
+        continue;
+      }
+      this.place = place;
+      return chunk;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stretch?.return(undefined);
+    await this.#sharing.leave(this);
+  }
+
+  #beginAnew(): void {
+    const { query, snapshot } = this.place.parsed;
+    this.#leg = 'to the join';
+    this.place = placeAt(formatCursor({ query, snapshot, position: undefined }));
+  }
+
+  #joinPosition(): StreamPosition {
+    assert(this.join !== undefined, 'only who joined comes back to the join');
+    const { position } = parseCursor(this.join);
+    assert(position !== undefined, 'nobody joins at the very beginning');
+    return position;
+  }
+
+  #isAtJoin(): boolean {
+    return this.place.cursor === this.join && !this.place.inner;
+  }
+
+  /**
+   * Whether all of a chunk certainly stands before the join. Numbers of segments that are not known yet are high, so
+   * that doubt says no.
+   */
+  async #isBeforeJoin({ parsed }: ChunkPlace, chunk: StreamChunk): Promise<boolean> {
+    const join = this.#joinPosition();
+    // While the segment of the join stands, offsets in it mean what they meant.
+    if (!this.#sharing.archive.registry.find(join.segment)) return false;
+    // A part of a record: the record follows a place before the join, so it is not behind it.
+    if (chunk.cursor === undefined) return true;
+    const { position } = parsed;
+    if (!position) return false;
+    this.#lineage ??= await SegmentLineage.load(this.#sharing.archive);
+    if (position.segment !== join.segment)
+      return this.#lineage.originOf(position.segment) < this.#lineage.originOf(join.segment);
+    if (position.offset !== join.offset) return position.offset < join.offset;
+    return position.innerOffset <= join.innerOffset;
+  }
+
+  #openStretch(): AsyncGenerator<StreamChunk> {
+    const { format, query } = this.wanted;
+    const { cursor, inner } = this.place;
+    if (inner) {
+      const detail = 'a record was moved while it was being sent; go on from the last cursor';
+      throw new PinakesError('OBJECT_CHANGED', { where: 'a stream', detail });
+    }
+    const pieces = format.open(this.#sharing.archive, { ...query, cursor, until: this.join, signal: this.#signal });
+    return chunksOf(pieces, cursor);
+  }
+
+  async #ofStretch(): Promise<StreamChunk | undefined> {
+    const next = await this.#stretch!.next();
+    return next.done ? undefined : next.value;
+  }
+}
+
+async function courseOf(sharing: ScanHub, wanted: HubQuery, joins: boolean): Promise<Course> {
+  const { query } = wanted;
+  const beganMs = sharing.archive.clock();
+  if (query.cursor !== undefined) {
+    const [cursor = '', join, leg] = query.cursor.split('~');
+    const place = placeAt(cursor);
+    // What is wrong with a cursor is told at once, not in the middle of an answer.
+    const stream = await RecordStream.open(sharing.archive, { ...query, cursor, until: join });
+    const mayLack = await stream.mayLack();
+    if (join === undefined) return { place, join, leg: 'all', beganMs, mayLack };
+    const isOfOneStream = isSameSnapshot(placeAt(join).parsed, place.parsed) && placeAt(join).parsed.position;
+    if (!isOfOneStream || (leg !== '1' && leg !== '2'))
+      throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
+    return { place, join, leg: leg === '2' ? 'to the join' : 'to the end', beganMs, mayLack };
+  }
+  const place = placeAt((await RecordStream.open(sharing.archive, query)).cursor());
+  const joined = joins && query.snapshot === undefined ? headOf(sharing, wanted, place) : undefined;
+  if (!joined) return { place, join: undefined, leg: 'all', beganMs };
+  const isAtStart = joined.place.parsed.position === undefined;
+  return {
+    place: placeAt(joined.place.cursor),
+    join: isAtStart ? undefined : joined.place.cursor,
+    leg: isAtStart ? 'all' : 'to the end',
+    beganMs: joined.beganMs,
+  };
+}
+
+/** Of those who read the same, whom to join: in the snapshot that most of them read, the one who is farthest. */
+function headOf(sharing: ScanHub, { format }: HubQuery, { parsed }: ChunkPlace): Subscriber | undefined {
+  const oldestMs = sharing.archive.clock() - JOIN_AGE_MS_MAX;
+  const others = [...sharing.clients].filter(
+    (client): client is Subscriber =>
+      client instanceof Subscriber &&
+      client.isOnFirstWay &&
+      client.wanted.format.name === format.name &&
+      client.wanted.query.snapshot === undefined &&
+      client.place.parsed.query === parsed.query &&
+      client.beganMs >= oldestMs,
+  );
+  const readersOf = (one: Subscriber) => others.filter((other) => isSameSnapshot(one.place.parsed, other.place.parsed));
+  return others
+    .map((client) => ({ client, readers: readersOf(client).length, ...(client.place.parsed.position ?? START) }))
+    .sort((a, b) => b.readers - a.readers || b.segment - a.segment || b.offset - a.offset)[0]?.client;
+}
+
+const START = { segment: -1, offset: 0 };

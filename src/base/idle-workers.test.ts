@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { IdleWorkers } from './idle-workers.ts';
+
+const WAITING = "require('node:worker_threads').parentPort.on('message', (code) => process.exit(code))";
+
+async function newThread(): Promise<Worker> {
+  const worker = new Worker(WAITING, { eval: true });
+  await once(worker, 'online');
+  return worker;
+}
+
+test('a thread at rest is given to one who needs its kind, once', async () => {
+  const idle = new IdleWorkers(60_000);
+  const worker = await newThread();
+  idle.rest('scan', worker);
+  assert.equal(idle.take('links'), undefined);
+  assert.equal(idle.take('scan'), worker);
+  assert.equal(idle.take('scan'), undefined);
+  await worker.terminate();
+});
+
+test('a thread that nobody came for ends', async () => {
+  const idle = new IdleWorkers(1);
+  const worker = await newThread();
+  const exit = once(worker, 'exit');
+  idle.rest('scan', worker);
+  worker.ref();
+  await exit;
+  assert.equal(idle.size, 0);
+});
+
+test('a thread that dies at rest is given to nobody', async () => {
+  const idle = new IdleWorkers(60_000);
+  const worker = await newThread();
+  idle.rest('scan', worker);
+  const exit = once(worker, 'exit');
+  worker.ref();
+  worker.postMessage(3);
+  await exit;
+  assert.equal(idle.take('scan'), undefined);
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FETCH_DEFAULTS } from '../fetch-settings.ts';
+import { steadyClock } from '../steady-clock.ts';
+import { BodyTimeout } from './body-timeout.ts';
+
+const { idleTimeoutMs, exchangeTimeoutMs } = FETCH_DEFAULTS;
+
+/** A body that is waited for on a clock that can be set. */
+function startWaiting(): { waitMs: (bytes: number) => number | undefined; pass: (ms: number) => void } {
+  let now = 1000;
+  const clock = () => now;
+  const bodyTimeout = new BodyTimeout({ ...FETCH_DEFAULTS, clock }, steadyClock(clock, idleTimeoutMs), now);
+  return {
+    waitMs: (bytes) => bodyTimeout.waitMs(bytes, false),
+    pass: (ms) => {
+      now += ms;
+    },
+  };
+}
+
+test('a machine that slept, or whose clock was set, does not blame the server for it', () => {
+  const { waitMs, pass } = startWaiting();
+  assert.equal(waitMs(1000), idleTimeoutMs);
+  pass(24 * 3600_000);
+  assert.equal(waitMs(1000), idleTimeoutMs);
+  pass(-48 * 3600_000);
+  assert.equal(waitMs(2000), idleTimeoutMs);
+});
+
+test('a body that never ends, however fast it comes, and one that comes too slowly are given up', () => {
+  for (const [bytesPerSecond, longestMs] of [
+    [1_000_000, exchangeTimeoutMs],
+    [10, 2 * FETCH_DEFAULTS.slowAfterMs],
+  ] as const) {
+    const { waitMs, pass } = startWaiting();
+    let elapsedMs = 0;
+    while (waitMs((bytesPerSecond * elapsedMs) / 1000) !== undefined && elapsedMs <= 2 * longestMs) {
+      pass(10_000);
+      elapsedMs += 10_000;
+    }
+    assert.ok(elapsedMs > longestMs / 2 && elapsedMs <= 2 * longestMs, `given up after ${elapsedMs} ms`);
+  }
+});

@@ -1,0 +1,163 @@
+/**
+ * Rankings that streams go by, each as it was when a stream first asked for it.
+ *
+ * ```
+ *   rankings/<inlinks | rank>-<computation>-<content>.sqlite     see ranking-file.ts; the last time it was used is the time of the file
+ *   rankings/<the same>.tmp                                      being written; left over from a crash, it is removed by the next who writes
+ * ```
+ * A version is `<computation>-<content>`: the same name is the same order, and an order that was thrown away and
+ * made again is found under it again. Files stay for LIFE_MS after they were used last, as long as all together take no
+ * more than BYTES_MAX.
+ */
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Archive, UrlRanking } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { ThreadCalls } from '../thread-calls.ts';
+import { indexError } from './database.ts';
+import { takeIndexTurn } from './index-turn.ts';
+import { RankingCopy, type RankingName } from './ranking-copy.ts';
+import { forgetRanked, isWholeRanking, RankingFile } from './ranking-file.ts';
+
+export const RANKINGS_DIRECTORY = 'rankings';
+const SUFFIX = '.sqlite';
+const VERSION = /^[0-9a-f]{32}-[0-9a-f]{32}$/;
+const LIFE_MS = 30 * 24 * 3600 * 1000;
+const BYTES_MAX = 4 * 1024 ** 3;
+
+export class RankingStore {
+  readonly #archive: Archive;
+  readonly #directory: string;
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+    this.#directory = join(archive.directory, RANKINGS_DIRECTORY);
+  }
+
+  /** An order of URLs for streams: by citations, or by rank. */
+  ranking(name: RankingName): UrlRanking {
+    return {
+      name,
+      keep: (version) => (version === undefined ? this.#keepNow(name) : this.#keepOf(name, version)),
+      open: async (version) => {
+        await this.#keepOf(name, version);
+        try {
+          return new RankingFile(this.#pathOf(name, version));
+        } catch (error) {
+          throw indexError(error);
+        }
+      },
+    };
+  }
+
+  #pathOf(name: RankingName, version: string): string {
+    return join(this.#directory, `${name}-${version}${SUFFIX}`);
+  }
+
+  async #keepOf(name: RankingName, version: string): Promise<string> {
+    const isKept = VERSION.test(version) && (await this.#touch(this.#pathOf(name, version)));
+    if (!isKept)
+      throw new PinakesError('CURSOR_EXPIRED', { detail: `the ranking by ${name} that it goes by is no longer kept` });
+    return version;
+  }
+
+  async #touch(path: string): Promise<boolean> {
+    const seconds = this.#archive.clock() / 1000;
+    return utimes(path, seconds, seconds).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #keepNow(name: RankingName): Promise<string> {
+    const known = await this.#wholeOfNow(name);
+    if (known !== undefined) return known;
+    const endTurn = await takeIndexTurn(this.#directory);
+    try {
+      return (await this.#wholeOfNow(name)) ?? (await this.#write(name));
+    } finally {
+      endTurn();
+    }
+  }
+
+  /** The version of a file that has the order of now; undefined when it is still to be written. */
+  async #wholeOfNow(name: RankingName): Promise<string | undefined> {
+    const copy = new RankingCopy(this.#archive.directory);
+    let computation: string;
+    try {
+      computation = copy.computation();
+    } finally {
+      copy.close();
+    }
+    const prefix = `${name}-${computation}-`;
+    for (const file of await this.#files()) {
+      const path = join(this.#directory, file);
+      if (file.startsWith(prefix) && isWholeRanking(path) && (await this.#touch(path)))
+        return file.slice(name.length + 1, -SUFFIX.length);
+    }
+    return undefined;
+  }
+
+  async #write(name: RankingName): Promise<string> {
+    await mkdir(this.#directory, { recursive: true });
+    for (const left of await readdir(this.#directory))
+      if (left.endsWith('.tmp')) await rm(join(this.#directory, left), { force: true });
+    const temporary = join(this.#directory, `${name}.tmp`);
+    const { directory } = this.#archive;
+    const thread = await ThreadCalls.open(new URL('./ranking-worker.ts', import.meta.url), { directory });
+    try {
+      const made: Awaited<ReturnType<RankingCopy['write']>> = await thread.call('write', [name, temporary]);
+      const version = `${made.computation}-${made.content}`;
+      const file = await open(temporary, 'r+');
+      await file.sync().finally(() => file.close());
+      await rename(temporary, this.#pathOf(name, version));
+      await this.#touch(this.#pathOf(name, version));
+      await this.#tidy();
+      return version;
+    } finally {
+      await thread.close();
+      await rm(temporary, { force: true });
+    }
+  }
+
+  /** Removes what nobody used for long, and, when all takes too much room, what was used longest ago. */
+  async #tidy(): Promise<void> {
+    const files: { path: string; bytes: number; usedMs: number }[] = [];
+    for (const file of await this.#files()) {
+      const path = join(this.#directory, file);
+      const { size, mtimeMs } = await stat(path);
+      files.push({ path, bytes: size, usedMs: mtimeMs });
+    }
+    const now = this.#archive.clock();
+    let bytes = 0;
+    for (const [at, file] of files.sort((a, b) => b.usedMs - a.usedMs).entries()) {
+      bytes += file.bytes;
+      if (at > 0 && (bytes > BYTES_MAX || now - file.usedMs > LIFE_MS)) await rm(file.path, { force: true });
+    }
+  }
+
+  async #files(): Promise<string[]> {
+    const names = await readdir(this.#directory).catch(() => []);
+    return names.filter((name) => name.endsWith(SUFFIX));
+  }
+
+  /** Forgets URLs of which the archive has nothing any more, so that they are in no file (I6). */
+  async forget(keys: readonly UrlKey[]): Promise<void> {
+    const files = await this.#files();
+    if (files.length === 0) return;
+    const gone: UrlKey[] = [];
+    for (const key of keys) if (!(await this.#hasCaptures(key))) gone.push(key);
+    if (gone.length === 0) return;
+    for (const file of files) forgetRanked(join(this.#directory, file), gone);
+  }
+
+  async #hasCaptures(key: UrlKey): Promise<boolean> {
+    return (await this.#archive.capturesOf(key))?.length !== 0;
+  }
+
+  /** Throws everything away, as is due when the index is. */
+  async clear(): Promise<void> {
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Files that export jobs made: `exports/<job>/<file>` in the archive. They stay until they are removed by whoever asked
+ * for them; what a job left that did not end well goes at the next start.
+ */
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileError } from '../../base/index.ts';
+import { type Downloadable, downloadMime } from '../http/download.ts';
+import type { Job } from './job.ts';
+import { DIRECTORY_MODE, makePrivate } from './private-file.ts';
+
+export class ExportStore {
+  readonly #directory: string;
+  readonly #jobs: Set<string>;
+
+  private constructor(directory: string, jobs: Set<string>) {
+    this.#directory = directory;
+    this.#jobs = jobs;
+  }
+
+  static async open(directory: string, isKept: (jobId: string) => boolean): Promise<ExportStore> {
+    const kept = new Set<string>();
+    try {
+      await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+      await makePrivate(directory);
+      for (const name of await readdir(directory)) {
+        const path = join(directory, name);
+        if (isKept(name)) {
+          await makePrivate(path);
+          for (const file of await readdir(path)) await makePrivate(join(path, file));
+          kept.add(name);
+        } else await rm(path, { recursive: true, force: true });
+      }
+    } catch (cause) {
+      throw fileError(cause, directory, 'writing');
+    }
+    return new ExportStore(directory, kept);
+  }
+
+  /** Where a job may write its file, which it has to report as `file` and `href`. */
+  async place(jobId: string, name: string): Promise<string> {
+    try {
+      await mkdir(join(this.#directory, jobId), { recursive: true, mode: DIRECTORY_MODE });
+    } catch (cause) {
+      throw fileError(cause, this.#directory, 'writing');
+    }
+    this.#jobs.add(jobId);
+    return join(this.#directory, jobId, name);
+  }
+
+  /** Says that the file of a job is written. */
+  async keep(path: string): Promise<void> {
+    try {
+      await makePrivate(path);
+    } catch (cause) {
+      throw fileError(cause, path, 'writing');
+    }
+  }
+
+  has(jobId: string): boolean {
+    return this.#jobs.has(jobId);
+  }
+
+  /** The file that the job reported under this address. Nothing but what a job reported is ever opened. */
+  async find(job: Job, name: string): Promise<Downloadable | undefined> {
+    const { file, href } = (job.report ?? {}) as { file?: string; href?: string };
+    if (job.state !== 'done' || !this.#jobs.has(job.id) || file === undefined || href !== hrefOf(job.id, name))
+      return undefined;
+    const path = join(this.#directory, job.id, name);
+    const info = await stat(path).catch(() => undefined);
+    if (!info?.isFile()) return undefined;
+    return {
+      filename: file,
+      mime: downloadMime(file),
+      bytes: info.size,
+      tag: `${job.id}-${info.size}-${Math.floor(info.mtimeMs)}`,
+      read: (from, to) => createReadStream(path, { start: from, end: to - 1 }),
+    };
+  }
+
+  /** False when the job has no file. */
+  async remove(jobId: string): Promise<boolean> {
+    if (!this.#jobs.has(jobId)) return false;
+    await rm(join(this.#directory, jobId), { recursive: true, force: true });
+    return this.#jobs.delete(jobId);
+  }
+}
+
+/** The address of a job's file. */
+export function hrefOf(jobId: string, name: string): string {
+  return `/api/exports/${jobId}/${name}`;
+}
