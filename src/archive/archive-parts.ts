@@ -13,7 +13,7 @@ import type { NamedSnapshots } from './stream/named-snapshots.ts';
 export interface ArchiveParts {
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
-  readonly registry: SegmentRegistry;
+  readonly segmentRegistry: SegmentRegistry;
   readonly access: RecordAccess;
   readonly collections: Collections;
   readonly tombstones: Tombstones;

@@ -189,7 +189,7 @@ export class Archive implements StreamParts, CaptureReader {
   readonly directory: string;
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
-  readonly registry: SegmentRegistry;
+  readonly segmentRegistry: SegmentRegistry;
   readonly access: RecordAccess;
   readonly resolutionFilter = new ResolutionFilter();
   readonly collections: Collections;
@@ -225,8 +225,8 @@ export class Archive implements StreamParts, CaptureReader {
     this.volumes = volumes;
     this.options = options;
     const { clock, newId, software = 'pinakes' } = options;
-    this.registry = new SegmentRegistry({ volumes, policies: connector.policies, clock, newId, software });
-    this.access = new RecordAccess(volumes, this.registry, catalog, (digest) => this.fingerprint(digest));
+    this.segmentRegistry = new SegmentRegistry({ volumes, policies: connector.policies, clock, newId, software });
+    this.access = new RecordAccess(volumes, this.segmentRegistry, catalog, (digest) => this.fingerprint(digest));
     this.collections = new Collections(catalog);
     this.tombstones = new Tombstones(volumes, catalog);
     this.snapshots = new NamedSnapshots(directory);
@@ -268,7 +268,7 @@ export class Archive implements StreamParts, CaptureReader {
       this.report({ code: 'snapshots-damaged', level: 'error', file: damage.where!, offset: 0, message });
     }
     await this.collections.load();
-    this.registry.load(await this.catalog.segments());
+    this.segmentRegistry.load(await this.catalog.segments());
     await healArchive(this, this.cataloguingParts(this.options.signal), this.options.onOpening);
     await resolveLater(this);
   }
@@ -315,24 +315,26 @@ export class Archive implements StreamParts, CaptureReader {
   }
 
   newDraft(): CatalogDraft {
-    return new CatalogDraft(this.catalog, this.resolutionFilter, { keepUnreferenced: this.registry.unread.size > 0 });
+    return new CatalogDraft(this.catalog, this.resolutionFilter, {
+      keepUnreferenced: this.segmentRegistry.unread.size > 0,
+    });
   }
 
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */
   async commit(draft: CatalogDraft): Promise<void> {
     this.#assertTaking();
-    const segments = await this.registry.sync();
+    const segments = await this.segmentRegistry.sync();
     for (const segment of segments) draft.putSegment(segment);
     try {
       await this.catalog.write(draft.batch());
     } catch (error) {
       // It may have been taken all the same: the next opening says.
-      this.registry.abandon(segments);
+      this.segmentRegistry.abandon(segments);
       throw error;
     }
-    this.registry.settle(segments);
+    this.segmentRegistry.settle(segments);
     // What was asked for is done: that the catalog does not hear of the sealing costs nobody anything.
-    const sealed = await this.registry.retireFull();
+    const sealed = await this.segmentRegistry.retireFull();
     if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
   }
 
@@ -380,7 +382,7 @@ export class Archive implements StreamParts, CaptureReader {
     return {
       directory: join(this.directory, SPOOL_DIRECTORY),
       catalog: this.catalog,
-      registry: this.registry,
+      segmentRegistry: this.segmentRegistry,
       access: this.access,
       collections: this.collections,
       newId: this.options.newId,
@@ -390,7 +392,7 @@ export class Archive implements StreamParts, CaptureReader {
       exclusive: <T>(work: () => Promise<T>) => this.#growing(work),
       newDraft: () => this.newDraft(),
       commit: (draft: CatalogDraft) => this.commit(draft),
-      rollBack: () => this.registry.rollBack(),
+      rollBack: () => this.segmentRegistry.rollBack(),
     };
   }
 
@@ -618,24 +620,24 @@ export class Archive implements StreamParts, CaptureReader {
   }
 
   segments(): Segment[] {
-    return this.registry.all();
+    return this.segmentRegistry.all();
   }
 
   /** Bytes of a segment from `from` to `to`, which is exclusive. */
   segmentBytes(name: string, from?: number, to?: number): AsyncIterable<Uint8Array> {
-    const segment = this.registry.byName(name);
+    const segment = this.segmentRegistry.byName(name);
     if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${name}` });
     return this.volumes.get(segment.volume).stream(name, from, to);
   }
 
   /** Names of the segments that could not be read to their end when the archive was opened. */
   get unreadSegments(): ReadonlySet<string> {
-    return this.registry.unread;
+    return this.segmentRegistry.unread;
   }
 
   /** Changes when a rebuild begins: numbers of segments learned before are then void. */
   async incarnation(): Promise<number> {
-    return this.registry.numbering;
+    return this.segmentRegistry.numbering;
   }
 
   get software(): string | undefined {
@@ -653,11 +655,11 @@ export class Archive implements StreamParts, CaptureReader {
     const work = async () => {
       // Collections keep their numbers, and with them captures their ids.
       const collections = this.collections.notes();
-      this.registry.expireNumbers();
+      this.segmentRegistry.expireNumbers();
       await this.catalog.clear();
       await this.catalog.write({ putNotes: collections });
       await this.collections.load();
-      this.registry.reset();
+      this.segmentRegistry.reset();
       this.access.forget();
       this.retrieval.forget();
       const parts = this.cataloguingParts(options.signal);

@@ -30,8 +30,8 @@ export async function storeMetadata(
     const collection = await parts.collections.number(collectionName);
     const volume = options.volume ?? (await parts.volumeChoice())(new Uint8Array(32));
     try {
-      const open = await parts.registry.openFor({ collection, collectionName, volume, coding: 'gzip' });
-      parts.registry.append(open, member);
+      const open = await parts.segmentRegistry.openFor({ collection, collectionName, volume, coding: 'gzip' });
+      parts.segmentRegistry.append(open, member);
       await parts.commit(parts.newDraft());
     } catch (error) {
       await parts.rollBack();

@@ -9,7 +9,7 @@ import type { VolumeChoice } from './segment/volume-choice.ts';
 export type WritingParts = {
   /** Where large blocks may be spooled. */
   readonly directory: string;
-  readonly registry: SegmentRegistry;
+  readonly segmentRegistry: SegmentRegistry;
   readonly access: RecordAccess;
   readonly collections: Collections;
   readonly newId: IdSource;

@@ -14,7 +14,7 @@ export type Wound = 'sum' | 'middle' | 'start' | 'all';
 export type Wounded = { readonly segment: string; readonly offset: number };
 
 export function wound(archive: Archive, place: Place, how: Wound): Wounded {
-  const { name } = archive.registry.get(place.segment);
+  const { name } = archive.segmentRegistry.get(place.segment);
   const file = segmentFiles(archive.directory).find((path) => path.includes(name))!;
   const bytes = readFileSync(file);
   const { offset, length } = place;

@@ -49,7 +49,7 @@ function flipIn(file: string, offset: number, length: number): void {
  */
 async function flip(archive: Archive, url: string, linked?: string): Promise<void> {
   const place = await placeOf(archive, url);
-  const { name } = archive.registry.get(place.segment);
+  const { name } = archive.segmentRegistry.get(place.segment);
   flipIn(linked ?? segmentFiles(archive.directory).find((path) => path.includes(name))!, place.offset, place.length);
 }
 

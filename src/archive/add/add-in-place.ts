@@ -98,7 +98,7 @@ async function linkFile(
   const collectionName = options.collection ?? 'default';
   const collection = await archive.collections.number(collectionName);
   const name = `${collectionName}/${await objectName(file)}`;
-  const known = archive.registry.byName(name);
+  const known = archive.segmentRegistry.byName(name);
   if (known) {
     // Reading compares the file with the one that was linked; its first byte may be one that the disk does not give.
     await volume.read([{ name, offset: 0, length: 0 }]);
@@ -106,7 +106,7 @@ async function linkFile(
   }
   await assertLinkable(file);
   await volume.link(file, name);
-  const number = archive.registry.takeNumber();
+  const number = archive.segmentRegistry.takeNumber();
   const empty = { bytes: 0, records: 0, deadBytes: 0 };
   return { segment: { number, volume: volume.name, name, collection, state: 'sealed', ...empty }, isNew: true };
 }
@@ -148,7 +148,7 @@ class LinkedEntry {
   }
 
   async #step(records: readonly RecordFacts[]): Promise<void> {
-    const { catalog, registry } = this.#archive;
+    const { catalog, segmentRegistry } = this.#archive;
     const draft = this.#archive.newDraft();
     const registrar = new Registrar(catalog, draft, (digest) => this.#archive.fingerprint(digest), {
       segment: this.#segment.number,
@@ -180,13 +180,13 @@ class LinkedEntry {
     // Whoever is interrupted behind a gap has the note of it.
     if (this.#hasGap) draft.putNote(DAMAGED_NOTE + segment.name, HAS_GAP);
     await catalog.write(draft.batch());
-    registry.put(segment);
+    segmentRegistry.put(segment);
     this.#segment = segment;
   }
 
   /** The segment with more of it entered. Captures may have been deleted from it since the last step. */
   #grown(toBytes: number): Segment {
-    const { deadBytes } = this.#archive.registry.find(this.#segment.number) ?? this.#segment;
+    const { deadBytes } = this.#archive.segmentRegistry.find(this.#segment.number) ?? this.#segment;
     const bytes = Math.max(this.#segment.bytes, toBytes);
     return { ...this.#segment, deadBytes, bytes, records: Math.max(this.#segment.records, this.#records) };
   }
@@ -199,7 +199,7 @@ class LinkedEntry {
       const note = DAMAGED_NOTE + segment.name;
       const notes = this.#isDamaged ? { putNotes: { [note]: this.#hasGap ? HAS_GAP : '' } } : { removeNotes: [note] };
       await this.#archive.catalog.write({ putSegments: [segment], ...notes, durable: true });
-      this.#archive.registry.put(segment);
+      this.#archive.segmentRegistry.put(segment);
     });
   }
 

@@ -147,7 +147,7 @@ export class FileSource implements StepSource {
     this.#finished = known?.seen === undefined ? undefined : known;
     this.#ledger =
       known && !known.done ? known : { file: basename(this.path), offset: -1, innerOffset: -1, done: false };
-    this.#referents = new Referents(parts.access, parts.registry);
+    this.#referents = new Referents(parts.access, parts.segmentRegistry);
     this.#own = new AddedCaptures(parts.catalog);
   }
 
@@ -296,11 +296,11 @@ export class FileSource implements StepSource {
       const { catalog, fingerprint } = this.#parts;
       const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own });
       const isMiddle = visitOf(records[0]!) === this.#lastVisit;
-      const open = await this.#parts.registry.openFor(this.#kind, isMiddle);
+      const open = await this.#parts.segmentRegistry.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
       await registrar.prepare(records);
       const openOdd = async () => {
-        open.refersTo = await this.#parts.registry.openFor({ ...this.#kind, isOdd: true }, isMiddle);
+        open.refersTo = await this.#parts.segmentRegistry.openFor({ ...this.#kind, isOdd: true }, isMiddle);
         return open.refersTo;
       };
       const target = { open, openOdd, collection: this.#kind.collection };
@@ -335,7 +335,7 @@ export class FileSource implements StepSource {
     for (let at = from; at < to; ) {
       if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(at);
       const end = Math.min(to, this.#windowAt + this.#windowBytes);
-      this.#parts.registry.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
+      this.#parts.segmentRegistry.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
       this.#windowUsers.add(open);
       at = end;
     }
@@ -344,7 +344,7 @@ export class FileSource implements StepSource {
 
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
   async #moveWindow(at: number): Promise<void> {
-    for (const open of this.#windowUsers) await this.#parts.registry.flush(open);
+    for (const open of this.#windowUsers) await this.#parts.segmentRegistry.flush(open);
     this.#windowUsers.clear();
     this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
@@ -420,20 +420,23 @@ export class FileSource implements StepSource {
     const block = await record.bytes(REVISIT_BYTES_MAX);
     this.#assertAsFound(record, facts);
     const head = headBytes(repointed(record.head, referent, this.#parts.newId()), soundVersion(record.head));
-    const { offset, length } = this.#parts.registry.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
+    const { offset, length } = this.#parts.segmentRegistry.append(
+      open,
+      this.#encoder.encode([head, block, RECORD_TRAILER]),
+    );
     return { offset, length };
   }
 
   async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
-    const { registry } = this.#parts;
+    const { segmentRegistry } = this.#parts;
     const offset = open.position;
     const parts = spool.bytes ? [head, spool.bytes, RECORD_TRAILER] : undefined;
-    if (parts) registry.append(open, this.#encoder.encode(parts));
+    if (parts) segmentRegistry.append(open, this.#encoder.encode(parts));
     else {
       const total = head.length + spool.length + RECORD_TRAILER.length;
       for await (const piece of this.#encoder.encodeStream(whole(head, spool), total)) {
-        registry.append(open, piece, 0);
-        if (registry.isFull(open)) await registry.flush(open);
+        segmentRegistry.append(open, piece, 0);
+        if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
       }
       open.records++;
     }

@@ -301,7 +301,7 @@ export class AddStep {
   }
 
   async #writePieces(end: SegmentEnd): Promise<void> {
-    const { registry } = this.#parts;
+    const { segmentRegistry } = this.#parts;
     // Revisits may refer to odd records of this step, which have to be written before them (I1).
     if (this.#oddEnd && end !== this.#oddEnd) await this.#writePieces(this.#oddEnd);
     const { open, pieces } = end;
@@ -309,9 +309,9 @@ export class AddStep {
     end.heldBytes = 0;
     for (const piece of pieces) {
       if ('from' in piece) await this.#source.copy(open, piece.from, piece.to, piece.records);
-      else registry.append(open, piece);
+      else segmentRegistry.append(open, piece);
     }
-    if (registry.isFull(open)) await registry.flush(open);
+    if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
     assert(open.position === end.position, 'records stand where they were said to');
   }
 

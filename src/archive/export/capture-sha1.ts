@@ -29,7 +29,7 @@ export async function sha1sOf(
 
 async function declaredBy(archive: StreamParts, captures: readonly Capture[]): Promise<(string | undefined)[]> {
   // Compaction may have taken a segment away since the captures were listed.
-  const places = captures.map(({ place }) => place).filter(({ segment }) => archive.registry.find(segment));
+  const places = captures.map(({ place }) => place).filter(({ segment }) => archive.segmentRegistry.find(segment));
   const heads = (await archive.access.heads(places)).values();
   return captures.map(({ place }) => {
     const head = places.includes(place) ? heads.next().value : undefined;

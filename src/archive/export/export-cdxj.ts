@@ -49,7 +49,7 @@ export async function* exportCdxj(
 
 function cdxEntryOf(archive: StreamParts, capture: Capture): CdxEntry {
   const { place, block, status } = capture;
-  const segment = archive.registry.find(place.segment);
+  const segment = archive.segmentRegistry.find(place.segment);
   return {
     urlKey: capture.urlKey,
     timestamp: formatTimestamp(capture.time),

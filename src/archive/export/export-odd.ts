@@ -24,7 +24,7 @@ export async function* oddRecordsLeftOut(
   // Nothing that is odd and in no index is known to meet these.
   if (block || mime !== undefined || status !== undefined || types || query) return;
   for (const number of (await oddSegments(archive.catalog)).keys()) {
-    const segment = archive.registry.find(number);
+    const segment = archive.segmentRegistry.find(number);
     if (!segment || (selection.collection !== undefined && segment.collection !== selection.collection)) continue;
     for await (const record of archive.access.recordsIn(segment, 0, segment.bytes, { passesGaps: true })) {
       signal?.throwIfAborted();

@@ -144,7 +144,7 @@ function appendRow(archive: StreamParts, appender: DuckDBAppender, capture: Capt
   else appender.appendNull();
   text(capture.block && formatDigest({ algorithm: 'sha256', bytes: capture.block.digest }));
   text(capture.mime);
-  const segment = archive.registry.find(capture.place.segment);
+  const segment = archive.segmentRegistry.find(capture.place.segment);
   text(segment && basename(segment.name));
   appender.appendBigInt(BigInt(capture.place.offset));
   appender.appendBigInt(BigInt(capture.place.length));

@@ -233,7 +233,7 @@ class WarcExport {
       } catch (error) {
         if (!isGone(error) || attempt >= ATTEMPTS) throw error;
         // A segment that is still there was moved to another volume.
-        if (this.#archive.registry.find(current.segment)) continue;
+        if (this.#archive.segmentRegistry.find(current.segment)) continue;
         const moved = await movedRecord(this.#archive, current.segment, current.record);
         if (!moved) return;
         current = moved;
@@ -352,8 +352,8 @@ class WarcExport {
 
   /** A record as it is stored; only its packing may change. */
   async #copy(place: Place, standing: Standing | undefined): Promise<Copied> {
-    const { registry, access } = this.#archive;
-    const segment = registry.get(place.segment);
+    const { segmentRegistry, access } = this.#archive;
+    const segment = segmentRegistry.get(place.segment);
     if (!this.#isGzip || !isWarcGzip(segment)) return this.#repack(place);
     let known = standing;
     if (place.length <= COPY_BYTES) {
@@ -382,12 +382,12 @@ class WarcExport {
       left -= bytes.length;
       yield bytes;
     }
-    assert(left === 0, `${this.#archive.registry.get(place.segment).name} is shorter than its records`);
+    assert(left === 0, `${this.#archive.segmentRegistry.get(place.segment).name} is shorter than its records`);
   }
 
   /** How a record stands in the bytes of its gzip member, all of which are read. */
   async #standingIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<Standing> {
-    const { name } = this.#archive.registry.get(place.segment);
+    const { name } = this.#archive.segmentRegistry.get(place.segment);
     const lost: Finding[] = [];
     let standing: Standing = { isWhole: false, url: undefined, damage: lost };
     const options = { name, offset: place.offset, onUnreadable: (finding: Finding) => lost.push(finding) };
@@ -400,8 +400,8 @@ class WarcExport {
 
   /** Packs anew what can be read of a record. */
   async #repack(place: Place): Promise<Copied> {
-    const { registry, access, newId, scratch } = this.#archive;
-    const segment = registry.get(place.segment);
+    const { segmentRegistry, access, newId, scratch } = this.#archive;
+    const segment = segmentRegistry.get(place.segment);
     const lost: Finding[] = [];
     const onUnreadable = (finding: Finding) => lost.push(finding);
     const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps: true };

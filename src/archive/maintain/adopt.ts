@@ -22,7 +22,7 @@ const ADOPTING_NOTE = 'adopting:';
 const BATCH_RECORDS = 1000;
 
 export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replaced: Segment): Promise<Segment> {
-  const { catalog, registry, volumes, tombstones } = archive;
+  const { catalog, segmentRegistry, volumes, tombstones } = archive;
   const [info] = await volumes.get(fresh.volume).stat([fresh.name]);
   if (!info) throw new PinakesError('OBJECT_MISSING', { where: `volume ${fresh.volume}, object ${fresh.name}` });
   assert(info.sealed, 'only a finished segment takes the place of another');
@@ -33,7 +33,7 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
   };
   let current: Segment = { ...fresh, state: 'sealed', bytes: info.bytes, records: 0, deadBytes: 0 };
   await catalog.write({ putSegments: [current], putNotes: { [ADOPTING_NOTE + fresh.name]: replaced.name } });
-  registry.put(current);
+  segmentRegistry.put(current);
   let group: RecordFacts[] = [];
   const odd = new OddCounter();
   const parts = {
@@ -62,8 +62,8 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
     removeNotes: [...Object.keys(await catalog.notes(unresolvedNotesOf(replaced.number))), oddNote(replaced.number)],
     durable: true,
   });
-  registry.put(current);
-  registry.forget(replaced.number);
+  segmentRegistry.put(current);
+  segmentRegistry.forget(replaced.number);
   await discardReplaced(archive, current, replaced.name);
   return current;
 }
@@ -71,10 +71,10 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
 /** Exchanges of segments that were begun and not finished are finished. */
 export async function finishAdoptions(archive: ArchiveParts): Promise<void> {
   for (const [note, replacedName] of Object.entries(await archive.catalog.notes(ADOPTING_NOTE))) {
-    const fresh = archive.registry.byName(note.slice(ADOPTING_NOTE.length));
+    const fresh = archive.segmentRegistry.byName(note.slice(ADOPTING_NOTE.length));
     // What lies in a volume that is not there waits for it. Nothing can be deleted from it meanwhile.
     if (fresh && archive.volumes.failureOf(fresh.volume)) continue;
-    const replaced = archive.registry.byName(replacedName);
+    const replaced = archive.segmentRegistry.byName(replacedName);
     if (fresh && replaced) await adoptSegment(archive, fresh, replaced);
     else if (fresh) await discardReplaced(archive, fresh, replacedName);
     else await archive.catalog.write({ removeNotes: [note] });

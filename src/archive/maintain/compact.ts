@@ -102,7 +102,8 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
 /** What a compaction would leave as it is, as far as can be told without reading segments. */
 export function stayingSegments(archive: ArchiveParts): StayingSegments {
   const staying = noneStaying();
-  for (const segment of archive.registry.all()) if (segment.deadBytes > 0) noteIfStaying(archive, segment, staying);
+  for (const segment of archive.segmentRegistry.all())
+    if (segment.deadBytes > 0) noteIfStaying(archive, segment, staying);
   return staying;
 }
 
@@ -114,7 +115,9 @@ function noneStaying(): StayingSegments {
 function noteIfStaying(archive: ArchiveParts, segment: Segment, staying: StayingSegments): boolean {
   const snapshot = archive.snapshots.keeperOf(segment);
   const isLacking =
-    archive.volumes.failures().length > 0 || archive.registry.unread.size > 0 || archive.snapshots.damage !== undefined;
+    archive.volumes.failures().length > 0 ||
+    archive.segmentRegistry.unread.size > 0 ||
+    archive.snapshots.damage !== undefined;
   if (isLacking) staying.waiting.push(segment.name);
   else if (snapshot !== undefined) staying.kept.push({ segment: segment.name, snapshot });
   else if (!isInWritableVolume(archive, segment)) staying.readOnly.push(segment.name);
@@ -131,10 +134,10 @@ export async function finishExchanges(archive: ArchiveParts): Promise<void> {
   await finishAdoptions(archive);
   for (const volume of archive.volumes.writable()) {
     for (const { name } of await volume.list()) {
-      if (!/\.warc(\.gz|\.zst)?$/.test(name) || archive.registry.byName(name)) continue;
+      if (!/\.warc(\.gz|\.zst)?$/.test(name) || archive.segmentRegistry.byName(name)) continue;
       // What the disk does not give now is settled another time.
       const replacement = await ifGiven(replacementIn(volume, name));
-      if (replacement && archive.registry.byName(replacement.name))
+      if (replacement && archive.segmentRegistry.byName(replacement.name))
         await discardRewritten(archive, { volume: volume.name, name });
     }
   }
@@ -209,7 +212,7 @@ class Compaction {
 
   /** Notes the deleted records, and gives the contents they had, some of them several times. */
   async *#findDead(): AsyncGenerator<string> {
-    for (const segment of this.#archive.registry.all()) {
+    for (const segment of this.#archive.segmentRegistry.all()) {
       if (segment.deadBytes === 0 || noteIfStaying(this.#archive, segment, this.#report)) continue;
       const tombstones = await this.#sparing(segment, () => this.#archive.tombstones.listApplied(segment));
       if (!tombstones || tombstones.length === 0) continue;
@@ -280,7 +283,7 @@ class Compaction {
     const chosen = new Map<string, Capture>();
     for await (const { capture, id } of this.#leaning(group)) {
       if (!group.orphans.has(id)) continue;
-      const segment = this.#archive.registry.find(capture.place.segment);
+      const segment = this.#archive.segmentRegistry.find(capture.place.segment);
       if (!segment || (capture.kind === 'revisit' && !this.#isWritable(segment))) continue;
       const rival = chosen.get(id);
       if (!rival || rank(capture) < rank(rival) || (rank(capture) === rank(rival) && capture.time < rival.time))
@@ -319,8 +322,8 @@ class Compaction {
     const onUnknown = (id: string, holder: Place | undefined) => {
       this.#stuck.set(id, parseBlockId(id)!);
       if (!holder) return;
-      const { access, registry } = this.#archive;
-      this.#noteDamaged(registry.get(holder.segment), damageError(access.absenceAt(holder, [], undefined)));
+      const { access, segmentRegistry } = this.#archive;
+      this.#noteDamaged(segmentRegistry.get(holder.segment), damageError(access.absenceAt(holder, [], undefined)));
     };
     const referents = new Referents(this.#archive, await this.#staying(group), onUnknown);
     const exchange = async () => {
@@ -345,7 +348,7 @@ class Compaction {
   /** Revisits that do not point at the record that holds their content and stays: segment, offset, content. */
   async *#toRepoint(group: ContentGroup, referents: Referents): AsyncGenerator<string> {
     for await (const { capture, id } of this.#leaning(group)) {
-      const segment = this.#archive.registry.find(capture.place.segment);
+      const segment = this.#archive.segmentRegistry.find(capture.place.segment);
       if (capture.kind !== 'revisit' || !segment || !this.#isWritable(segment)) continue;
       const referent = await referents.of(id);
       if (!referent || (!group.orphans.has(id) && (await this.#pointsAt(capture, referent)))) continue;
@@ -372,7 +375,7 @@ class Compaction {
 
   async #sweep(): Promise<void> {
     const staysBytes = (number: number) => {
-      const { bytes, deadBytes } = this.#archive.registry.find(number) ?? { bytes: 0, deadBytes: 0 };
+      const { bytes, deadBytes } = this.#archive.segmentRegistry.find(number) ?? { bytes: 0, deadBytes: 0 };
       return bytes - deadBytes;
     };
     // On a full disk those that take the least room to be written anew make room for the others.
@@ -384,13 +387,13 @@ class Compaction {
   async #exchange(number: number, wish: Wish): Promise<void> {
     this.#options.signal?.throwIfAborted();
     await this.#archive.exclusive(async () => {
-      const { registry, catalog } = this.#archive;
-      const open = registry.openSegments().find(({ segment }) => segment.number === number);
+      const { segmentRegistry, catalog } = this.#archive;
+      const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
       if (open) {
-        await registry.retire(open);
+        await segmentRegistry.retire(open);
         await catalog.write({ putSegments: [open.segment] });
       }
-      const old = registry.find(number);
+      const old = segmentRegistry.find(number);
       // A snapshot may have been taken since this was planned.
       if (old && this.#archive.snapshots.keeperOf(old) !== undefined) return;
       const rewriting = old && (await this.#sparing(old, () => this.#rewritten(old, wish), wish.repoint));
@@ -476,7 +479,8 @@ class Compaction {
       return await adoptSegment(this.#archive, segment, old);
     } catch (error) {
       // Before the catalog has heard of it, it can be given up; after, the exchange is finished before the next change.
-      if (!this.#archive.registry.find(segment.number)) await discardRewritten(this.#archive, segment).catch(() => {});
+      if (!this.#archive.segmentRegistry.find(segment.number))
+        await discardRewritten(this.#archive, segment).catch(() => {});
       throw error;
     }
   }

@@ -154,7 +154,7 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
   const marks: TombstoneMark[] = [];
   try {
     for (const [number, list] of bySegment) {
-      const segment = archive.registry.get(number);
+      const segment = archive.segmentRegistry.get(number);
       const mark = await archive.tombstones.add(segment, list.map(tombstoneOf));
       marks.push(mark);
       draft.putNote(appliedNote(mark.volume, segment.name), String(mark.after));
@@ -170,7 +170,7 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
   // When this fails, the catalog may have taken it all the same, so the tombstones stay: the next opening carries out
   // what it has not.
   await archive.catalog.write(draft.batch());
-  archive.registry.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
+  archive.segmentRegistry.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
   return { captures: captures.length, contents: draft.removedBlocks };
 }
 

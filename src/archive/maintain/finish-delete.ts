@@ -20,7 +20,7 @@ export async function finishDeletions(archive: ArchiveParts): Promise<void> {
     const objects = await volume.list().catch(absent);
     if (!objects) continue;
     const bytesOf = new Map(objects.map(({ name, bytes }) => [name, bytes]));
-    for (const segment of archive.registry.all()) {
+    for (const segment of archive.segmentRegistry.all()) {
       const bytes = bytesOf.get(segment.name + TOMBSTONES_SUFFIX);
       const appliedBytes = Number(applied[appliedNote(volume.name, segment.name)] ?? -1);
       const isGone = segment.volume === volume.name && !bytesOf.has(segment.name);
@@ -29,7 +29,7 @@ export async function finishDeletions(archive: ArchiveParts): Promise<void> {
       } else if (bytes !== undefined && bytes !== appliedBytes) {
         await finishDelete(archive, volume, segment).catch((error: unknown) => {
           // Nothing of it was entered because of that, and it was told of.
-          if (!isBadSector(error) || !archive.registry.unread.has(segment.name)) throw error;
+          if (!isBadSector(error) || !archive.segmentRegistry.unread.has(segment.name)) throw error;
         });
       }
     }
@@ -59,7 +59,7 @@ async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segm
   draft.putSegment(current);
   draft.putNote(appliedNote(volume.name, segment.name), String(bytes));
   await archive.catalog.write(draft.batch());
-  archive.registry.settle([current]);
+  archive.segmentRegistry.settle([current]);
 }
 
 function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, lines: number): void {

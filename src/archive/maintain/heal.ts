@@ -38,9 +38,9 @@ export async function healArchive(
   parts: CataloguingParts,
   onProgress?: (segment: Segment) => void,
 ): Promise<void> {
-  archive.registry.unread.clear();
+  archive.segmentRegistry.unread.clear();
   await sparing(archive, 'exchange of segments', () => finishAdoptions(archive));
-  const names = new Map(archive.registry.all().map((segment) => [segment.name, segment]));
+  const names = new Map(archive.segmentRegistry.all().map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
   const unclear = new Set<Found>();
   const written = await findWritten(archive, listed, names, unclear);
@@ -64,7 +64,7 @@ export async function healArchive(
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
     // What the catalog knows all of counts, though it cannot be read now.
     const onSpared = () => {
-      if (counts && object.bytes > (known?.bytes ?? -1)) archive.registry.unread.add(object.name);
+      if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
     };
     const work = () => (counts ? healObject(archive, parts, one, known) : settleDouble(archive, one));
     const healed = await sparing(archive, whereIs(one), work, onSpared);
@@ -85,7 +85,8 @@ export async function healArchive(
   }
   await finishDeletions(archive);
   // What lies in a volume that is not there, or could not be read, may lean on contents that nothing else refers to.
-  if (archive.volumes.failures().length === 0 && archive.registry.unread.size === 0) await sweepBlocks(archive.catalog);
+  if (archive.volumes.failures().length === 0 && archive.segmentRegistry.unread.size === 0)
+    await sweepBlocks(archive.catalog);
 }
 
 function depth(replacements: ReadonlyMap<string, Written>, name: string): number {
@@ -115,7 +116,7 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
       }
     } catch (error) {
       if (!isMissing(error)) throw error;
-      archive.registry.unread.add(volume.name);
+      archive.segmentRegistry.unread.add(volume.name);
       tell(archive, `volume ${volume.name}`, error);
     }
   }
@@ -129,7 +130,7 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
 function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
   const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
   if (damagedLines.length === 0) return;
-  archive.registry.unread.add(name);
+  archive.segmentRegistry.unread.add(name);
   const which = `${damagedLines.length === 1 ? 'line' : 'lines'} ${damagedLines.slice(0, 10).join(', ')}`;
   const message = `${which} of its list of files cannot be read; put the list back from a backup, or take what is damaged out of it and add the files again`;
   archive.report({ code: 'links-damaged', level: 'error', file: `volume ${name}`, offset: 0, message });
@@ -141,7 +142,9 @@ function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
  */
 function tellMissing(archive: ArchiveParts, volume: Volume, objects: readonly ObjectInfo[]): void {
   const there = new Set(objects.map(({ name }) => name));
-  const [first, ...others] = archive.registry.all().filter((one) => one.volume === volume.name && !there.has(one.name));
+  const [first, ...others] = archive.segmentRegistry
+    .all()
+    .filter((one) => one.volume === volume.name && !there.has(one.name));
   if (!first) return;
   const more = others.length === 0 ? '' : `, nor ${others.length === 1 ? 'is' : 'are'} ${others.length} more`;
   const message = `the segment is not in its volume${more}; ${HOW_TO_MEND}`;
@@ -233,7 +236,7 @@ async function findWritten(
     if (names.has(one.object.name) || archive.volumes.linked(one.volume.name)) continue;
     const onSpared = () => {
       unclear.add(one);
-      archive.registry.unread.add(one.object.name);
+      archive.segmentRegistry.unread.add(one.object.name);
     };
     const work = () => replacementIn(one.volume, one.object.name);
     const replacement = await sparing(archive, whereIs(one), work, onSpared);
@@ -296,7 +299,7 @@ async function settleReplacement(
   { found: { volume, object }, replacement }: Written,
   isDouble: boolean,
 ): Promise<Segment | undefined> {
-  const old = archive.registry.byName(replacement.name);
+  const old = archive.segmentRegistry.byName(replacement.name);
   // Where the forebear could not be read, a finished one may be all there is of it, though it has what was deleted
   // since.
   if (!volume.writable || (object.sealed && !old)) return undefined;
@@ -307,7 +310,7 @@ async function settleReplacement(
     if (!isDouble) await archive.tombstones.remove(object);
     return undefined;
   }
-  const number = archive.registry.takeNumber();
+  const number = archive.segmentRegistry.takeNumber();
   const fresh: Segment = { ...old!, number, volume: volume.name, name: object.name, bytes: 0, records: 0 };
   return adoptSegment(archive, fresh, old!);
 }
@@ -341,7 +344,7 @@ async function healSegment(
   const { volume, object } = found;
   const collectionName = object.name.includes('/') ? object.name.split('/')[0]! : DEFAULT_COLLECTION;
   let segment: Segment = known ?? {
-    number: archive.registry.takeNumber(),
+    number: archive.segmentRegistry.takeNumber(),
     volume: volume.name,
     name: object.name,
     collection: await archive.collections.number(collectionName),
@@ -355,11 +358,11 @@ async function healSegment(
       where: whereIs(found),
       detail: `it is shorter than the catalog knows it; ${HOW_TO_MEND}`,
     });
-  archive.registry.put(segment);
+  archive.segmentRegistry.put(segment);
   segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment), {
     bytes: object.bytes,
     isOpen: !object.sealed,
-    onStep: (entered) => archive.registry.put(entered),
+    onStep: (entered) => archive.segmentRegistry.put(entered),
   });
   if (!object.sealed && volume.writable && segment.bytes < object.bytes)
     await volume.truncate(object.name, segment.bytes);
@@ -367,7 +370,7 @@ async function healSegment(
   const bytes = object.sealed ? object.bytes : segment.bytes;
   segment = { ...segment, bytes, state: object.sealed ? 'sealed' : 'open' };
   await parts.catalog.write({ putSegments: [segment] });
-  archive.registry.put(segment);
+  archive.segmentRegistry.put(segment);
   if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
   return segment;
 }
@@ -377,7 +380,7 @@ async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<v
   if (segment.bytes === 0) {
     // The catalog first: one that it knows and that is gone would be told of as missing.
     await archive.catalog.write({ removeSegments: [segment.number], durable: true });
-    archive.registry.forget(segment.number);
+    archive.segmentRegistry.forget(segment.number);
     await archive.volumes.get(segment.volume).remove([segment.name]);
     return;
   }
@@ -392,7 +395,7 @@ async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<v
     dictionary,
     isOdd: isOddSegment(segment.name),
   };
-  archive.registry.resume(segment, kind);
+  archive.segmentRegistry.resume(segment, kind);
 }
 
 /** Which segment this one was to take the place of, as its warcinfo says. */

@@ -55,7 +55,7 @@ export async function migrateVolume(
   const report: MigrateReport = { segments: 0, bytes: 0, freeBytes, failures: [] };
   const migration = new Migration(archive, from, to, isLinked);
   if (!options.dryRun) await archive.exclusive(() => sealOpenSegments(archive, fromName));
-  for (const segment of archive.registry.all().filter(({ volume }) => volume === fromName)) {
+  for (const segment of archive.segmentRegistry.all().filter(({ volume }) => volume === fromName)) {
     options.signal?.throwIfAborted();
     try {
       assertMovable(segment);
@@ -99,8 +99,8 @@ class Migration {
 
   /** The segment where it lies now; undefined when it was there already, or is gone. */
   async move(number: number): Promise<Segment | undefined> {
-    const { registry, catalog, tombstones } = this.#archive;
-    const segment = registry.find(number);
+    const { segmentRegistry, catalog, tombstones } = this.#archive;
+    const segment = segmentRegistry.find(number);
     if (segment?.volume !== this.#from.name) return undefined;
     if (segment.state === 'open') await sealOpenSegments(this.#archive, this.#from.name);
     await this.#copy(segment.name);
@@ -112,7 +112,7 @@ class Migration {
       putNotes: await tombstones.appliedNotes(segment.name),
       durable: true,
     });
-    registry.put(moved);
+    segmentRegistry.put(moved);
     await this.#removeSource(segment.name);
     return moved;
   }
@@ -122,10 +122,10 @@ class Migration {
    * it.
    */
   async removeDoubles(): Promise<PinakesError[]> {
-    const { registry } = this.#archive;
+    const { segmentRegistry } = this.#archive;
     const failures: PinakesError[] = [];
     for (const { name } of await this.#from.list()) {
-      const segment = registry.byName(name);
+      const segment = segmentRegistry.byName(name);
       if (segment?.volume !== this.#to.name) continue;
       try {
         await this.#assertSame(name, await digestOfObject(this.#from, name));

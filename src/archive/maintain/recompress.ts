@@ -105,19 +105,19 @@ async function eachSegment(
 }
 
 /** In a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
-function segmentsToPack({ registry, volumes }: ArchiveParts): Segment[] {
+function segmentsToPack({ segmentRegistry, volumes }: ArchiveParts): Segment[] {
   const writable = new Set(volumes.writable().map(({ name }) => name));
-  return registry.all().filter(({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
+  return segmentRegistry.all().filter(({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
 }
 
 /** Seals a segment that was open when it was sampled. Undefined when it is no longer there, or cannot be written to. */
-async function seal({ registry, catalog }: ArchiveParts, { number }: Segment): Promise<Segment | undefined> {
-  const open = registry.openSegments().find(({ segment }) => segment.number === number);
+async function seal({ segmentRegistry, catalog }: ArchiveParts, { number }: Segment): Promise<Segment | undefined> {
+  const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
   if (open) {
-    await registry.retire(open);
+    await segmentRegistry.retire(open);
     await catalog.write({ putSegments: [open.segment] });
   }
-  const segment = registry.find(number);
+  const segment = segmentRegistry.find(number);
   return segment?.state === 'sealed' ? segment : undefined;
 }
 
@@ -144,8 +144,8 @@ async function takePlace(
   recoded: Extract<Recoded, { kind: 'written' }>,
   { worthwhileShare = WORTHWHILE_SHARE }: RecompressOptions,
 ): Promise<string | undefined> {
-  const { registry, tombstones } = archive;
-  const now = registry.find(old.number);
+  const { segmentRegistry, tombstones } = archive;
+  const now = segmentRegistry.find(old.number);
   const isDeletedFrom = (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
   const isSame = now?.volume === old.volume && !isDeletedFrom && archive.snapshots.keeperOf(old) === undefined;
   if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {
@@ -165,7 +165,7 @@ async function takePlace(
     return undefined;
   } catch (error) {
     // Before the catalog has heard of it, it can be given up; after, the exchange is finished before the next change.
-    if (!registry.find(recoded.segment.number)) await discardRewritten(archive, recoded.segment).catch(() => {});
+    if (!segmentRegistry.find(recoded.segment.number)) await discardRewritten(archive, recoded.segment).catch(() => {});
     throw error;
   }
 }

@@ -43,7 +43,7 @@ export type Recoded =
     };
 
 export async function recodeSegment(archive: ArchiveParts, segment: Segment, options: RecodeOptions): Promise<Recoded> {
-  const { registry, collections, volumes } = archive;
+  const { segmentRegistry, collections, volumes } = archive;
   const kind: SegmentKind = {
     collection: segment.collection,
     collectionName: collections.name(segment.collection),
@@ -54,7 +54,7 @@ export async function recodeSegment(archive: ArchiveParts, segment: Segment, opt
   };
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
-  const open = await registry.begin(kind, replacementFields({ name: segment.name, tombstoneBytes }));
+  const open = await segmentRegistry.begin(kind, replacementFields({ name: segment.name, tombstoneBytes }));
   const recode = new Recode(archive, segment, open, options);
   try {
     const why = await recode.write();
@@ -91,7 +91,7 @@ class Recode {
 
   /** Why it cannot be done; undefined when it is. */
   async write(): Promise<string | undefined> {
-    const { registry, volumes, access } = this.#archive;
+    const { segmentRegistry, volumes, access } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
     const dictionary = await access.dictionaryOf(this.#segment.number);
     using source = new MemberBytes(volume, this.#segment.name, dictionary);
@@ -109,10 +109,10 @@ class Recode {
         if (isOwn) continue;
         this.moves.add(offset, this.#open.position, 1);
         await this.#encode(encoder, source, { offset, length });
-        if (registry.isFull(this.#open)) await registry.flush(this.#open);
+        if (segmentRegistry.isFull(this.#open)) await segmentRegistry.flush(this.#open);
       }
       if (end !== this.#segment.bytes) return 'it has bytes behind its last record';
-      await registry.flush(this.#open);
+      await segmentRegistry.flush(this.#open);
       await volume.sync([this.#open.segment.name]);
       return undefined;
     } finally {
@@ -121,18 +121,18 @@ class Recode {
   }
 
   async #encode(encoder: MemberEncoder, source: MemberBytes, member: Member): Promise<void> {
-    const { registry } = this.#archive;
+    const { segmentRegistry } = this.#archive;
     const whole = await source.whole(member);
     if (whole) {
       this.#digest.update(whole);
-      registry.append(this.#open, encoder.encode([whole]));
+      segmentRegistry.append(this.#open, encoder.encode([whole]));
       return;
     }
     let length = 0;
     for await (const piece of source.pieces(member)) length += piece.length;
     for await (const piece of encoder.encodeStream(this.#hashed(source.pieces(member)), length)) {
-      registry.append(this.#open, piece, 0);
-      if (registry.isFull(this.#open)) await registry.flush(this.#open);
+      segmentRegistry.append(this.#open, piece, 0);
+      if (segmentRegistry.isFull(this.#open)) await segmentRegistry.flush(this.#open);
     }
     this.#open.records++;
   }

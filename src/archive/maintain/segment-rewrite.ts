@@ -89,7 +89,7 @@ class Rewrite {
 
   async run(): Promise<Rewritten> {
     await this.#findConcurrent();
-    const { registry, volumes, collections, access } = this.#archive;
+    const { segmentRegistry, volumes, collections, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
     const coding = this.#segment.name.endsWith('.gz') ? 'gzip' : this.#segment.name.endsWith('.zst') ? 'zstd' : 'none';
     const kind: SegmentKind = {
@@ -101,7 +101,7 @@ class Rewrite {
       isOdd: isOddSegment(this.#segment.name),
     };
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
-    const open = await registry.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
+    const open = await segmentRegistry.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
     const encoder = new MemberEncoder({ coding, dictionary });
     try {
       let isFirst = true;
@@ -111,7 +111,7 @@ class Rewrite {
         await this.#place(open, encoder, record, isOurs);
       }
       await this.#endRun(open);
-      await registry.flush(open);
+      await segmentRegistry.flush(open);
       const volume = volumes.get(kind.volume);
       await volume.sync([open.segment.name]);
       const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
@@ -224,7 +224,7 @@ class Rewrite {
         block,
         RECORD_TRAILER,
       ];
-      this.#archive.registry.append(open, encoder.encode(parts));
+      this.#archive.segmentRegistry.append(open, encoder.encode(parts));
       return;
     }
     await drain(record);
@@ -243,15 +243,15 @@ class Rewrite {
 
   async #endRun(open: OpenSegment): Promise<void> {
     if (this.#runFrom < 0) return;
-    const { registry, volumes } = this.#archive;
+    const { segmentRegistry, volumes } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
     this.#moves.add(this.#runFrom, open.position, this.#runTo - this.#runFrom);
     for (let at = this.#runFrom; at < this.#runTo; ) {
       const length = Math.min(COPY_BYTES, this.#runTo - at);
       const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);
       assert(bytes!.length === length, `${this.#segment.name} is shorter than its records`);
-      registry.append(open, bytes!, 0);
-      if (registry.isFull(open)) await registry.flush(open);
+      segmentRegistry.append(open, bytes!, 0);
+      if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
       at += length;
     }
     open.records += this.#runRecords;
@@ -262,7 +262,7 @@ class Rewrite {
 
   /** Writes the revisit anew as a full record: its own head, the payload of the record that held it so far. */
   async #promote(open: OpenSegment, encoder: MemberEncoder, record: ReadingRecord, key: BlockKey): Promise<void> {
-    const { catalog, access, registry, newId } = this.#archive;
+    const { catalog, access, segmentRegistry, newId } = this.#archive;
     const scanner = new BlockScanner(record.head, {});
     for await (const piece of record.body()) scanner.push(piece);
     this.#refuseDamaged(record.damage);
@@ -301,8 +301,8 @@ class Rewrite {
     const total = start.length + length + RECORD_TRAILER.length;
     const offset = open.position;
     for await (const piece of encoder.encodeStream(joined(start, ownHead, holder.payload), total)) {
-      registry.append(open, piece, 0);
-      if (registry.isFull(open)) await registry.flush(open);
+      segmentRegistry.append(open, piece, 0);
+      if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
     }
     open.records++;
     assert(open.position > offset, 'a promoted record takes some bytes');

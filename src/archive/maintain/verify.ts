@@ -109,9 +109,9 @@ class Verification {
         for (const file of await this.#archive.volumes.misnamed(name))
           await this.#tell(problemOf('segment-misnamed', { volume: name, segment: file }));
     }
-    const segments = this.#archive.registry.all();
+    const segments = this.#archive.segmentRegistry.all();
     for (const segment of segments) await this.#verifySegment(segment);
-    for (const segment of this.#archive.registry.unread.difference(new Set(segments.map(({ name }) => name))))
+    for (const segment of this.#archive.segmentRegistry.unread.difference(new Set(segments.map(({ name }) => name))))
       await this.#tell(problemOf('segment-unreadable', { segment }));
     await this.#countCatalog();
     await this.#lookCloser();
@@ -155,7 +155,7 @@ class Verification {
       if (!info) return this.#lose(segment, 'segment-missing', '');
       const sizes = `${info.bytes} bytes, ${segment.bytes} in the catalog`;
       if (info.bytes < segment.bytes) await this.#tellOf(segment, 'segment-short', sizes);
-      const isUnread = info.bytes > segment.bytes && this.#archive.registry.unread.has(name);
+      const isUnread = info.bytes > segment.bytes && this.#archive.segmentRegistry.unread.has(name);
       if (info.bytes > segment.bytes && !isUnread) await this.#tellOf(segment, 'segment-grown', sizes);
       const dead = await this.#deadOf(segment);
       const counts = await walkSegment(this.#archive, segment, dead.offsets, {
@@ -344,7 +344,7 @@ class Verification {
     leaning: number,
     examples: readonly string[],
   ): Promise<void> {
-    const segment = this.#archive.registry.find(place.segment);
+    const segment = this.#archive.segmentRegistry.find(place.segment);
     const where = { volume: segment?.volume, segment: segment?.name, offset: place.offset };
     return this.#tell(problemOf(code, where, { detail, leaning, examples }));
   }

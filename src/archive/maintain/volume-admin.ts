@@ -42,7 +42,7 @@ const LINKED_VOLUME: VolumeSetting = {
 };
 
 export async function listVolumes(archive: VolumeAdminParts): Promise<VolumeStatus[]> {
-  const segments = archive.registry.all();
+  const segments = archive.segmentRegistry.all();
   const volumes: VolumeStatus[] = [];
   for (const setting of archive.volumes.settings()) {
     const own = segments.filter((segment) => segment.volume === setting.name);
@@ -163,9 +163,9 @@ export async function setVolumeWritable(archive: VolumeAdminParts, name: string,
 
 /** Seals what is open in a volume. The catalog knows all of it, since changes run one at a time. */
 export async function sealOpenSegments(archive: ArchiveParts, volumeName: string): Promise<void> {
-  for (const open of archive.registry.openSegments()) {
+  for (const open of archive.segmentRegistry.openSegments()) {
     if (open.segment.volume !== volumeName) continue;
-    await archive.registry.retire(open);
+    await archive.segmentRegistry.retire(open);
     await archive.catalog.write({ putSegments: [open.segment] });
   }
 }

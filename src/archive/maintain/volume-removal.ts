@@ -42,7 +42,7 @@ async function assertEmpty(archive: VolumeAdminParts, name: string): Promise<voi
     const detail = `${objects.detail ?? objects.code}; whether it is empty can be seen only while it is there`;
     throw new PinakesError('VOLUME_MISSING', { where: objects.where ?? where, detail, cause: objects });
   }
-  const known = archive.registry.all().filter(({ volume }) => volume === name);
+  const known = archive.segmentRegistry.all().filter(({ volume }) => volume === name);
   const found = objects.map((object) => object.name).filter((object) => SEGMENT_NAME.test(object));
   const segments = new Set([...known.map((segment) => segment.name), ...found]);
   const misnamed = await archive.volumes.misnamed(name);

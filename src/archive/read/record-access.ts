@@ -82,7 +82,7 @@ export type RecordReader = Pick<RecordAccess, 'locate' | 'heads' | 'open' | 'mem
 
 export class RecordAccess {
   readonly #volumes: VolumeSet;
-  readonly #registry: SegmentRegistry;
+  readonly #segmentRegistry: SegmentRegistry;
   readonly #decoder = new RecordDecoder();
   readonly #dictionaries = new Map<number, Uint8Array | undefined>();
   /** Segments that the archive began itself, and those that it did not. */
@@ -91,12 +91,12 @@ export class RecordAccess {
 
   constructor(
     volumes: VolumeSet,
-    registry: SegmentRegistry,
+    segmentRegistry: SegmentRegistry,
     catalog: Pick<CatalogView, 'findCaptures'>,
     fingerprint: (digest: Uint8Array) => Uint8Array,
   ) {
     this.#volumes = volumes;
-    this.#registry = registry;
+    this.#segmentRegistry = segmentRegistry;
     this.#check = new ContentCheck(catalog, fingerprint);
   }
 
@@ -113,14 +113,14 @@ export class RecordAccess {
   /** Where the records at these places are; undefined where the segment is gone. */
   async locate(places: readonly Place[]): Promise<(RecordLocation | undefined)[]> {
     return places.map(({ segment, offset, length }) => {
-      const found = this.#registry.find(segment);
+      const found = this.#segmentRegistry.find(segment);
       return found && { volume: found.volume, segment: found.name, segmentBytes: found.bytes, offset, length };
     });
   }
 
   /** The member as it lies in the segment. */
   async member(place: Place): Promise<Uint8Array> {
-    const segment = this.#registry.get(place.segment);
+    const segment = this.#segmentRegistry.get(place.segment);
     const [bytes] = await this.#volumes
       .get(segment.volume)
       .read([{ name: segment.name, offset: place.offset, length: place.length }]);
@@ -134,7 +134,7 @@ export class RecordAccess {
 
   /** The same in pieces, each good until the next is asked for. */
   async *memberPieces(place: Place): AsyncGenerator<Uint8Array> {
-    const segment = this.#registry.get(place.segment);
+    const segment = this.#segmentRegistry.get(place.segment);
     yield* this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
   }
 
@@ -172,7 +172,7 @@ export class RecordAccess {
    * whole record.
    */
   async soundRecord(place: Place, member: Uint8Array): Promise<DecodedRecord | undefined> {
-    const { name } = this.#registry.get(place.segment);
+    const { name } = this.#segmentRegistry.get(place.segment);
     const dictionary = name.endsWith('.zst') ? await ifGiven(this.dictionaryOf(place.segment)) : undefined;
     const record = this.#decoder.decode(member, dictionary);
     if (!record || isSummedMember(member)) return record;
@@ -195,7 +195,7 @@ export class RecordAccess {
     for (const [volume, indexes] of this.#byVolume(places)) {
       const ranges = indexes.map((index) => {
         const { segment, offset, length } = places[index]!;
-        return { name: this.#registry.get(segment).name, offset, length: Math.min(length, HEAD_START_BYTES) };
+        return { name: this.#segmentRegistry.get(segment).name, offset, length: Math.min(length, HEAD_START_BYTES) };
       });
       // One that is missing fails them all: then each is asked for by itself.
       const read = (await unlessUnreadable(() => this.#volumes.get(volume).read(ranges))) ?? [];
@@ -219,7 +219,7 @@ export class RecordAccess {
   #byVolume(places: readonly Place[]): Map<string, number[]> {
     const indexes = new Map<string, number[]>();
     for (const [index, { segment }] of places.entries()) {
-      const { volume } = this.#registry.get(segment);
+      const { volume } = this.#segmentRegistry.get(segment);
       const same = indexes.get(volume);
       if (same) same.push(index);
       else indexes.set(volume, [index]);
@@ -229,7 +229,7 @@ export class RecordAccess {
 
   /** The dictionary that a segment brings for its members. */
   async dictionaryOf(segmentNumber: number): Promise<Uint8Array | undefined> {
-    const segment = this.#registry.get(segmentNumber);
+    const segment = this.#segmentRegistry.get(segmentNumber);
     if (!segment.name.endsWith('.zst')) return undefined;
     if (this.#dictionaries.has(segmentNumber)) return this.#dictionaries.get(segmentNumber);
     const volume = this.#volumes.get(segment.volume);
@@ -271,13 +271,16 @@ export class RecordAccess {
   records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
     const { segment, offset, length } = place;
     // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
-    return this.recordsIn(this.#registry.get(segment), offset, offset + length, { lookBackBytes: 0, ...options });
+    return this.recordsIn(this.#segmentRegistry.get(segment), offset, offset + length, {
+      lookBackBytes: 0,
+      ...options,
+    });
   }
 
   /** The records behind the one at a place, in the same segment, within so many bytes. */
   recordsBehind({ segment, offset, length }: Place, bytesMax: number): AsyncGenerator<ReadingRecord> {
     const from = offset + length;
-    const left = this.#registry.get(segment).bytes - from;
+    const left = this.#segmentRegistry.get(segment).bytes - from;
     return this.records({ segment, offset: from, length: Math.max(0, Math.min(left, bytesMax)) });
   }
 
@@ -389,12 +392,12 @@ export class RecordAccess {
 
   /** What is damaged of the record at a place, as it is told to whoever asked for it; undefined when nothing is. */
   damageAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage | undefined {
-    return damageOf(this.#registry.get(place.segment), findings, url);
+    return damageOf(this.#segmentRegistry.get(place.segment), findings, url);
   }
 
   /** The same where nothing of the record can be read. */
   absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage {
-    const { volume, name } = this.#registry.get(place.segment);
+    const { volume, name } = this.#segmentRegistry.get(place.segment);
     const { level, says } = PROBLEM_CATALOGUE['record-damaged'];
     const nothing: Finding = { code: 'record-damaged', level, file: name, offset: place.offset, message: says };
     return damageOf({ volume, name }, findings.length > 0 ? findings : [nothing], url)!;

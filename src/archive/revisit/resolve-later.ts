@@ -19,7 +19,7 @@ const RESOLUTION_NOTE = 'resolution';
 
 /** How many found their content. */
 export async function resolveLater(archive: ArchiveParts): Promise<number> {
-  const { catalog, registry, resolutionFilter } = archive;
+  const { catalog, segmentRegistry, resolutionFilter } = archive;
   const mark = segmentsFingerprint(archive);
   if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) {
     resolutionFilter.restart();
@@ -29,7 +29,7 @@ export async function resolveLater(archive: ArchiveParts): Promise<number> {
   // What was resolved may be, or may name, what another is waiting for.
   for (let before = -1; before !== resolved; ) {
     before = resolved;
-    for (const { number } of registry.all())
+    for (const { number } of segmentRegistry.all())
       for await (const notes of catalog.notePages(unresolvedNotesOf(number)))
         resolved += await tryAgain(archive, notes);
   }
@@ -76,7 +76,7 @@ async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, te
 /** Captures whose content is not known. */
 export async function countUnresolved(archive: ArchiveParts): Promise<number> {
   let count = 0;
-  for (const { number } of archive.registry.all())
+  for (const { number } of archive.segmentRegistry.all())
     for await (const notes of archive.catalog.notePages(unresolvedNotesOf(number))) count += notes.length;
   return count;
 }

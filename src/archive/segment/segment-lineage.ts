@@ -26,7 +26,7 @@ type Descent = { readonly name: string; readonly origin: number; readonly replac
 
 export type LineageParts = {
   readonly catalog: Catalog;
-  readonly registry: SegmentRegistry;
+  readonly segmentRegistry: SegmentRegistry;
   readonly clock: Clock;
   readonly newId: IdSource;
 };
@@ -75,7 +75,7 @@ export class SegmentLineage {
 
   private constructor(parts: LineageParts) {
     this.#parts = parts;
-    this.#numbering = parts.registry.numbering;
+    this.#numbering = parts.segmentRegistry.numbering;
   }
 
   static async load(parts: LineageParts): Promise<SegmentLineage> {
@@ -89,7 +89,7 @@ export class SegmentLineage {
    * what they led to.
    */
   assertNumbering(): void {
-    if (this.#parts.registry.numbering !== this.#numbering) throw expired('the archive was rebuilt since');
+    if (this.#parts.segmentRegistry.numbering !== this.#numbering) throw expired('the archive was rebuilt since');
   }
 
   /** Learns of the exchanges since. */
@@ -107,7 +107,7 @@ export class SegmentLineage {
     }
     this.#origins.clear();
     for (const { replaced, origin } of this.#byReplaced.values()) this.#origins.set(replaced, origin);
-    for (const segment of this.#parts.registry.all()) {
+    for (const segment of this.#parts.segmentRegistry.all()) {
       const origin = this.#byName.get(segment.name)?.origin;
       if (origin !== undefined) this.#origins.set(segment.number, origin);
     }
@@ -124,7 +124,7 @@ export class SegmentLineage {
    */
   standing(): Map<number, Segment> {
     const standing = new Map<number, Segment>();
-    for (const segment of this.#parts.registry.all()) {
+    for (const segment of this.#parts.segmentRegistry.all()) {
       const origin = this.originOf(segment.number);
       if (!standing.has(origin)) standing.set(origin, segment);
     }
@@ -136,7 +136,7 @@ export class SegmentLineage {
    * every end.
    */
   async translate(number: number, offset: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
-    const same = this.#parts.registry.find(number);
+    const same = this.#parts.segmentRegistry.find(number);
     if (same) return { segment: same, offset, isSame: true };
     const origin = this.originOf(number);
     const chain = [...this.#byReplaced.values()]
@@ -146,11 +146,11 @@ export class SegmentLineage {
     let position = offset;
     let isSame = true;
     for (;;) {
-      const segment = this.#parts.registry.find(at);
+      const segment = this.#parts.segmentRegistry.find(at);
       if (segment) return { segment, offset: position, isSame };
       const step = chain.findIndex(({ replaced }) => replaced === at);
       const successor = chain[step];
-      at = chain[step + 1]?.replaced ?? (successor && this.#parts.registry.byName(successor.name)?.number);
+      at = chain[step + 1]?.replaced ?? (successor && this.#parts.segmentRegistry.byName(successor.name)?.number);
       if (!successor || at === undefined) throw expired(`segment ${number} is no longer there`);
       const found = (await this.#movesTo(successor.name)).find(position);
       position = found ? found.offset : Number.MAX_SAFE_INTEGER;

@@ -6,8 +6,8 @@
 import { digestOf, toHex, utf8 } from '../../base/index.ts';
 import type { ArchiveParts } from '../archive-parts.ts';
 
-export function segmentsFingerprint({ registry, volumes }: ArchiveParts): string {
-  const segments = registry.all().map(({ number, bytes }) => `${number}:${bytes}`);
+export function segmentsFingerprint({ segmentRegistry, volumes }: ArchiveParts): string {
+  const segments = segmentRegistry.all().map(({ number, bytes }) => `${number}:${bytes}`);
   const there = volumes.available().map(({ name }) => name);
   return toHex(digestOf('sha256', utf8([...segments, ...there].join(' '))).bytes);
 }

@@ -46,7 +46,7 @@ export class Snapshot {
   static take(parts: SnapshotParts): Promise<Snapshot> {
     return parts.exclusive(async () => {
       const lineage = await SegmentLineage.load(parts);
-      const segments = parts.registry.all().filter((segment) => segment.bytes > 0);
+      const segments = parts.segmentRegistry.all().filter((segment) => segment.bytes > 0);
       const mark: SnapshotMark = {
         epoch: await epochOf(parts),
         before: (segments.at(-1)?.number ?? 0) + 1,

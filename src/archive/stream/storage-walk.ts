@@ -72,7 +72,7 @@ export class StorageWalk {
         let isOver = true;
         for await (const record of this.#read(start.segment, start.offset)) {
           lineage.assertNumbering();
-          if (!this.#archive.registry.find(start.segment.number)) {
+          if (!this.#archive.segmentRegistry.find(start.segment.number)) {
             isOver = false;
             break;
           }
@@ -101,7 +101,7 @@ export class StorageWalk {
 
   async #standing(segment: Segment, origin: number): Promise<Segment> {
     const { lineage } = this.#snapshot;
-    const same = this.#archive.registry.find(segment.number);
+    const same = this.#archive.segmentRegistry.find(segment.number);
     if (same) return same;
     await lineage.refresh();
     const standing = lineage.standing().get(origin);
@@ -123,7 +123,7 @@ export class StorageWalk {
     };
     for await (const record of this.#recordsOf(segment, from, end, onUnreadable)) {
       found++;
-      const now = this.#archive.registry.find(segment.number)?.deadBytes;
+      const now = this.#archive.segmentRegistry.find(segment.number)?.deadBytes;
       if (now !== undefined && now !== deadBytes) {
         deadBytes = now;
         dead = await this.#deadOf(segment);

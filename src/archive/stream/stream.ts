@@ -218,7 +218,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       const begun = this.#position ? lineage.originOf(this.#position.segment) : -1;
       if (origin < begun || !this.#isWanted(segment)) continue;
       if (last !== undefined && origin > last) return;
-      const now = this.#archive.registry.find(segment.number);
+      const now = this.#archive.segmentRegistry.find(segment.number);
       const fromBytes = origin === begun ? offsetBefore(this.#position, segment) : 0;
       const endBytes = origin === last ? offsetBefore(this.#until, segment) : part.endBytes;
       const isUntouched = now !== undefined && now.deadBytes === 0 && (await isWhole(now));
@@ -388,8 +388,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
 
   /** The one record at a place: at once when it is small and sound, in pieces otherwise. */
   async *#recordAt(place: Place, url: string): AsyncGenerator<StreamedRecord> {
-    const { access, collections, registry } = this.#archive;
-    const segment = registry.get(place.segment);
+    const { access, collections, segmentRegistry } = this.#archive;
+    const segment = segmentRegistry.get(place.segment);
     const collection = collections.name(segment.collection);
     const passesGaps = this.#onDamage !== undefined;
     if (place.length <= WHOLE_BYTES_MAX) {

@@ -139,7 +139,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   async #isBeforeJoin({ parsed }: ChunkPlace, chunk: StreamChunk): Promise<boolean> {
     const join = this.#joinPosition();
     // While the segment of the join stands, offsets in it mean what they meant.
-    if (!this.#sharing.archive.registry.find(join.segment)) return false;
+    if (!this.#sharing.archive.segmentRegistry.find(join.segment)) return false;
     // A part of a record: the record follows a place before the join, so it is not behind it.
     if (chunk.cursor === undefined) return true;
     const { position } = parsed;

@@ -38,7 +38,7 @@ const HEADS_AT_ONCE = 64;
 
 export class Referents {
   readonly #access: RecordAccess;
-  readonly #registry: SegmentRegistry;
+  readonly #segmentRegistry: SegmentRegistry;
   /**
    * Those of late, and those of before. What is asked for again joins the younger; when they are many, the older go,
    * all at once. Each is one text of its own: one that is cut out of a longer text would keep all of that in memory.
@@ -49,9 +49,9 @@ export class Referents {
   /** Those that were asked for together last. */
   #loaded = new Map<string, string>();
 
-  constructor(access: RecordAccess, registry: SegmentRegistry) {
+  constructor(access: RecordAccess, segmentRegistry: SegmentRegistry) {
     this.#access = access;
-    this.#registry = registry;
+    this.#segmentRegistry = segmentRegistry;
   }
 
   /** Finds all of these that can be read and are short enough to be kept. */
@@ -121,7 +121,7 @@ export class Referents {
   }
 
   #idOf({ segment, offset }: Place): string {
-    return `${this.#registry.get(segment).name} ${offset}`;
+    return `${this.#segmentRegistry.get(segment).name} ${offset}`;
   }
 }
 

@@ -212,13 +212,13 @@ export class StoreQueue {
       for (; at < group.length; at++) {
         const waiting = group[at]!;
         const kind = choose(waiting);
-        const open = this.#parts.registry.findOpen(kind) ?? (await this.#parts.registry.openFor(kind));
+        const open = this.#parts.segmentRegistry.findOpen(kind) ?? (await this.#parts.segmentRegistry.openFor(kind));
         if (this.#leansOnUncommitted(waiting, draft, open)) {
           await finish();
           await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
         done.push({ waiting, stored: await this.#write(waiting, draft, open, ahead.get(waiting)) });
-        if (this.#parts.registry.isFull(open)) await this.#parts.registry.flush(open);
+        if (this.#parts.segmentRegistry.isFull(open)) await this.#parts.segmentRegistry.flush(open);
       }
       await finish();
     } catch (error) {
@@ -284,7 +284,9 @@ export class StoreQueue {
   #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
     const held = draft.blocksOf(this.#fingerprint(waiting));
     if (held.length === 0) return false;
-    const committed = new Map(this.#parts.registry.dirty().map(({ segment }) => [segment.number, segment.bytes]));
+    const committed = new Map(
+      this.#parts.segmentRegistry.dirty().map(({ segment }) => [segment.number, segment.bytes]),
+    );
     const fresh = held.filter(
       ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
     );
@@ -333,13 +335,13 @@ export class StoreQueue {
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : spool.bytes
-        ? this.#parts.registry.append(
+        ? this.#parts.segmentRegistry.append(
             open,
             made?.member ?? this.#encoderOf(waiting).encode(recordParts(withDigest(record, spool), spool.bytes)),
           )
         : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
-    if (request) this.#parts.registry.append(open, request);
+    if (request) this.#parts.segmentRegistry.append(open, request);
     if (!held) draft.addBlock(key, size, place);
     else if (isLost) draft.moveHolder(key, place);
     if (!held || isLost) this.#fresh.set(blockId(key), { referent: referentOf(record) });
@@ -463,17 +465,17 @@ export class StoreQueue {
 
   #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {
     const block = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
-    return this.#parts.registry.append(open, this.#text.encode(recordParts(record, block)));
+    return this.#parts.segmentRegistry.append(open, this.#text.encode(recordParts(record, block)));
   }
 
   async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
-    const { registry } = this.#parts;
+    const { segmentRegistry } = this.#parts;
     const offset = open.position;
     const head = headBytes(fieldsOf(withDigest(record, spool), spool.length));
     const total = head.length + spool.length + RECORD_TRAILER.length;
     for await (const piece of encoder.encodeStream(whole(head, spool.stream()), total)) {
-      registry.append(open, piece, 0);
-      if (registry.isFull(open)) await registry.flush(open);
+      segmentRegistry.append(open, piece, 0);
+      if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
     }
     open.records++;
     return { segment: open.segment.number, offset, length: open.position - offset };
