@@ -48,5 +48,11 @@ export { type LineExtension, type StreamPiece, streamJson, streamWarc } from './
 export { StreamedRecord } from './stream/streamed-record.ts';
 export { Subscriber } from './stream/subscriber.ts';
 export type { KeptRanking, UrlRanking } from './stream/url-ranking.ts';
-export { PROBLEM_CATALOGUE, type Problem, type ProblemCode, type ProblemLevel, problemOf } from './verify-problem.ts';
+export {
+  PROBLEM_CATALOGUE,
+  type Problem,
+  type ProblemCode,
+  type ProblemLevel,
+  verifyProblem,
+} from './verify-problem.ts';
 export type { Stored, StoreInput, StoreMode, StoreOptions } from './write/store.ts';

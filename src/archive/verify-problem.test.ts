@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { PROBLEM_CATALOGUE, problemOf } from './verify-problem.ts';
+import { PROBLEM_CATALOGUE, verifyProblem } from './verify-problem.ts';
 
 const PAGE = new URL('../../docs/archive.md', import.meta.url);
 
@@ -18,7 +18,7 @@ test('docs/archive.md has a row for every problem, in the order of the catalogue
 });
 
 test('a problem says what the catalogue says, and the particulars behind it', () => {
-  const problem = problemOf('segment-short', { volume: 'main', segment: 'a/b.warc.gz' }, { detail: '3 bytes' });
+  const problem = verifyProblem('segment-short', { volume: 'main', segment: 'a/b.warc.gz' }, { detail: '3 bytes' });
   assert.equal(problem.message, 'the segment is shorter than the catalog knows it: 3 bytes');
   assert.deepEqual([problem.level, problem.leaning, problem.offset], ['error', 0, undefined]);
 });

@@ -65,7 +65,7 @@ export type ProblemPlace = {
   readonly offset?: number | undefined;
 };
 
-export function problemOf(
+export function verifyProblem(
   code: ProblemCode,
   place: ProblemPlace,
   more: { detail?: string; leaning?: number; examples?: readonly string[] } = {},

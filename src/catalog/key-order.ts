@@ -88,7 +88,7 @@ export function compareKeys(a: string, b: string): number {
 /** The order in which the rows of two URL keys stand. */
 export function compareRowsOfKeys(a: string, b: string): number {
   if (!isLongKey(a) || !isLongKey(b)) return compareKeys(a, b);
-  const isSameStart = compare(startOf(a), startOf(b)) === 0;
+  const isSameStart = compare(keyStart(a), keyStart(b)) === 0;
   return isSameStart ? compareKeys(digestOfKey(a), digestOfKey(b)) : compareKeys(a, b);
 }
 
@@ -180,12 +180,12 @@ function writeWhole(writer: RowWriter, key: string): void {
 }
 
 function writeCut(writer: RowWriter, longKey: string): void {
-  writer.bytes(escaped(startOf(longKey)));
+  writer.bytes(escaped(keyStart(longKey)));
   writer.byte(ESCAPE);
   writer.byte(CUT);
 }
 
-function startOf(longKey: string): Uint8Array {
+function keyStart(longKey: string): Uint8Array {
   // One more, lest a surrogate pair is cut in its middle.
   return utf8(longKey.slice(0, KEY_BYTES_MAX + 1)).subarray(0, KEY_BYTES_MAX);
 }

@@ -221,7 +221,7 @@ export class Replayer {
   ): Promise<ReplayResponse> {
     const neighbours = isNavigation(request) ? await neighboursOf(this.#archive, capture, siblings) : {};
     const isRaw = request.modifier === 'id_';
-    const head = headOf(retrieved);
+    const head = replayedHead(retrieved);
     const codings = (retrieved.holderHttp ?? retrieved.http)?.contentCodings ?? [];
     const stored = await gather(soundPayload(retrieved), options.hasLeft);
     const { start, body } = await withStart(isRaw ? stored : await decodedBody(stored, codings));
@@ -292,7 +292,7 @@ export class Replayer {
     const codings = (holderHttp ?? http)?.contentCodings ?? [];
     const { start, body } = await withStart(await decodedBody(await gather(payload), codings));
     await releaseBody(body);
-    const charset = sniffCharset(start, contentTypeOf(chosen.retrieved, headOf(chosen.retrieved)));
+    const charset = sniffCharset(start, contentTypeOf(chosen.retrieved, replayedHead(chosen.retrieved)));
     // What cannot be in the charset of its page is in one that it looks like.
     return charset === 'utf-8' ? undefined : charset;
   }
@@ -483,7 +483,7 @@ function plainPath(url: string): string | undefined {
 }
 
 /** The head that an answer gets: the capture's own, but for an "unchanged" that has none of its own. */
-function headOf({ http, holderHttp }: Retrieved): HttpHead | undefined {
+function replayedHead({ http, holderHttp }: Retrieved): HttpHead | undefined {
   return http === undefined || http.status === 304 ? (holderHttp ?? http) : http;
 }
 

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isDisconnect } from './http/client-disconnect.ts';
 import { type HostCheck, hasSoundHost } from './http/host-check.ts';
 import { URL_CHARACTERS_MAX } from './http/listening-socket.ts';
-import { type Problem, problemOf, sendProblem } from './http/problem.ts';
+import { type Problem, problemFromError, sendProblem } from './http/problem.ts';
 import type { RequestHandler } from './http/request-turns.ts';
 import type { Metrics, RouteName } from './metrics.ts';
 import type { AccessLine, ServerOptions } from './server-options.ts';
@@ -51,7 +51,7 @@ export function entryHandler({ socket, hosts, metrics, options, homeFor, answer 
       onAccess?.(accessLine(request, response, { socket, time: options.clock(), milliseconds, bytes }));
     });
     const fail = (error: unknown) => {
-      const { problem, isFault } = problemOf(error);
+      const { problem, isFault } = problemFromError(error);
       if (isFault && !isDisconnect(error, response)) options.onFailure?.(error);
       sendProblem(request, response, problem, homeFor(request));
     };

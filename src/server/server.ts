@@ -19,7 +19,7 @@ import { Guard } from './http/guard.ts';
 import { HostCheck } from './http/host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts';
 import { addressOf, Origins } from './http/origins.ts';
-import { HttpProblem, NOT_FOUND, problemOf, sendProblem } from './http/problem.ts';
+import { HttpProblem, NOT_FOUND, problemFromError, sendProblem } from './http/problem.ts';
 import { Metrics } from './metrics.ts';
 import { ReplayRoutes } from './replay/replay-routes.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
@@ -145,7 +145,7 @@ function kept<HostView>(make: (name: string) => HostView): (name: string) => Hos
 
 function newApp(options: ServerOptions, homeFor: (request: IncomingMessage) => string | undefined): FastifyInstance {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const { problem, isFault } = problemOf(error);
+    const { problem, isFault } = problemFromError(error);
     if (isFault && !isDisconnect(error, reply.raw)) options.onFailure?.(error);
     reply.hijack();
     sendProblem(request.raw, reply.raw, problem, homeFor(request.raw));

@@ -161,7 +161,7 @@ class Conversion {
         const facts = scanner.end();
         this.#judge(record, facts);
         await this.manifest.add(record, facts);
-        await this.#write(this.#headOf(record, facts, block.length), block);
+        await this.#write(this.#recordHeadBytes(record, facts, block.length), block);
         this.records++;
         onProgress?.(record.head.offset);
       }
@@ -204,7 +204,7 @@ class Conversion {
     );
   }
 
-  #headOf(record: ReadingRecord, facts: BlockFacts, length: number): Uint8Array {
+  #recordHeadBytes(record: ReadingRecord, facts: BlockFacts, length: number): Uint8Array {
     const { head } = record;
     if (head.format === 'arc') {
       const document = {

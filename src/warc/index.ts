@@ -55,7 +55,7 @@ export { exactRange, type LineRange, searchLines } from './wacz/cdx-search.ts';
 export { readZipDirectory, type ZipDirectory } from './wacz/wacz-directory.ts';
 export { readZipEntry, type ZipEntry } from './wacz/wacz-entry.ts';
 export { openWacz, type Wacz, type WaczWarc } from './wacz/wacz-reader.ts';
-export { FileSource, MemorySource } from './wacz/wacz-source.ts';
+export { FileByteSource, MemoryByteSource } from './wacz/wacz-source.ts';
 export { verifyWacz, type WaczVerification } from './wacz/wacz-verify.ts';
 export { type NewWacz, type WrittenWacz, writeWacz } from './wacz/wacz-writer.ts';
 export * from './warc-input.ts';

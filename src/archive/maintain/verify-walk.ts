@@ -23,7 +23,7 @@ import { inSegment } from '../damage.ts';
 import { releasePayload } from '../read/record-access.ts';
 import { factsOfRecord, findCapturesIn, type RecordFacts } from '../record-facts.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
-import { type Problem, type ProblemCode, problemOf } from '../verify-problem.ts';
+import { type Problem, type ProblemCode, verifyProblem } from '../verify-problem.ts';
 
 const GROUP_RECORDS = 1000;
 /** Where no record stands. */
@@ -224,6 +224,6 @@ class SegmentWalk {
   #tell(code: ProblemCode, offset: number, detail?: string, examples: readonly string[] = []): Promise<void> {
     const { volume, name } = this.#segment;
     const more = { ...(detail !== undefined && { detail }), leaning: examples.length, examples };
-    return this.#options.onProblem(problemOf(code, { volume, segment: name, offset }, more));
+    return this.#options.onProblem(verifyProblem(code, { volume, segment: name, offset }, more));
   }
 }

@@ -17,7 +17,7 @@ import type { ArchiveParts } from '../archive-parts.ts';
 import { formatContentKey } from '../content-key.ts';
 import { releasePayload } from '../read/record-access.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
-import { type Problem, type ProblemCode, type ProblemPlace, problemOf } from '../verify-problem.ts';
+import { type Problem, type ProblemCode, type ProblemPlace, verifyProblem } from '../verify-problem.ts';
 import { ReferenceCount } from './reference-count.ts';
 import { type WalkCounts, walkSegment } from './verify-walk.ts';
 
@@ -99,7 +99,8 @@ class Verification {
 
   async run(): Promise<void> {
     const { damage } = this.#archive.snapshots;
-    if (damage) await this.#tell(problemOf('snapshots-damaged', {}, { detail: `${damage.where}, ${damage.detail}` }));
+    if (damage)
+      await this.#tell(verifyProblem('snapshots-damaged', {}, { detail: `${damage.where}, ${damage.detail}` }));
     // A damaged catalog is not asked anything: it may answer wrongly, or end the process.
     if (this.#isFull && (await this.#isCatalogDamaged())) return;
     for (const { name } of this.#archive.volumes.settings()) {
@@ -107,12 +108,12 @@ class Verification {
       if (failure) this.#loseVolume(name, failure);
       else
         for (const file of await this.#archive.volumes.misnamed(name))
-          await this.#tell(problemOf('segment-misnamed', { volume: name, segment: file }));
+          await this.#tell(verifyProblem('segment-misnamed', { volume: name, segment: file }));
     }
     const segments = this.#archive.segmentRegistry.all();
     for (const segment of segments) await this.#verifySegment(segment);
     for (const segment of this.#archive.segmentRegistry.unread.difference(new Set(segments.map(({ name }) => name))))
-      await this.#tell(problemOf('segment-unreadable', { segment }));
+      await this.#tell(verifyProblem('segment-unreadable', { segment }));
     await this.#countCatalog();
     await this.#lookCloser();
     for await (const wrong of this.#references.wrong(this.#archive.catalog)) {
@@ -120,7 +121,7 @@ class Verification {
       const detail = said === undefined ? key : `${key}, ${said} in the catalog, ${counted} counted`;
       const leaning = said === undefined ? counted : 0;
       await this.#tell(
-        problemOf(said === undefined ? 'content-missing' : 'references-wrong', {}, { detail, leaning, examples }),
+        verifyProblem(said === undefined ? 'content-missing' : 'references-wrong', {}, { detail, leaning, examples }),
       );
     }
   }
@@ -137,7 +138,7 @@ class Verification {
     for await (const { file, detail } of this.#archive.catalog.check()) {
       this.#options.signal?.throwIfAborted();
       isDamaged = true;
-      await this.#tell(problemOf('catalog-damaged', {}, { detail: `${file}: ${detail}` }));
+      await this.#tell(verifyProblem('catalog-damaged', {}, { detail: `${file}: ${detail}` }));
     }
     return isDamaged;
   }
@@ -227,7 +228,7 @@ class Verification {
     const totals = await catalog.totals();
     if (totals.captures !== this.#report.captures || totals.blocks !== this.#report.blocks) {
       const detail = `${totals.captures} captures and ${totals.blocks} contents, counted ${this.#report.captures} and ${this.#report.blocks}`;
-      await this.#tell(problemOf('totals-wrong', {}, { detail }));
+      await this.#tell(verifyProblem('totals-wrong', {}, { detail }));
     }
   }
 
@@ -266,7 +267,7 @@ class Verification {
       const said = [detail, `${records} captures have their record there, ${contents} contents are held there`];
       if (tombstonesOf.size > 0)
         said.push(`tombstones of other volumes lie there, of ${[...tombstonesOf].slice(0, EXAMPLES_MAX).join(', ')}`);
-      await this.#tell(problemOf(code, place, { detail: said.filter(Boolean).join('; '), leaning, examples }));
+      await this.#tell(verifyProblem(code, place, { detail: said.filter(Boolean).join('; '), leaning, examples }));
     }
   }
 
@@ -334,7 +335,7 @@ class Verification {
   }
 
   #tellOf({ volume, name }: Segment, code: ProblemCode, detail: string): Promise<void> {
-    return this.#tell(problemOf(code, { volume, segment: name }, { detail }));
+    return this.#tell(verifyProblem(code, { volume, segment: name }, { detail }));
   }
 
   #tellAt(
@@ -346,7 +347,7 @@ class Verification {
   ): Promise<void> {
     const segment = this.#archive.segmentRegistry.find(place.segment);
     const where = { volume: segment?.volume, segment: segment?.name, offset: place.offset };
-    return this.#tell(problemOf(code, where, { detail, leaning, examples }));
+    return this.#tell(verifyProblem(code, where, { detail, leaning, examples }));
   }
 
   async #tell(problem: Problem): Promise<void> {

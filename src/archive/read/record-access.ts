@@ -204,12 +204,12 @@ export class RecordAccess {
     const heads: (RecordHead | undefined)[] = [];
     for (const [index, place] of places.entries()) {
       const start = starts[index];
-      heads.push((start && this.#decoder.decodeHead(start)) ?? (await unlessUnreadable(() => this.#headOf(place))));
+      heads.push((start && this.#decoder.decodeHead(start)) ?? (await unlessUnreadable(() => this.#readHead(place))));
     }
     return heads;
   }
 
-  async #headOf(place: Place): Promise<RecordHead> {
+  async #readHead(place: Place): Promise<RecordHead> {
     const { head, payload } = await this.open(place);
     await releasePayload(payload);
     return head;

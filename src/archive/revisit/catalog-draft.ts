@@ -88,9 +88,9 @@ export class CatalogDraft {
       // One that is named twice, or was loaded meanwhile, is taken once.
       if (this.#find(digest)) continue;
       const contents: Contents = { digest, blocks: found[index]!, touched: [] };
-      const alike = this.#contents.get(startOf(digest));
+      const alike = this.#contents.get(firstSixBytes(digest));
       if (alike) alike.push(contents);
-      else this.#contents.set(startOf(digest), [contents]);
+      else this.#contents.set(firstSixBytes(digest), [contents]);
     }
   }
 
@@ -193,7 +193,7 @@ export class CatalogDraft {
   }
 
   #find(digest: Uint8Array): Contents | undefined {
-    const alike = this.#contents.get(startOf(digest));
+    const alike = this.#contents.get(firstSixBytes(digest));
     if (!alike) return undefined;
     for (const contents of alike) if (contents.digest === digest || equal(contents.digest, digest)) return contents;
     return undefined;
@@ -228,7 +228,7 @@ function find({ blocks }: Contents, overflow: number): Block | undefined {
 }
 
 /** The first six bytes of a digest as a number. */
-function startOf(digest: Uint8Array): number {
+function firstSixBytes(digest: Uint8Array): number {
   const high = (digest[0]! << 16) | (digest[1]! << 8) | digest[2]!;
   return high * 2 ** 24 + ((digest[3]! << 16) | (digest[4]! << 8) | digest[5]!);
 }

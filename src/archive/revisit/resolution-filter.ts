@@ -40,7 +40,7 @@ export class ResolutionFilter {
 
   /** The digest of a content, or one that it was called by. */
   addDigest(digest: Uint8Array): void {
-    this.#add(startOf(digest));
+    this.#add(firstFourBytes(digest));
   }
 
   /** Whether there may be a capture of the key; at that second, when a time is given. */
@@ -50,7 +50,7 @@ export class ResolutionFilter {
   }
 
   mayHaveDigest(digest: Uint8Array): boolean {
-    return this.#mayHave(startOf(digest));
+    return this.#mayHave(firstFourBytes(digest));
   }
 
   #add(hash: number): void {
@@ -80,7 +80,7 @@ function second(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> (WORD_BITS - BITS_EXPONENT);
 }
 
-function startOf(digest: Uint8Array): number {
+function firstFourBytes(digest: Uint8Array): number {
   return (digest[0]! << 24) | (digest[1]! << 16) | (digest[2]! << 8) | digest[3]!;
 }
 

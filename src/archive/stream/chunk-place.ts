@@ -36,7 +36,7 @@ export function placeBehind(place: ChunkPlace, chunk: StreamChunk): ChunkPlace {
 }
 
 export function keyOf(format: string, { cursor, inner }: ChunkPlace): string {
-  return `${format} ${cursor} ${inner ? `${inner.bytes} ${digestOf(inner.hash)}` : ''}`;
+  return `${format} ${cursor} ${inner ? `${inner.bytes} ${digestSoFar(inner.hash)}` : ''}`;
 }
 
 /** A segment counts as so long, for how far apart two places are. */
@@ -77,7 +77,7 @@ export async function* piecesBehind(pieces: AsyncIterable<StreamPiece>, inner: I
     if (left > 0) {
       hash.update(known);
       left -= known.length;
-      const isOther = left > 0 ? piece.cursor !== undefined : digestOf(hash) !== digestOf(inner.hash);
+      const isOther = left > 0 ? piece.cursor !== undefined : digestSoFar(hash) !== digestSoFar(inner.hash);
       if (isOther) throw moved();
     }
     if (left === 0) yield { ...piece, bytes: piece.bytes.subarray(known.length) };
@@ -85,7 +85,7 @@ export async function* piecesBehind(pieces: AsyncIterable<StreamPiece>, inner: I
   if (left > 0) throw moved();
 }
 
-function digestOf(hash: Hash): string {
+function digestSoFar(hash: Hash): string {
   return hash.copy().digest('base64url');
 }
 

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { type EpochMs, fileError } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { formatPageId, type PageId, pageId, type UrlKey } from '../../url/index.ts';
-import { exactRange, FileSource, searchLines, sortLines } from '../../warc/index.ts';
+import { exactRange, FileByteSource, searchLines, sortLines } from '../../warc/index.ts';
 import { segmentsFingerprint } from '../segment/segments-fingerprint.ts';
 import type { StreamParts } from './stream.ts';
 
@@ -69,7 +69,7 @@ export class PageIndex {
   /** Undefined when there is no file. */
   async #search(id: PageId): Promise<UrlKey[] | undefined> {
     const path = this.#path;
-    const source = await FileSource.open(path).catch((error: { code?: string }) => {
+    const source = await FileByteSource.open(path).catch((error: { code?: string }) => {
       if (error.code !== 'FILE_MISSING') throw error;
     });
     if (!source) return undefined;

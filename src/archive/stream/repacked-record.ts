@@ -50,7 +50,7 @@ export class RepackedRecord implements AsyncDisposable {
     const path = join(scratch, `repacked-${newId().replace(/[^A-Za-z0-9]+/g, '')}`);
     const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
     const isKept = asItIs && head.form === 'odd' && head.format === 'warc' && head.contentLength === spool.length;
-    return new RepackedRecord(isKept ? head.bytes : headOf(head, spool, newId), spool);
+    return new RepackedRecord(isKept ? head.bytes : repackedHead(head, spool, newId), spool);
   }
 
   get block(): StreamedBlock {
@@ -62,7 +62,7 @@ export class RepackedRecord implements AsyncDisposable {
   }
 }
 
-function headOf(head: RecordHead, spool: Spool, newId: IdSource): Uint8Array {
+function repackedHead(head: RecordHead, spool: Spool, newId: IdSource): Uint8Array {
   const { http, payloadDigests } = spool.facts;
   if (head.format === 'arc') {
     const document = {

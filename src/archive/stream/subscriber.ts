@@ -184,7 +184,7 @@ async function courseOf(sharing: ScanHub, wanted: HubQuery, joins: boolean): Pro
     return { place, join, leg: leg === '2' ? 'to the join' : 'to the end', beganMs, mayLack };
   }
   const place = placeAt((await RecordStream.open(sharing.archive, query)).cursor());
-  const joined = joins && query.snapshot === undefined ? headOf(sharing, wanted, place) : undefined;
+  const joined = joins && query.snapshot === undefined ? subscriberToJoin(sharing, wanted, place) : undefined;
   if (!joined) return { place, join: undefined, leg: 'all', beganMs };
   const isAtStart = joined.place.parsed.position === undefined;
   return {
@@ -196,7 +196,7 @@ async function courseOf(sharing: ScanHub, wanted: HubQuery, joins: boolean): Pro
 }
 
 /** Of those who read the same, whom to join: in the snapshot that most of them read, the one who is farthest. */
-function headOf(sharing: ScanHub, { format }: HubQuery, { parsed }: ChunkPlace): Subscriber | undefined {
+function subscriberToJoin(sharing: ScanHub, { format }: HubQuery, { parsed }: ChunkPlace): Subscriber | undefined {
   const oldestMs = sharing.archive.clock() - JOIN_AGE_MS_MAX;
   const others = [...sharing.clients].filter(
     (client): client is Subscriber =>

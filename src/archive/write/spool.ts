@@ -43,7 +43,7 @@ export class Spool {
   static async take(kind: BlockKind, start: Uint8Array, body: BlockSource, path: string): Promise<Spool> {
     if (body instanceof Uint8Array && start.length + body.length <= WHOLE_BYTES_MAX)
       return Spool.#ofWhole(kind, joined(start, body), path);
-    let head = headOf(kind);
+    let head = blockHead(kind);
     let scanner: BlockScanner | undefined;
     let parts: Uint8Array[] = start.length === 0 ? [] : [Buffer.from(start)];
     let held = start.length;
@@ -73,7 +73,7 @@ export class Spool {
     }
     if (!scanner) {
       parts = [Buffer.concat(parts)];
-      head = headOf(kind, held);
+      head = blockHead(kind, held);
       scanner = new BlockScanner(head, WANTS);
       if (held > 0) scanner.push(parts[0]!);
     }
@@ -81,7 +81,7 @@ export class Spool {
   }
 
   static #ofWhole(kind: BlockKind, block: Buffer, path: string): Spool {
-    const head = headOf(kind, block.length);
+    const head = blockHead(kind, block.length);
     const scanner = new BlockScanner(head, { payload: WANTS.payload, http: kind.http });
     if (block.length > 0) scanner.push(block);
     return new Spool(head, scanner.end(), [block], path);
@@ -114,7 +114,7 @@ export class Spool {
 const WANTS = { payload: ['sha256'], block: ['sha256'] } as const;
 
 /** As much of the record's head as tells how to read its block; with its length, where that is known. */
-function headOf(kind: BlockKind, length?: number): RecordHead {
+function blockHead(kind: BlockKind, length?: number): RecordHead {
   const fields = [
     { name: 'WARC-Type', value: kind.type },
     { name: 'WARC-Target-URI', value: kind.url },

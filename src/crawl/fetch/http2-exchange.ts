@@ -35,7 +35,7 @@ export async function http2Exchange(
   );
   const hasEnded = endOf(stream);
   if (body) stream.end(body);
-  const head = await headOf(stream, options);
+  const head = await receiveHead(stream, options);
   const onRelease = () => {
     if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   };
@@ -51,7 +51,7 @@ const REFUSALS = new Map<number, typeof RequestUnseen>([
   [constants.NGHTTP2_HTTP_1_1_REQUIRED, Http1Wanted],
 ]);
 
-async function headOf(stream: ClientHttp2Stream, { settings, signal }: ExchangeOptions): Promise<HttpHead> {
+async function receiveHead(stream: ClientHttp2Stream, { settings, signal }: ExchangeOptions): Promise<HttpHead> {
   return new Promise((resolve, reject) => {
     const stop = (error: Error) => {
       deadline.end();

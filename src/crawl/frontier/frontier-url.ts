@@ -58,15 +58,15 @@ const PLAIN_URL = new RegExp(
 
 /** The number of a URL's key. */
 export function keyHash(url: string): number {
-  return startOf(hash('sha256', urlKey(url), 'hex'));
+  return firstSixBytes(hash('sha256', urlKey(url), 'hex'));
 }
 
 /** The number of the URL itself. */
 export function pageHash(url: string): number {
-  return startOf(hash('sha256', url, 'hex'));
+  return firstSixBytes(hash('sha256', url, 'hex'));
 }
 
 /** The first six bytes of a digest, as a number. */
-function startOf(hex: string): number {
+function firstSixBytes(hex: string): number {
   return Number.parseInt(hex.slice(0, 12), 16);
 }

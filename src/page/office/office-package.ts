@@ -5,7 +5,7 @@
  * PARTS_MAX of them and no more than TOTAL_BYTES_MAX together, whatever sizes they declare. Files inside of the parts
  * (pictures, other documents) are not looked into, so nesting leads nowhere. Nothing is fetched.
  */
-import { MemorySource, readZipDirectory, readZipEntry, type ZipEntry } from '../../warc/index.ts';
+import { MemoryByteSource, readZipDirectory, readZipEntry, type ZipEntry } from '../../warc/index.ts';
 import { decodeText } from '../charset.ts';
 import { walkXml } from './xml-reader.ts';
 
@@ -22,18 +22,18 @@ export type Relation = { readonly type: string; readonly target: string; readonl
 export class OfficePackage {
   /** Whether nothing was left out so far. */
   isWhole = true;
-  readonly #source: MemorySource;
+  readonly #source: MemoryByteSource;
   readonly #entries = new Map<string, ZipEntry>();
   #leftBytes = TOTAL_BYTES_MAX;
   #leftParts = PARTS_MAX;
 
-  private constructor(source: MemorySource) {
+  private constructor(source: MemoryByteSource) {
     this.#source = source;
   }
 
   /** Rejects when the bytes are no ZIP file. */
   static async open(bytes: Uint8Array): Promise<OfficePackage> {
-    const source = new MemorySource('document', bytes);
+    const source = new MemoryByteSource('document', bytes);
     const opened = new OfficePackage(source);
     const { entries, isSalvaged } = await readZipDirectory(source, () => {});
     opened.isWhole = !isSalvaged;

@@ -66,7 +66,7 @@ export class LinkGraph {
     if (!row) return { items: [], total: 0 };
     const links = unpackLinks(row.links as Uint8Array | null, row.base as string | null, String(row.url));
     const known = this.#database.prepare('SELECT 1 FROM urls WHERE key = ?');
-    const from = startOf(after);
+    const from = rowAfter(after);
     const some = links.slice(from, from + bounded(limit));
     const items = some.map(({ url, kind, text, isNofollow, isEmbed }) => ({
       ...{ url, kind, text, isNofollow, isEmbed },
@@ -90,7 +90,7 @@ export class LinkGraph {
       JOIN urls u ON u.id = v.url JOIN texts t ON t.document = v.document
       WHERE targets MATCH ? AND targets.rowid >= ? AND v.first_time <= ? ORDER BY targets.rowid`;
     const count = bounded(limit);
-    const from = startOf(after);
+    const from = rowAfter(after);
     const items: LinkEnd[] = [];
     for (const row of this.#database.prepare(sql).iterate(word, Math.floor(from / PLACES), time)) {
       const url = String(row.url);
@@ -131,7 +131,7 @@ function bounded(limit: number | undefined): number {
   return Math.max(1, Math.min(LIMIT_MAX, Math.floor(limit ?? LIMIT_DEFAULT)));
 }
 
-function startOf(after: string | undefined): number {
+function rowAfter(after: string | undefined): number {
   const number = Number(after ?? 0);
   return Number.isSafeInteger(number) && number >= 0 ? number : 0;
 }

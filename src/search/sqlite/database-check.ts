@@ -1,7 +1,7 @@
 /** Verifies the SQLite files of an archive: the index, the orders of URLs made from it, and the state of crawls. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Problem, problemOf } from '../../archive/index.ts';
+import { type Problem, verifyProblem } from '../../archive/index.ts';
 import { ThreadPool } from '../../base/index.ts';
 import { SEARCH_FILE } from './database.ts';
 import { RANKINGS_DIRECTORY } from './ranking-store.ts';
@@ -27,7 +27,7 @@ export async function* databaseProblems(directory: string, signal?: AbortSignal)
       });
       if (faults.length === 0) continue;
       const code = file === CRAWL_FILE ? 'crawl-state-damaged' : 'index-damaged';
-      yield problemOf(code, {}, { detail: `${file}: ${faults.join('; ').replace(/\s+/g, ' ')}` });
+      yield verifyProblem(code, {}, { detail: `${file}: ${faults.join('; ').replace(/\s+/g, ' ')}` });
     }
   } finally {
     signal?.removeEventListener('abort', end);

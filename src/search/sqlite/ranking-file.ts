@@ -34,7 +34,7 @@ export function writeRanking(path: string, keys: Iterable<string>): string {
     const all = createHash('sha256');
     let place = 0;
     for (const key of keys) {
-      put.run(place++, digestOf(key), key);
+      put.run(place++, keyDigest(key), key);
       all.update(`${key}\0`);
     }
     database.exec(`${DIGESTS}; PRAGMA user_version = ${WHOLE}; COMMIT; PRAGMA journal_mode = DELETE`);
@@ -64,7 +64,7 @@ export function forgetRanked(path: string, keys: readonly string[]): number {
     database.exec('PRAGMA secure_delete = ON; BEGIN IMMEDIATE');
     const forget = database.prepare('UPDATE ranked SET key = NULL WHERE digest = ? AND key IS NOT NULL');
     let forgotten = 0;
-    for (const key of keys) forgotten += Number(forget.run(digestOf(key)).changes);
+    for (const key of keys) forgotten += Number(forget.run(keyDigest(key)).changes);
     if (forgotten > 0) database.exec(`PRAGMA user_version = ${FORGETFUL}`);
     database.exec('COMMIT');
     return forgotten;
@@ -85,7 +85,7 @@ export class RankingFile implements KeptRanking {
   }
 
   async placeOf(key: UrlKey): Promise<number | undefined> {
-    const row = this.#find.get(digestOf(key));
+    const row = this.#find.get(keyDigest(key));
     return row && Number(row.place);
   }
 
@@ -100,7 +100,7 @@ export class RankingFile implements KeptRanking {
   }
 
   async rankedOf(keys: readonly UrlKey[]): Promise<ReadonlySet<UrlKey>> {
-    return new Set(keys.filter((key) => this.#find.get(digestOf(key)) !== undefined));
+    return new Set(keys.filter((key) => this.#find.get(keyDigest(key)) !== undefined));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,6 +108,6 @@ export class RankingFile implements KeptRanking {
   }
 }
 
-function digestOf(key: string): Uint8Array {
+function keyDigest(key: string): Uint8Array {
   return hash('sha256', key, 'buffer').subarray(0, DIGEST_BYTES);
 }

@@ -68,7 +68,7 @@ function operationOf(route: ApiRoute, schemas: NamedSchemas): Json {
     ...(route.needsToken || route.tokenShowsMore ? [401] : []),
   ]);
   const responses: Record<string, Json> = { [route.reply.status]: responseOf(route.reply, schemas) };
-  for (const status of [...problems].sort((a, b) => a - b)) responses[status] = problemOf(status);
+  for (const status of [...problems].sort((a, b) => a - b)) responses[status] = problemResponse(status);
   const rest = route.path.endsWith('*')
     ? [{ name: 'name', in: 'path', required: true, schema: { type: 'string' } }]
     : [];
@@ -117,7 +117,7 @@ function withReferences(schema: unknown, schemas: NamedSchemas, isInline = false
   return { $ref: `#/components/schemas/${title}`, ...('description' in schema && { description: schema.description }) };
 }
 
-function problemOf(status: number): Json {
+function problemResponse(status: number): Json {
   return {
     description: SAYS[status] ?? 'It could not be done.',
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${ERROR_SCHEMA}` } } },

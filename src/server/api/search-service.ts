@@ -44,7 +44,7 @@ export class SearchService {
     try {
       return await answer;
     } catch (error) {
-      throw this.#isClosed ? stopping() : this.problemOf(error);
+      throw this.#isClosed ? stopping() : this.clientError(error);
     } finally {
       this.#waiting--;
     }
@@ -89,7 +89,7 @@ export class SearchService {
   }
 
   /** What a client is told of a failure of the index; other errors as they are. */
-  problemOf(error: unknown): unknown {
+  clientError(error: unknown): unknown {
     if (!(error instanceof PinakesError) || (error.code !== 'INDEX_MISSING' && error.code !== 'INDEX_DAMAGED'))
       return error;
     const { state, message, caughtUpAt } = this.#indexing();

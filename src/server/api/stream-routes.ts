@@ -85,7 +85,7 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
         const order = orderName === 'inlinks' || orderName === 'rank' ? rankings.ranking(orderName) : orderName;
         const query: StreamQuery = { selection, order, cursor, snapshot };
         const refuse = (error: unknown) => {
-          throw search.problemOf(error);
+          throw search.clientError(error);
         };
         const filename = `stream.${format === 'warc' ? 'warc.gz' : format}`;
         if (sharing.clients.size >= STREAMS_MAX || (format === 'parquet' && tables >= TABLES_MAX)) throw BUSY;

@@ -19,7 +19,7 @@ export class Guard {
 
   constructor(uiOrigin: string, token: string) {
     this.#origin = uiOrigin;
-    this.#tokenDigest = digestOf(token);
+    this.#tokenDigest = sha256Of(token);
   }
 
   /** Refuses requests that a page of another origin made. */
@@ -51,7 +51,7 @@ export class Guard {
   async checkToken(request: IncomingMessage): Promise<void> {
     const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     // Digests have one length, so that the time of comparing tells nothing of the token, not even how long it is.
-    if (given !== undefined && timingSafeEqual(digestOf(given), this.#tokenDigest)) return;
+    if (given !== undefined && timingSafeEqual(sha256Of(given), this.#tokenDigest)) return;
     if (given !== undefined && this.#waiting < WAITING_MAX) {
       this.#waiting++;
       await wait(WRONG_TOKEN_MS).finally(() => this.#waiting--);
@@ -66,6 +66,6 @@ export class Guard {
   }
 }
 
-function digestOf(text: string): Buffer {
+function sha256Of(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -96,7 +96,7 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
 };
 
 /** The problem that an error is to a client. `isFault` tells whether the operator should hear of it. */
-export function problemOf(error: unknown): { problem: Problem; isFault: boolean } {
+export function problemFromError(error: unknown): { problem: Problem; isFault: boolean } {
   if (error instanceof HttpProblem) return { problem: error.problem, isFault: false };
   if (error instanceof PinakesError) {
     const { code, message, advice, where } = error;

@@ -47,7 +47,7 @@ export class CommandService {
     this.#running++;
     try {
       const frames = readFrames(request);
-      const start = await startOf(frames);
+      const start = await receiveStart(frames);
       begin();
       const talk = new CommandTalk(frames, response);
       await talk.end(await this.#carryOut(start, talk));
@@ -117,7 +117,7 @@ function isOnlyLooking(verb: string, argv: readonly string[]): boolean {
   return verb === 'crawl' && isAboutSchedules;
 }
 
-async function startOf(frames: AsyncGenerator<Frame>): Promise<CommandStart> {
+async function receiveStart(frames: AsyncGenerator<Frame>): Promise<CommandStart> {
   try {
     const first = await frames.next();
     const start: unknown =

@@ -94,7 +94,7 @@ export class ManifestLines {
       (isArc ? this.#options.withArc === true : type === 'response');
     const yields = holds && type === 'response';
     const declared = this.#options.brief ? '' : clean(batch.text(record, 'payloadDigest'));
-    const digest = this.#digestOf(batch, record, declared);
+    const digest = this.#recordDigest(batch, record, declared);
     if (this.#options.brief) {
       const line =
         `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(uri)}\t\t${time}\t` +
@@ -110,7 +110,7 @@ export class ManifestLines {
     return { line, digestHex: digest.slice(digest.indexOf(':') + 1) };
   }
 
-  #digestOf(batch: ScanBatch, record: number, declared: string): string {
+  #recordDigest(batch: ScanBatch, record: number, declared: string): string {
     const { algorithm, digestBytes, trustHeaders } = this.#options;
     const trusted = trustHeaders && declared ? parseDigest(declared) : undefined;
     if (trusted) return `${trusted.algorithm}:${toHex(trusted.bytes)}`;

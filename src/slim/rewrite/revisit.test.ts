@@ -15,7 +15,7 @@ const ORIGINAL: PlannedOriginal = {
   codings: '',
 };
 
-function headOf(fields: string): NonNullable<ReturnType<RecordDecoder['decode']>>['head'] {
+function parsedHead(fields: string): NonNullable<ReturnType<RecordDecoder['decode']>>['head'] {
   const text = `WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:d>\r\nWARC-Date: 2021-01-01T00:00:00Z\r\n${fields}Content-Length: 0\r\n\r\n\r\n\r\n`;
   const record = new RecordDecoder().decode(utf8(text));
   assert.ok(record);
@@ -24,7 +24,7 @@ function headOf(fields: string): NonNullable<ReturnType<RecordDecoder['decode']>
 
 function revisit(fields: string, offset = 5): string {
   const http = parseHttpHead(utf8(HTTP));
-  const duplicate = { head: headOf(fields), http, payloadBytes: 5000, name: 'a.warc', offset };
+  const duplicate = { head: parsedHead(fields), http, payloadBytes: 5000, name: 'a.warc', offset };
   const parts = revisitParts(duplicate, ORIGINAL);
   return typeof parts === 'string' ? parts : Buffer.concat(parts).toString();
 }
@@ -83,7 +83,7 @@ test('a head with bytes that are no UTF-8 cannot be repeated, and no revisit is 
 
 test('a payload that is not larger than what the revisit adds to the head is not worth one', () => {
   const fields = 'WARC-Target-URI: http://d.test/\r\n';
-  const head = headOf(fields);
+  const head = parsedHead(fields);
   const http = parseHttpHead(utf8(HTTP));
   const headBytes = revisit(fields)!.indexOf('\r\n\r\n') - 'WARC/1.1\r\n'.length + 2;
   const added = headBytes - (head.bytes.length - 'WARC/1.0\r\n\r\n'.length);

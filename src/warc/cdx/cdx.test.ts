@@ -113,19 +113,19 @@ test('a blank or line end inside a field is percent-encoded', () => {
 
 test('digests can be SHA-1 in base32 alone, however it was written, and a dash for any other', () => {
   const format = cdxLineFormatter(CDX_11, { onlySha1: true });
-  const digestOf = (digest: string | undefined) =>
+  const digestColumn = (digest: string | undefined) =>
     format({ ...cdxLineParser(CDX_11)(LINE_11, refuse)!, digest }).split(' ')[5];
   const base32 = '3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ';
-  assert.equal(digestOf(`sha1:${base32}`), base32);
-  assert.equal(digestOf(`sha-1:${base32.toLowerCase()}`), base32);
-  assert.equal(digestOf('SHA1:DA39A3EE5E6B4B0D3255BFEF95601890AFD80709'), base32);
+  assert.equal(digestColumn(`sha1:${base32}`), base32);
+  assert.equal(digestColumn(`sha-1:${base32.toLowerCase()}`), base32);
+  assert.equal(digestColumn('SHA1:DA39A3EE5E6B4B0D3255BFEF95601890AFD80709'), base32);
   for (const other of [
     `sha256:${'0123456789abcdef'.repeat(4)}`,
     'md5:d41d8cd98f00b204e9800998ecf8427e',
     'ABC',
     undefined,
   ])
-    assert.equal(digestOf(other), '-', other);
+    assert.equal(digestColumn(other), '-', other);
 });
 
 const field = fc.stringMatching(/^[!-~]{1,20}$/).filter((text) => text !== '-');

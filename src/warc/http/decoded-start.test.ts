@@ -5,7 +5,7 @@ import { DecodedStart } from './decoded-start.ts';
 
 const BODY = Buffer.from('abcdefghij'.repeat(30_000));
 
-function startOf(codings: readonly string[], bytes: Uint8Array, bytesMax: number, step = 1000) {
+function decode(codings: readonly string[], bytes: Uint8Array, bytesMax: number, step = 1000) {
   const start = new DecodedStart(codings, bytesMax);
   for (let at = 0; at < bytes.length; at += step) start.push(bytes.subarray(at, at + step));
   const kept = start.end();
@@ -25,7 +25,7 @@ test('a coding that breaks off is told, and one that was never there is not', ()
     ['br', brotliCompressSync(noise)],
     ['zstd', zstdCompressSync(noise)],
   ] as const) {
-    const isBroken = (body: Uint8Array) => startOf([coding], body, 1e6).isBroken;
+    const isBroken = (body: Uint8Array) => decode([coding], body, 1e6).isBroken;
     assert.equal(isBroken(bytes), false, coding);
     assert.equal(isBroken(bytes.subarray(0, bytes.length >> 1)), true, `${coding}, cut`);
     const torn = Buffer.from(bytes).fill(0xa5, bytes.length >> 1);
@@ -39,14 +39,14 @@ test('a body is kept up to the bound, and told to be cut only where there is mor
     [[], BODY],
     [['gzip'], gzipSync(BODY)],
   ] as const) {
-    assert.deepEqual(startOf(codings, bytes, BODY.length), { kept: BODY, isCut: false, isBroken: false });
-    assert.deepEqual(startOf(codings, bytes, BODY.length - 1), cutAt(BODY.length - 1));
-    assert.deepEqual(startOf(codings, bytes, 7), cutAt(7));
+    assert.deepEqual(decode(codings, bytes, BODY.length), { kept: BODY, isCut: false, isBroken: false });
+    assert.deepEqual(decode(codings, bytes, BODY.length - 1), cutAt(BODY.length - 1));
+    assert.deepEqual(decode(codings, bytes, 7), cutAt(7));
   }
 });
 
 test('what is held back until more would come is there at the end, and what is nothing is nothing', () => {
-  assert.deepEqual(startOf(['gzip'], gzipSync('short'), 100).kept.toString(), 'short');
-  assert.deepEqual(startOf(['gzip'], Buffer.from('no gzip'), 100).kept.toString(), 'no gzip');
-  assert.equal(startOf(['gzip'], new Uint8Array(0), 100).kept.length, 0);
+  assert.deepEqual(decode(['gzip'], gzipSync('short'), 100).kept.toString(), 'short');
+  assert.deepEqual(decode(['gzip'], Buffer.from('no gzip'), 100).kept.toString(), 'no gzip');
+  assert.equal(decode(['gzip'], new Uint8Array(0), 100).kept.length, 0);
 });

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { utf8 } from '../../base/index.ts';
 import { exactRange, type LineRange, prefixRange, searchLines } from './cdx-search.ts';
-import { MemorySource } from './wacz-source.ts';
+import { MemoryByteSource } from './wacz-source.ts';
 
 const options = { file: 'index', onFinding: () => assert.fail('nothing is wrong here') };
 
-async function found(source: MemorySource, range: LineRange): Promise<string[]> {
+async function found(source: MemoryByteSource, range: LineRange): Promise<string[]> {
   const lines: string[] = [];
   for await (const { line } of searchLines(source, range, options)) lines.push(line);
   return lines;
@@ -17,7 +17,7 @@ const numbered = Array.from(
   { length: 50_000 },
   (_, i) => `com,example)/${String(i).padStart(6, '0')} 20240301100000 {}`,
 );
-const source = new MemorySource('index', utf8(`${numbered.join('\n')}\n`));
+const source = new MemoryByteSource('index', utf8(`${numbered.join('\n')}\n`));
 
 test('the captures of a key are found without its neighbours', async () => {
   assert.deepEqual(await found(source, exactRange('com,example)/000000')), [numbered[0]]);
@@ -45,7 +45,7 @@ test('a search gives what filtering all lines gives, whatever their lengths', as
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 20 }), fc.stringMatching(/^[a-c]{1,3}$/), async (lines, prefix) => {
       const sorted = lines.toSorted();
-      const file = new MemorySource('index', utf8(sorted.map((text) => `${text}\n`).join('')));
+      const file = new MemoryByteSource('index', utf8(sorted.map((text) => `${text}\n`).join('')));
       assert.deepEqual(
         await found(file, prefixRange(prefix)),
         sorted.filter((text) => text.startsWith(prefix)),

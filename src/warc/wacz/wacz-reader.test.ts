@@ -11,7 +11,7 @@ import { type Finding, seededRandom, utf8 } from '../../base/index.ts';
 import { decodePrefix, inflateRawHandle } from '../member/codec-handle.ts';
 import { exactRange } from './cdx-search.ts';
 import { openWacz, Wacz } from './wacz-reader.ts';
-import { MemorySource } from './wacz-source.ts';
+import { MemoryByteSource } from './wacz-source.ts';
 
 type Member = {
   name: string;
@@ -89,7 +89,7 @@ function zipOf(members: readonly Member[]): Buffer {
 async function opened(bytes: Uint8Array) {
   const findings: Finding[] = [];
   const onFinding = (finding: Finding) => void findings.push(finding);
-  const wacz = await Wacz.open(new MemorySource('test.wacz', bytes), { onFinding });
+  const wacz = await Wacz.open(new MemoryByteSource('test.wacz', bytes), { onFinding });
   return { wacz, findings, codes: () => findings.map(({ code }) => code) };
 }
 

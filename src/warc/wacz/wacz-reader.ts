@@ -25,7 +25,7 @@ import {
   type WaczPackageDigest,
 } from './wacz-package.ts';
 import { readWaczPages, type WaczPage } from './wacz-page.ts';
-import { type ByteSource, FileSource, SliceSource } from './wacz-source.ts';
+import { type ByteSource, FileByteSource, SliceByteSource } from './wacz-source.ts';
 import { ZipNumReader } from './zipnum.ts';
 
 export type WaczOptions = { readonly onFinding: ReportFinding };
@@ -56,7 +56,7 @@ const WARC_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 const INDEX_NAME = /\.cdxj?(\.gz)?$/i;
 
 export async function openWacz(path: string, options: WaczOptions): Promise<Wacz> {
-  const source = await FileSource.open(path);
+  const source = await FileByteSource.open(path);
   try {
     return await Wacz.open(source, options);
   } catch (error) {
@@ -182,7 +182,7 @@ export class Wacz {
       }
       const place = await this.locate(entry);
       if (!place) continue;
-      const slice = new SliceSource(this.#fileOf(entry.name), this.source, place.offset, place.length);
+      const slice = new SliceByteSource(this.#fileOf(entry.name), this.source, place.offset, place.length);
       const inner = await this.#openInner(slice, entry);
       if (inner) yield inner;
     }
@@ -286,7 +286,7 @@ export class Wacz {
     const entry = this.entry(name);
     if (!entry || entry.method !== STORED || entry.isEncrypted) return undefined;
     const place = await this.locate(entry);
-    return place && new SliceSource(this.#fileOf(name), this.source, place.offset, place.length);
+    return place && new SliceByteSource(this.#fileOf(name), this.source, place.offset, place.length);
   }
 
   async close(): Promise<void> {

@@ -18,7 +18,7 @@ export interface ByteSource {
   close(): Promise<void>;
 }
 
-export class FileSource implements ByteSource {
+export class FileByteSource implements ByteSource {
   readonly name: string;
   readonly size: number;
   readonly file: string;
@@ -32,7 +32,7 @@ export class FileSource implements ByteSource {
     this.#handle = handle;
   }
 
-  static async open(path: string): Promise<FileSource> {
+  static async open(path: string): Promise<FileByteSource> {
     try {
       const handle = await open(path, 'r');
       const status = await handle.stat();
@@ -40,7 +40,7 @@ export class FileSource implements ByteSource {
         await handle.close();
         throw new PinakesError('FILE_IS_DIRECTORY', { where: path });
       }
-      return new FileSource(path, status.size, handle);
+      return new FileByteSource(path, status.size, handle);
     } catch (error) {
       throw fileError(error, path);
     }
@@ -68,7 +68,7 @@ export class FileSource implements ByteSource {
 }
 
 /** A part of another source, which stays open when this one is closed. */
-export class SliceSource implements ByteSource {
+export class SliceByteSource implements ByteSource {
   readonly name: string;
   readonly size: number;
   readonly file: string;
@@ -92,7 +92,7 @@ export class SliceSource implements ByteSource {
   async close(): Promise<void> {}
 }
 
-export class MemorySource implements ByteSource {
+export class MemoryByteSource implements ByteSource {
   readonly name: string;
   readonly size: number;
   readonly file: string;

@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { concat, type Finding, utf8 } from '../../base/index.ts';
 import { exactRange, type LineRange, prefixRange } from './cdx-search.ts';
-import { MemorySource } from './wacz-source.ts';
+import { MemoryByteSource } from './wacz-source.ts';
 import { parseZipNumLine, writeZipNum, ZipNumReader, zipNumHeader } from './zipnum.ts';
 
 async function built(lines: readonly string[], linesPerBlock: number) {
@@ -20,13 +20,13 @@ async function built(lines: readonly string[], linesPerBlock: number) {
 function readerOf(index: string, data: Uint8Array, isStreamed = false) {
   const findings: Finding[] = [];
   const asked = { blocks: 0 };
-  const source = new MemorySource('index.cdx.gz', data);
+  const source = new MemoryByteSource('index.cdx.gz', data);
   const reader = new ZipNumReader({
     index: isStreamed
       ? async function* () {
           yield utf8(index);
         }
-      : new MemorySource('index.idx', utf8(index)),
+      : new MemoryByteSource('index.idx', utf8(index)),
     file: 'index.idx',
     openPart: async (part) => {
       asked.blocks++;
