@@ -1,7 +1,7 @@
 /** Asks the server. Whatever goes wrong comes back as an ApiError with a sentence for people. */
 import { EventReader, type ServerEvent } from './event-stream.ts';
-import { faultAdvice, faultPlace, faultSentence } from './fault.ts';
-import type { Fault, Job } from './replies.ts';
+import { faultAdvice, faultPlace, faultSentence, type ShownFault } from './fault.ts';
+import type { ErrorReply, Job } from './replies.ts';
 import { currentToken, dropToken } from './token.ts';
 
 export class ApiError extends Error {
@@ -14,7 +14,7 @@ export class ApiError extends Error {
   readonly at: number | undefined;
   readonly length: number;
 
-  constructor(status: number, fault: Fault) {
+  constructor(status: number, fault: ShownFault) {
     super(faultSentence(fault));
     this.status = status;
     this.code = fault.code;
@@ -25,7 +25,7 @@ export class ApiError extends Error {
   }
 }
 
-const UNREACHABLE: Fault = {
+const UNREACHABLE: ShownFault = {
   code: 'UNREACHABLE',
   message: 'The server does not answer.',
   advice: 'See whether `pinakes serve` is still running, then try again.',
@@ -90,7 +90,7 @@ async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
 function failure(status: number, text: string): ApiError {
   if (status === 401) dropToken();
   try {
-    const { error } = JSON.parse(text) as { error: Fault };
+    const { error } = JSON.parse(text) as ErrorReply;
     if (typeof error.message === 'string') return new ApiError(status, error);
   } catch {
     // Not one of our replies: a proxy's, perhaps.

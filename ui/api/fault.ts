@@ -1,6 +1,9 @@
 /** What the server says of a failure, in words for who sits in front of a browser. Knows nothing of the browser. */
 import type { Fault } from './replies.ts';
 
+/** A fault that the server reports, or one of the page itself, which may lack advice. */
+export type ShownFault = Omit<Fault, 'advice'> & Partial<Pick<Fault, 'advice'>>;
+
 /** The server's advice is for people at a terminal in most cases; these failures can be mended here. */
 const ADVICE: Readonly<Record<string, string>> = {
   BAD_ARGUMENT: '',
@@ -20,7 +23,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 const OF_THE_API = 'The API is described at /api/openapi.json.';
 
 /** A sentence of its own: the place, which is somebody else's words, is left out of it and not given a capital. */
-export function faultSentence({ code, message, where }: Fault): string {
+export function faultSentence({ code, message, where }: ShownFault): string {
   // What a command printed begins with names of files as often as with words.
   if (code === 'COMMAND_FAILED') return message.replace(/^pinakes: /, '');
   const field = fieldOf(where);
@@ -31,7 +34,7 @@ export function faultSentence({ code, message, where }: Fault): string {
 }
 
 /** The place, where the sentence does not name it. */
-export function faultPlace(fault: Fault): string | undefined {
+export function faultPlace(fault: ShownFault): string | undefined {
   const { where, code } = fault;
   if (where === undefined || code === 'COMMAND_FAILED' || fieldOf(where) !== undefined) return undefined;
   return faultSentence(fault).includes(where) ? undefined : where;
@@ -46,7 +49,7 @@ function fieldOf(where: string | undefined): string | undefined {
   );
 }
 
-export function faultAdvice({ code, advice }: Fault): string | undefined {
+export function faultAdvice({ code, advice }: ShownFault): string | undefined {
   const known = ADVICE[code] ?? (advice === OF_THE_API ? '' : advice);
   return known === '' ? undefined : known;
 }

@@ -7,7 +7,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiError, apiPath, follow, get } from './client.ts';
 import { useToken } from './held-token.ts';
 import { mergedJobs } from './job-merge.ts';
-import type { Job, List } from './replies.ts';
+import type { Job } from './replies.ts';
+import type { List } from './request.ts';
 
 const AGAIN_MS = 2000;
 

@@ -7,6 +7,7 @@ const job = (id: string, state: Job['state'], done?: number): Job => ({
   id,
   kind: 'add',
   state,
+  origin: 'api',
   input: {},
   createdAt: `2024-01-01T00:00:0${id}Z`,
   log: [],

@@ -5,7 +5,10 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isReturning } from '../app/navigation.ts';
 import { ApiError, get } from './client.ts';
 import { useToken } from './held-token.ts';
-import type { Info, List } from './replies.ts';
+import type { Info } from './replies.ts';
+
+/** A page of a list; `next` is where the next page begins. */
+export type List<Item> = { readonly items: readonly Item[]; readonly next?: string };
 
 export type Loaded<Reply> = {
   readonly reply: Reply | undefined;

@@ -2,8 +2,8 @@
  * What the archive holds. The server counts in the background and answers with what it counted last; when a job has
  * ended since, it is asked to count anew, and the older figures stand until the newer come.
  */
-import type { Job, List, Stats } from './replies.ts';
-import { type Loaded, useReply } from './request.ts';
+import type { Job, Stats } from './replies.ts';
+import { type List, type Loaded, useReply } from './request.ts';
 
 export function useStats(): Loaded<Stats> {
   const standing = useReply<Stats>('/api/stats');

@@ -2,7 +2,7 @@
  * How the fields of jobs are shown: which come first, what they are called, and what to say of them. What is not named
  * here is shown as the server describes it.
  */
-import type { Schema } from '../api/replies.ts';
+import type { Schema } from './form-schema.ts';
 import type { Values } from './schema-values.ts';
 import { selectionSchema } from './selection-schema.ts';
 

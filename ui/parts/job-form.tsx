@@ -1,10 +1,11 @@
 /** Starts a job of a kind. The fields are those that the server's own description of the kind has. */
 import { useMemo, useState } from 'preact/hooks';
 import { type ApiError, apiPath, post } from '../api/client.ts';
-import type { Job, Schema, Stats } from '../api/replies.ts';
+import type { Job, Stats } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
 import { navigate } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
+import type { Schema } from './form-schema.ts';
 import { neededOf, presented } from './job-fields.ts';
 import { recordOf } from './job-report.ts';
 import { FaultNotice, Waiting } from './notice.tsx';

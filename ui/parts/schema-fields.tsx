@@ -1,6 +1,6 @@
 /** Fields of a form, made from a JSON schema: its names become labels, its descriptions hints. */
 import { useId } from 'preact/hooks';
-import type { Schema } from '../api/replies.ts';
+import type { Schema } from './form-schema.ts';
 import { choicesOf, defaultsOf, fieldKindOf, type Value, type Values } from './schema-values.ts';
 
 type FieldsProperties = { readonly schema: Schema; readonly values: Values; onChange(values: Values): void };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Schema } from '../api/replies.ts';
+import type { Schema } from './form-schema.ts';
 import { choicesOf, defaultsOf, fieldKindOf, filledIn } from './schema-values.ts';
 
 const SCHEMA: Schema = {

@@ -2,7 +2,7 @@
  * What is typed into the fields of a schema, and what of it is sent: only what was filled in. Knows nothing of the
  * browser.
  */
-import type { Schema } from '../api/replies.ts';
+import type { Schema } from './form-schema.ts';
 
 export type Value = string | boolean | Values;
 export type Values = { readonly [name: string]: Value };

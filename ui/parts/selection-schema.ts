@@ -1,5 +1,5 @@
 /** Which captures are meant: the fields of the forms that ask for it. */
-import type { Schema } from '../api/replies.ts';
+import type { Schema } from './form-schema.ts';
 
 const text = (description: string): Schema => ({ type: 'string', description });
 

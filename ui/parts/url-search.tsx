@@ -4,7 +4,8 @@
  */
 import { useEffect, useId, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
-import type { List, UrlSummary } from '../api/replies.ts';
+import type { UrlSummary } from '../api/replies.ts';
+import type { List } from '../api/request.ts';
 import { navigate } from '../app/navigation.ts';
 import { mayBeginAddress, pathTo, pathToTyped, withScheme } from '../app/route.ts';
 import { counted, shortened, shownUrl } from '../app/wording.ts';

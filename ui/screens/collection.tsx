@@ -1,8 +1,8 @@
 /** One collection: how it grew, what of it was new, and its files to download. */
 import { useMemo } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
-import type { Collection, Growth, GrowthPoint, List, Segment } from '../api/replies.ts';
-import { useList, useReply } from '../api/request.ts';
+import type { Collection, Growth, GrowthPoint, Segment } from '../api/replies.ts';
+import { type List, useList, useReply } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatBytes, formatCount, formatPercent, formatSpan, monthName, noun } from '../app/wording.ts';
