@@ -3,11 +3,13 @@ declare module 'autocannon' {
   type Options = {
     url: string;
     connections: number;
-    duration: number;
-    idReplacement: boolean;
+    /** Seconds; not with `amount`, which is a number of requests. */
+    duration?: number;
+    amount?: number;
+    idReplacement?: boolean;
     requests: { method: 'GET'; path: string }[];
   };
-  type Result = { requests: { average: number }; errors: number; timeouts: number; '5xx': number };
+  type Result = { requests: { average: number }; errors: number; timeouts: number; '5xx': number; non2xx: number };
   function autocannon(options: Options): Promise<Result>;
   export = autocannon;
 }

@@ -2,6 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import { benchArchive } from './archive.ts';
 import { benchCatalog } from './catalog.ts';
+import { benchCompare } from './compare.ts';
 import { benchCrawl } from './crawl.ts';
 import { benchPaging } from './paging.ts';
 import { benchReplay } from './replay.ts';
@@ -14,6 +15,7 @@ import { benchStream } from './stream.ts';
 const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   archive: benchArchive,
   catalog: benchCatalog,
+  compare: benchCompare,
   crawl: benchCrawl,
   paging: benchPaging,
   replay: benchReplay,
