@@ -32,7 +32,7 @@ async function faulty(...faults: Fault[]): Promise<{ volume: FaultyVolume; inner
   return { inner, volume: new FaultyVolume(inner, seededRandom(SEED), faults) };
 }
 
-test('the n-th operation of the kinds asked for fails, once, and is told afterwards', async () => {
+test('the n-th operation of the given kinds fails once and is listed afterwards', async () => {
   const { volume } = await faulty({ nth: 2, on: ['create', 'remove'], effect: 'io-error' });
   await volume.create('b');
   await volume.list();
@@ -46,7 +46,7 @@ test('the n-th operation of the kinds asked for fails, once, and is told afterwa
   assert.equal(volume.count('remove'), 2);
 });
 
-test('a lasting fault fails all that follow', async () => {
+test('a lasting fault fails all later operations', async () => {
   const { volume } = await faulty({ nth: 2, on: ['append'], effect: 'disk-full', lasting: true });
   await volume.append('a', 8, [utf8('x')]);
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -55,7 +55,7 @@ test('a lasting fault fails all that follow', async () => {
   assert.equal(await contentsOf(volume, 'a'), 'durable x');
 });
 
-test('every kind of looking can fail, and a stream can break off after its first piece', async () => {
+test('every kind of read can fail, and a stream can break off after its first piece', async () => {
   for (const on of ['list', 'stat', 'read', 'stream', 'space'] as const) {
     const { volume } = await faulty({ nth: 1, on: [on], effect: 'io-error' });
     const calls = {
@@ -107,7 +107,7 @@ test('after a failed sync the same bytes are never acknowledged, whether they re
   }
 });
 
-test('after power loss everything fails with VOLUME_MISSING, and the crash keeps what was synced', async () => {
+test('after power loss every call fails with VOLUME_MISSING, and the crash keeps the synced bytes', async () => {
   const left = new Set<string>();
   for (let seed = 0; seed < 200; seed++) {
     const inner = openMemoryVolume('faulty');
@@ -127,8 +127,7 @@ test('after power loss everything fails with VOLUME_MISSING, and the crash keeps
 });
 
 /**
- * What a writer knows: what was acknowledged must be there after any crash, and what was given up must not come back
- * changed.
+ * What the writer was told: acknowledged bytes must be there after any crash, and removed objects must not come back.
  */
 type Ledger = { readonly synced: Map<string, string>; readonly removed: Set<string>; readonly sealed: Set<string> };
 
@@ -156,7 +155,7 @@ async function work(volume: Volume, ledger: Ledger): Promise<void> {
   await volume.append('c/new', 0, [utf8('compacted')]);
   await volume.seal('c/new');
   ledger.synced.set('c/new', 'compacted');
-  // From here until the rename has ended either of the two is right.
+  // During the rename both the old and the new contents are right.
   ledger.synced.delete('c/a');
   ledger.sealed.delete('c/a');
   ledger.synced.delete('c/new');
@@ -183,8 +182,8 @@ async function check(volume: Volume, ledger: Ledger): Promise<void> {
 }
 
 /**
- * Fails every operation of the work in turn, with and without a crash behind it, on fresh storage each time. Returns
- * how many there were.
+ * Fails every operation of the work in turn, with or without a crash after it, on new storage each time. Returns the
+ * number of operations.
  */
 async function failEach(effect: Effect, random: Random, fresh: () => Promise<Volume>, crash: boolean): Promise<number> {
   for (let nth = 1; ; nth++) {
@@ -209,7 +208,7 @@ async function failEach(effect: Effect, random: Random, fresh: () => Promise<Vol
 }
 
 for (const effect of ['io-error', 'io-error-after', 'disk-full', 'power-loss'] as const) {
-  test(`whichever operation meets ${effect}, what was acknowledged is there, in memory (seed ${SEED})`, async () => {
+  test(`acknowledged bytes survive ${effect} in any operation, in memory (seed ${SEED})`, async () => {
     const random = seededRandom(SEED);
     for (let run = 0; run < 10; run++) {
       for (const crash of [true, effect === 'power-loss']) {
@@ -219,7 +218,7 @@ for (const effect of ['io-error', 'io-error-after', 'disk-full', 'power-loss'] a
   });
 }
 
-test(`whichever operation meets power loss, what was acknowledged is there, in a directory (seed ${SEED})`, async () => {
+test(`acknowledged bytes survive power loss in any operation, in a directory (seed ${SEED})`, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-faulty-'));
   try {
     let serial = 0;

@@ -1,6 +1,6 @@
 /**
- * A volume that fails on purpose, around one that does not: for every test that asks what happens when the n-th
- * operation fails, or the power goes.
+ * A volume that fails on purpose, around one that does not: for tests of what happens when the n-th operation fails or
+ * the power is cut.
  *
  *     for (let nth = 1; ; nth++) {
  *       const volume = new FaultyVolume(inner, random, [{ nth, on: CHANGES, effect: 'io-error' }]);
@@ -11,8 +11,8 @@
  *     }
  *
  * It keeps the contract of a volume also while it fails: after a torn append or a failed sync the object is doubted
- * (see `object-trust.ts`). What it is handed at the beginning counts as durable. After `crash` this volume is gone for
- * good and says VOLUME_MISSING to stray callers; the inner one holds what a disk would hold, and can be wrapped again.
+ * (see `object-trust.ts`). Whatever the inner volume holds at the beginning counts as durable. After `crash` every call
+ * fails with VOLUME_MISSING; the inner volume holds what a disk would hold, and can be wrapped again.
  */
 import { PinakesError, type Random } from '../base/index.ts';
 import { assertObjectName } from './object-name.ts';
@@ -40,7 +40,7 @@ export const CHANGES: readonly Operation[] = ['create', 'append', 'sync', 'trunc
 
 /**
  * - `io-error`: nothing is done; VOLUME_IO.
- * - `io-error-after`: it is done, and VOLUME_IO is told all the same, as by a connection that breaks before the answer.
+ * - `io-error-after`: it is done, and VOLUME_IO is thrown all the same, as when a connection breaks before the answer.
  *   A stream breaks off after its first piece.
  * - `disk-full`: nothing is done; DISK_FULL.
  * - `power-loss`: it is half done, and from then on every operation fails with VOLUME_MISSING. `crash` then settles
@@ -54,15 +54,15 @@ export type Fault = {
   /** Which operations are counted; all, when absent. */
   readonly on?: readonly Operation[];
   readonly effect: Effect;
-  /** Whether all that follow fail too. */
+  /** Whether all later operations fail too. */
   readonly lasting?: boolean;
-  /** How many bytes of a failing append are written nevertheless, and cannot be taken back. */
+  /** How many bytes of a failing append are written nevertheless and cannot be removed. */
   readonly tornBytes?: number;
 };
 
 export type FiredFault = { readonly fault: Fault; readonly operation: Operation; readonly names: readonly string[] };
 
-/** What the wrapped volume holds of an object that was written to. */
+/** The state, in the wrapped volume, of an object that was written to. */
 type Written = { bytes: number; durableBytes: number; durableName: boolean; readonly trust: ObjectTrust };
 
 export class FaultyVolume implements Volume {
@@ -96,7 +96,7 @@ export class FaultyVolume implements Volume {
     return this.#fired;
   }
 
-  /** How many operations of these kinds were asked for; of all kinds, when none is given. */
+  /** How many operations of these kinds were called; of all kinds, when none is given. */
   count(...operations: readonly Operation[]): number {
     let total = 0;
     for (const [operation, count] of this.#counts) {
@@ -105,7 +105,7 @@ export class FaultyVolume implements Volume {
     return total;
   }
 
-  /** Power loss: what was not synced is lost, but for a random beginning. Waits for what is under way. */
+  /** Power loss: unsynced bytes are lost, but for a random beginning. Waits for running operations. */
   async crash(): Promise<void> {
     this.#dark = true;
     await this.#underWay.idle();
@@ -145,7 +145,7 @@ export class FaultyVolume implements Volume {
         await write(written, parts);
       },
       async (written, fault) => {
-        // An append to another place than the end writes nothing in any case.
+        // An append at another offset than the end writes nothing in any case.
         if (written?.bytes !== at || written.trust.doubted) return;
         const whole = lengthOf(parts);
         const torn = fault.effect === 'power-loss' ? Math.floor(this.#random() * (whole + 1)) : 0;
@@ -255,8 +255,7 @@ export class FaultyVolume implements Volume {
   }
 
   /**
-   * Waits for what is under way. The wrapped volume stays open: it belongs to whoever made it, and may be wrapped
-   * again.
+   * Waits for running operations. The wrapped volume stays open: it belongs to its maker and may be wrapped again.
    */
   async close(): Promise<void> {
     this.#closed = true;
@@ -273,8 +272,8 @@ export class FaultyVolume implements Volume {
   }
 
   /**
-   * Runs an operation that changes something, with what is known of the first object. `failing` does what of it is done
-   * when it fails; where there is none, an operation is done whole or not at all.
+   * Runs an operation that changes something, with the state of the first object. `failing` does the part that is done
+   * when the operation fails; without it, the operation is done completely or not at all.
    */
   #change(
     operation: Operation,
@@ -298,8 +297,7 @@ export class FaultyVolume implements Volume {
   }
 
   /**
-   * What the wrapped volume holds of an object that can be written to; undefined for those that are sealed or not
-   * there.
+   * The state, in the wrapped volume, of an object that can be written to; undefined for a sealed or missing object.
    */
   async #know(name: string): Promise<Written | undefined> {
     const known = this.#written.get(name);
@@ -312,7 +310,7 @@ export class FaultyVolume implements Volume {
     return written;
   }
 
-  /** Counts an operation, and says whether it is to fail. */
+  /** Counts an operation; returns the fault if it is to fail. */
   #strike(operation: Operation, names: readonly string[]): Fault | undefined {
     if (this.#dark) throw this.#error('VOLUME_MISSING', names);
     this.#counts.set(operation, this.count(operation) + 1);

@@ -1,30 +1,29 @@
 /**
- * Ranges of bytes of an open file: read whole, read in pieces, written. Nothing here depends on where a file's own
- * position stands.
+ * Ranges of bytes of an open file: read whole, read in pieces, written. Nothing here uses the file's own position.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { concat, READ_CHUNK_BYTES } from '../base/index.ts';
 
-/** Longer ranges are first held against the file's length, so that a range far beyond the end costs no memory. */
+/** Longer ranges are first compared with the file's length, so that a range far beyond the end costs no memory. */
 const UNCHECKED_BYTES_MAX = READ_CHUNK_BYTES;
 
-/** One call to the system takes at most so many parts and so many bytes. */
+/** The most parts and bytes of one call to the system. */
 const WRITE_PARTS_MAX = 512;
 const WRITE_BYTES_MAX = 1 << 30;
 
-/** Parts smaller than this are joined before they are written: handing over a part costs more than copying it. */
+/** Parts smaller than this are joined before they are written: passing a part to the system costs more than a copy. */
 const SMALL_PART_BYTES = 4096;
 
-/** The bytes from `offset` on, in memory of their own; fewer than `length` where the file ends. */
+/** The bytes from `offset` on, in a buffer of their own; fewer than `length` where the file ends. */
 export async function readRange(file: FileHandle, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   if (length > UNCHECKED_BYTES_MAX) length = Math.max(0, Math.min(length, (await file.stat()).size - offset));
-  // Not from the pool, because the result belongs to the caller; not zeroed, because only what was read is handed out.
+  // Not from the pool, because the result belongs to the caller; not zeroed, because only bytes read are returned.
   const { buffer } = Buffer.allocUnsafeSlow(length);
   const filled = await fill(file, new Uint8Array(buffer), offset);
   return filled === length ? new Uint8Array(buffer) : new Uint8Array(buffer.slice(0, filled));
 }
 
-/** Reads until the target is full or the file ends; says how many bytes there were. */
+/** Reads until the target is full or the file ends; returns the number of bytes read. */
 async function fill(file: FileHandle, target: Uint8Array, offset: number): Promise<number> {
   let filled = 0;
   while (filled < target.length) {
@@ -36,9 +35,9 @@ async function fill(file: FileHandle, target: Uint8Array, offset: number): Promi
 }
 
 /**
- * The bytes from `from` up to `to` or the end, in pieces. While a piece is being looked at the next is already being
- * read, into the other of two buffers; so a piece is good until the next is asked for. `during` is told of every read,
- * so that closing can wait for it.
+ * The bytes from `from` up to `to` or the end, in pieces. While the caller uses a piece, the next is read into the
+ * other of two buffers; so a piece is valid until the next is requested. Every read runs inside `during`, so that
+ * closing can wait for it.
  */
 export async function* streamRange(
   file: FileHandle,
@@ -53,7 +52,7 @@ export async function* streamRange(
     const buffer = (buffers[turn] ??= new Uint8Array(Math.min(READ_CHUNK_BYTES, Math.max(0, to - from))));
     turn = 1 - turn;
     const reading = during(async () => buffer.subarray(0, await fill(file, buffer.subarray(0, room), offset)));
-    // A failure is told when the piece is asked for; until then it must not count as unheard.
+    // A failure is thrown when the piece is requested; until then it must not count as an unhandled rejection.
     reading.catch(() => undefined);
     return reading;
   };
@@ -85,7 +84,7 @@ export async function writeParts(file: FileHandle, at: number, parts: readonly U
     }
     let { bytesWritten } = await file.writev(batch, at);
     at += bytesWritten;
-    // A full disk or a limit shows first as a short write, and as a failure only when the rest is tried.
+    // A full disk or a limit shows first as a short write; writing the rest then fails.
     let whole = 0;
     while (whole < batch.length && bytesWritten >= batch[whole]!.length) bytesWritten -= batch[whole++]!.length;
     queue = queue.slice(whole);

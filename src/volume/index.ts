@@ -1,4 +1,4 @@
-/** volume: where segments rest. Imports base only; knows nothing of records. */
+/** volume: where segments are kept. Imports base only; knows nothing of records. */
 export * from './directory/directory-volume.ts';
 export * from './faulty-volume.ts';
 export * from './linked/linked-volume.ts';

@@ -1,11 +1,11 @@
 /**
- * A volume in memory, on a disk of which everything is known: what is durable and what would be lost with the power.
+ * A volume in memory, on a simulated disk that knows what is durable and what a power cut would lose.
  *
  * A disk outlives the volumes that are opened on it, as a real one does. `powerLoss` leaves what the contract promises
- * and nothing more: synced bytes, followed by a random beginning of those that were not; objects whose names were never
- * synced are there or not.
+ * and nothing more: the synced bytes, followed by a random beginning of the unsynced ones. An object whose name was
+ * never synced remains or disappears at random.
  *
- * Streams hand out one buffer again and again, so that a caller who keeps a piece beyond its time is found out.
+ * Streams reuse one buffer, so that a test finds a caller that keeps a piece too long.
  */
 import { PinakesError, type Random, READ_CHUNK_BYTES } from '../base/index.ts';
 import { assertObjectName, assertOffset, assertPrefix, compareNames } from './object-name.ts';

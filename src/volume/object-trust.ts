@@ -1,10 +1,10 @@
 /**
  * How far an object that is being written can be trusted.
  *
- * Two failures leave an object in a state that a later success must not paper over:
- * - An append failed half way and could not be taken back: behind the old end lie bytes nobody vouches for.
+ * Two failures leave an object in a state that a later success must not hide:
+ * - An append failed half way and could not be undone: the bytes after the old end may be anything.
  * - A sync failed. The operating system may have marked the unwritten pages clean, so that the next sync would succeed
- *   without having written them. What was appended since the last good sync is lost until it is written again.
+ *   without writing them. Everything appended since the last good sync is lost until it is written again.
  *
  * Either way the object is doubted from some length on. It takes no append and no sync until it is cut to a length that
  * is not in doubt.
@@ -23,7 +23,7 @@ export class ObjectTrust {
     return this.#trustedBytes !== Number.POSITIVE_INFINITY;
   }
 
-  /** The longest length that a cut can leave, when the object is doubted. */
+  /** The longest length to which a doubted object can be cut. */
   get trustedBytes(): number {
     return this.#trustedBytes;
   }

@@ -1,9 +1,9 @@
 /**
- * Operations in order: those that share a key run one after the other, in the order they were asked for; others run
- * side by side.
+ * Operations in order: operations that share a key run one after the other, in the order of the calls. Others run side
+ * by side.
  *
- * An operation takes all its keys at the moment it is asked for, so two that share several keys can never wait for each
- * other.
+ * An operation takes all its keys at the moment of the call, so two operations that share several keys can never wait
+ * for each other.
  */
 
 export class OperationQueue {
@@ -22,9 +22,9 @@ export class OperationQueue {
 }
 
 /**
- * The results of an action on each item, in order, with at most `limit` under way. When one fails no further ones are
- * begun, and the failure is told only when all that were begun have ended, so that nothing is still at work behind the
- * caller's back.
+ * The results of an action on each item, in order, with at most `limit` running at a time. After a failure no further
+ * action is started, and the failure is thrown only when all running actions have ended: nothing goes on after the
+ * caller has the error.
  */
 export async function mapLimited<T, R>(
   items: readonly T[],
@@ -49,7 +49,7 @@ export async function mapLimited<T, R>(
   return results;
 }
 
-/** Counts what is under way, so that closing can wait for it. */
+/** Counts running operations, so that closing can wait for them. */
 export class OperationCount {
   #underWay = 0;
   #idle: (() => void)[] = [];

@@ -7,7 +7,7 @@ function system(code: string): Error {
   return Object.assign(new Error(`${code}: as the system says`), { code, syscall: 'write' });
 }
 
-test('failures of the system get the code that says whether trying again can help', () => {
+test('the code of a system failure says whether a retry can help', () => {
   const expected = [
     ['ENOSPC', 'DISK_FULL', true],
     ['EDQUOT', 'DISK_FULL', true],
@@ -28,7 +28,7 @@ test('failures of the system get the code that says whether trying again can hel
   assert.equal((volumeError(system('EACCES'), 'x', 'reading') as PinakesError).code, 'FILE_UNREADABLE');
 });
 
-test('what is no failure of the system passes unchanged', () => {
+test('other errors pass unchanged', () => {
   const bug = new AssertionError('a bug');
   const known = new PinakesError('OBJECT_MOVED');
   const strange = new TypeError('strange');

@@ -1,7 +1,7 @@
 /**
- * Failures of the operating system as failures of a volume. Whether trying again can help is a matter of the code: what
- * time can mend is a VOLUME_IO, DISK_FULL or VOLUME_MISSING; what only a person can mend (permissions, a file system
- * mounted read-only, a file too large for it) has a code of its own.
+ * Failures of the operating system as failures of a volume. The code says whether a retry can help. Failures that may
+ * pass are VOLUME_IO, DISK_FULL or VOLUME_MISSING. Failures that a person must fix (permissions, a file system mounted
+ * read-only, a file too large for it) have codes of their own.
  */
 import { type ErrorCode, PinakesError } from '../base/index.ts';
 
@@ -18,24 +18,24 @@ const CODES: Readonly<Record<string, ErrorCode | Readonly<Record<Doing, ErrorCod
   EROFS: 'VOLUME_READ_ONLY',
 };
 
-/** The name of a system error (`ENOSPC`), or undefined when it is none. */
+/** The name of a system error (`ENOSPC`); undefined for other errors. */
 export function systemCode(cause: unknown): string | undefined {
   if (!(cause instanceof Error) || cause instanceof PinakesError) return undefined;
   const { code, syscall } = cause as NodeJS.ErrnoException;
   return typeof code === 'string' && syscall !== undefined ? code : undefined;
 }
 
-/** How a place is called in errors. */
+/** The text that names a volume or an object in errors. */
 export function whereIn(volume: string, object?: string): string {
   return object === undefined ? `volume ${volume}` : `volume ${volume}, object ${object}`;
 }
 
-/** The error of whatever is asked of a volume that was closed, as it is with its archive. */
+/** The error of every call on a closed volume. A volume is closed with its archive. */
 export function closedError(volume: string): PinakesError {
   return new PinakesError('ARCHIVE_CLOSED', { where: whereIn(volume) });
 }
 
-/** The error that stands for a failure of the system; everything else passes unchanged. */
+/** Turns a failure of the system into an error of the volume. Other errors pass unchanged. */
 export function volumeError(cause: unknown, where: string, doing: Doing): unknown {
   const system = systemCode(cause);
   if (system === undefined) return cause;

@@ -6,7 +6,7 @@
  * under another name.
  */
 import { PinakesError } from '../../base/index.ts';
-import { unmarkDirectoryVolume } from '../../volume/index.ts';
+import { removeDirectorySentinel } from '../../volume/index.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { removeWriter } from '../segment/volume-writer.ts';
 import { finishAdoptions } from './adopt.ts';
@@ -30,7 +30,7 @@ export async function removeVolume(archive: VolumeAdminParts, name: string): Pro
     if (directory === undefined || !setting.writable) return;
     // Marks that cannot be removed only keep the directory from becoming a volume under another name.
     await removeWriter(directory).catch(() => {});
-    await unmarkDirectoryVolume(directory).catch(() => {});
+    await removeDirectorySentinel(directory).catch(() => {});
   });
 }
 

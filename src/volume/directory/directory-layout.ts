@@ -1,24 +1,24 @@
 /**
- * How objects lie in a directory, and how what a crash left is put in order.
+ * The files of a directory volume, and the repair of what a crash left.
  *
- *     <directory>/.pinakes-volume                the mark
- *     <directory>/<folder>/<object>              sealed
- *     <directory>/<folder>/<object>.open         not sealed yet, as the field's crawlers write it
- *     <directory>/<folder>/.renamed.<object>     sealed, in the middle of replacing an open one of its name
- *     <directory>/<folder>/.renamed.<object>.open     not sealed, in the middle of replacing a sealed one of its name
- *     <directory>/<folder>/.superseded.<n>.<object>   set aside: what was open under the name of a sealed object and is not its beginning
+ *     <directory>/.pinakes-volume                     the sentinel
+ *     <directory>/<folder>/<object>                   a sealed object
+ *     <directory>/<folder>/<object>.open              an unsealed object, named as the field's crawlers name it
+ *     <directory>/<folder>/.renamed.<object>          a sealed object that is replacing an unsealed one of its name
+ *     <directory>/<folder>/.renamed.<object>.open     an unsealed object that is replacing a sealed one of its name
+ *     <directory>/<folder>/.superseded.<n>.<object>   set aside: an unsealed file beside a sealed object, with other bytes
  *
- * The seal is in the name because a name survives what mode bits and sidecars do not: copying without attributes,
- * object stores, other file systems. Sealing is one rename, so a crash leaves the one or the other.
+ * The seal is in the name because names survive what mode bits and sidecar files do not: copying without attributes,
+ * object stores, other file systems. Sealing is one rename, so a crash leaves one of the two names.
  *
- * Both `x` and `x.open` lie there after a copying tool ran once before and once after the sealing. The sealed one
- * counts. The other is removed when it is a beginning of the sealed one, and set aside when it is not, since nothing is
- * thrown away that exists only once.
+ * Both `x` and `x.open` exist when a copying tool ran once before the sealing and once after it. The sealed file
+ * counts. The other file is removed when it is a beginning of the sealed one. Otherwise it is set aside, because
+ * nothing that exists only once is thrown away.
  *
- * A `.renamed.` file counts before all others of its name: with it the new object is there, whole; what remains is to
- * remove the old one.
+ * A `.renamed.` file counts before all others of its name: the new object is complete, and only the old one must still
+ * be removed.
  *
- * All other files whose names are no names of objects are left alone and not shown.
+ * Other files whose names are not names of objects are left alone and not listed.
  */
 import type { Dirent } from 'node:fs';
 import { open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
@@ -39,7 +39,7 @@ export function folderOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('/')));
 }
 
-/** The folders of a name from the outermost, which is the volume's own directory, to the one it lies in. */
+/** The folders of a name, from the volume's own directory to the innermost. */
 export function foldersOf(name: string): string[] {
   const folders = [''];
   for (let at = name.indexOf('/'); at >= 0; at = name.indexOf('/', at + 1)) folders.push(name.slice(0, at));
@@ -51,7 +51,7 @@ export function pathOf(directory: string, { name, sealed, renamed }: LaidFile): 
   return join(directory, folderOf(name), `${renamed ? RENAMED_PREFIX : ''}${base}${sealed ? '' : OPEN_SUFFIX}`);
 }
 
-/** Every file of an object in a folder and the folders inside it, and these folders, the folder itself first. */
+/** Every file of an object below a folder, and all folders there, the folder itself first. */
 export async function walk(directory: string, folder = ''): Promise<{ files: LaidFile[]; folders: string[] }> {
   const files: LaidFile[] = [];
   const folders = [folder];
@@ -92,8 +92,8 @@ async function kindOf(entry: Dirent, parent: string, directory: string): Promise
       realpath(parent),
       realpath(directory),
     ]);
-    // A link to what lies in the volume anyway would make a second object of every file there, and one to a folder that
-    // it lies in lead around in a circle.
+    // A link into the volume would make a second object of every file there. A link to a folder above itself would be
+    // a circle.
     if (`${target}/`.startsWith(`${whole}/`) || `${here}/`.startsWith(`${target}/`)) return undefined;
     return isFolder ? 'folder' : 'file';
   } catch (cause) {
@@ -109,7 +109,7 @@ function laidFile(folder: string, file: string): LaidFile | undefined {
   return isObjectNamePart(base) ? { name: folder ? `${folder}/${base}` : base, sealed, renamed } : undefined;
 }
 
-/** Of several files of one name the one that counts. */
+/** For each name the file that counts. */
 export function counting(files: readonly LaidFile[]): Map<string, LaidFile> {
   const counts = new Map<string, LaidFile>();
   for (const file of files) {
@@ -123,7 +123,7 @@ function rank(file: LaidFile): number {
   return (file.renamed ? 2 : 0) + (file.sealed ? 1 : 0);
 }
 
-/** Puts in order what a crash or a copying tool left. Returns the paths of files that were set aside. */
+/** Repairs what a crash or a copying tool left. Returns the paths of files that were set aside. */
 export async function settle(directory: string, files: readonly LaidFile[]): Promise<string[]> {
   const setAside: string[] = [];
   const winners = counting(files);
@@ -135,11 +135,11 @@ export async function settle(directory: string, files: readonly LaidFile[]): Pro
   return setAside;
 }
 
-/** The second half of a rename between objects of which one is sealed and one is not. */
+/** The second half of a rename in which only one of the two objects is sealed. */
 export async function finishRename(directory: string, file: LaidFile): Promise<void> {
   const replaced = pathOf(directory, { ...file, sealed: !file.sealed, renamed: false });
   await unlink(replaced).catch(unlessGone);
-  // Were the rename to reach the disk before the removal, the old object could count again.
+  // If the rename reached the disk before the removal, the old object could count again.
   await syncDirectory(join(directory, folderOf(file.name)));
   await rename(pathOf(directory, file), pathOf(directory, { ...file, renamed: false }));
 }

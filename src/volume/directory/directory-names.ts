@@ -1,15 +1,14 @@
 /**
- * The names in a directory volume: which objects there are, and their making, sealing, renaming and removal, durably.
+ * The names in a directory volume: lists objects, and creates, seals, renames and removes them durably.
  *
- * - Everything that changes names runs one after the other. Contents are not touched here.
- * - A folder's new names are durable when the folder was synced; `#unsynced` holds the folders where that is still to
- *   be done.
- * - A folder whose sync failed is doubted: the system may have dropped what it could not write, so no later sync of it
- *   is believed.
- * - Folders are made one level at a time below the directory and never the directory itself, which, when it is not
- *   there, is a disk that is not there.
+ * - Changes of names run one after the other. Contents are not touched here.
+ * - New names in a folder are durable once the folder is synced. `#unsynced` holds the folders that are not.
+ * - A folder whose sync failed is doubted: the system may have dropped what it could not write, so a later sync that
+ *   succeeds proves nothing.
+ * - Folders are made one level at a time below the directory, never the directory itself: when that is missing, its
+ *   disk is missing.
  *
- * Failures of the system pass through as they are; the volume names them.
+ * Failures of the system pass through unchanged; the volume turns them into errors that name the object.
  */
 import { type FileHandle, mkdir, open, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,7 +39,7 @@ export class DirectoryNames {
   readonly #volume: string;
   readonly #directory: string;
   readonly #queue = new OperationQueue();
-  /** Objects whose replacing is not finished; they count before all other files of their names. */
+  /** Objects whose rename is not finished; they count before all other files of their names. */
   readonly #renamed = new Map<string, LaidFile>();
   readonly #unsynced = new Set<string>();
   readonly #doubted = new Set<string>();
@@ -51,8 +50,8 @@ export class DirectoryNames {
   }
 
   /**
-   * Looks the directory through; when writable, puts it in order and makes what is found durable. Returns what was set
-   * aside.
+   * Lists the directory. A writable one is also repaired, and what it holds is made durable. Returns the files that
+   * were set aside.
    */
   async open(writable: boolean): Promise<string[]> {
     const { files, folders } = await walk(this.#directory);
@@ -61,7 +60,7 @@ export class DirectoryNames {
       return [];
     }
     const setAside = await settle(this.#directory, files);
-    // A process that was killed may have left names in memory only.
+    // A killed process may have left names that are only in memory.
     await mapLimited(folders, FILES_AT_ONCE, (folder) => syncDirectory(join(this.#directory, folder)));
     return setAside;
   }
@@ -84,8 +83,7 @@ export class DirectoryNames {
 
   /** The file that counts for this name. */
   async find(name: string): Promise<Place | undefined> {
-    // Sealed is looked for twice, because sealing between the two looks moves the file from the second place to the
-    // first.
+    // The sealed name is tried twice: sealing may rename the file between the first two tries.
     for (const sealed of [true, false, true]) {
       const file = this.#renamed.get(name) ?? { name, sealed, renamed: false };
       const path = pathOf(this.#directory, file);
@@ -95,7 +93,7 @@ export class DirectoryNames {
     return undefined;
   }
 
-  /** Makes the empty file of a new object. Its name is durable after `sync`. */
+  /** Creates the empty file of a new object. Its name is durable after `sync`. */
   create(name: string): Promise<FileHandle> {
     return this.#queue.run([KEY], async () => {
       const taken = await stat(pathOf(this.#directory, { name, sealed: true, renamed: false })).catch(unlessGone);
@@ -128,12 +126,12 @@ export class DirectoryNames {
         await rename(place.path, pathOf(this.#directory, { name, sealed: true, renamed: false }));
         this.#renamed.delete(name);
       }
-      // Also when it was sealed before: the sync of an earlier attempt may have failed.
+      // Also for a sealed object: the sync of an earlier attempt may have failed.
       await this.#syncFolders(foldersOf(name));
     });
   }
 
-  /** Renames an object that is there. Its contents must be durable already. */
+  /** Renames an existing object. Its contents must be durable already. */
   rename(from: string, to: string): Promise<void> {
     return this.#queue.run([KEY], async () => {
       this.#refuseDoubted([...foldersOf(to), folderOf(from)]);
@@ -154,11 +152,11 @@ export class DirectoryNames {
     });
   }
 
-  /** Removes objects, and folders that are empty then. */
+  /** Removes objects, and folders that have become empty. */
   remove(names: readonly string[]): Promise<void> {
     return this.#queue.run([KEY], async () => {
       await mapLimited(names, FILES_AT_ONCE, async (name) => {
-        // The file that counts goes last, so that a crash in between brings back nothing that was replaced.
+        // The file that counts goes last, so that a crash in between does not bring back a replaced file.
         for (const sealed of [false, true]) {
           await unlink(pathOf(this.#directory, { name, sealed, renamed: false })).catch(unlessGone);
         }
@@ -199,7 +197,7 @@ export class DirectoryNames {
     }
   }
 
-  /** Removes folders that have become empty; what keeps one from being removed is no failure. */
+  /** Removes folders that have become empty. A folder that cannot be removed stays. */
   async #prune(names: readonly string[]): Promise<void> {
     const folders = new Set(names.flatMap((name) => foldersOf(name).slice(1)));
     // The longest first, so that the inner ones go before the outer ones.
@@ -234,7 +232,7 @@ export class DirectoryNames {
     if (doubted === undefined) return;
     throw new PinakesError('VOLUME_IO', {
       where: whereIn(this.#volume),
-      detail: `an earlier sync of the folder ${JSON.stringify(doubted)} failed; open the volume anew`,
+      detail: `an earlier sync of the folder ${JSON.stringify(doubted)} failed; open the volume again`,
     });
   }
 

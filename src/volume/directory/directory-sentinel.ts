@@ -1,9 +1,9 @@
 /**
- * The mark of a directory volume: a hidden file that tells a volume from an empty directory.
+ * The sentinel of a directory volume: a hidden file that distinguishes a volume from an empty directory.
  *
- * When a disk is not mounted its mount point is still there, as an empty directory. Taken for the volume it would look
- * like an archive that lost everything, and new segments would land on the wrong disk. So an empty directory without
- * the mark is no volume.
+ * The mount point of an unmounted disk is an empty directory. Opened as the volume it would look like an archive that
+ * lost everything, and new segments would go to the wrong disk. So an empty directory without the sentinel is not a
+ * volume.
  *
  * The file is one line of JSON: `{"pinakes":"volume","name":"main"}`.
  */
@@ -11,10 +11,10 @@ import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VOLUME_SENTINEL } from '../../base/index.ts';
 
-export type Mark = { readonly name: string | undefined };
+export type Sentinel = { readonly name: string | undefined };
 
-/** The mark of a directory, or undefined when it bears none. */
-export async function readMark(directory: string): Promise<Mark | undefined> {
+/** The sentinel of a directory; undefined when there is none. */
+export async function readSentinel(directory: string): Promise<Sentinel | undefined> {
   let text: string;
   try {
     text = await readFile(join(directory, VOLUME_SENTINEL), 'utf8');
@@ -22,7 +22,7 @@ export async function readMark(directory: string): Promise<Mark | undefined> {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw cause;
   }
-  // A mark whose text is damaged still marks; only the name is not known.
+  // A sentinel whose text is damaged still counts; only the name is unknown.
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string') {
@@ -32,8 +32,8 @@ export async function readMark(directory: string): Promise<Mark | undefined> {
   return { name: undefined };
 }
 
-/** Marks a directory, unless it is marked already. The mark is durable once the directory is synced. */
-export async function writeMark(directory: string, name: string): Promise<void> {
+/** Writes the sentinel, unless there is one. It is durable once the directory is synced. */
+export async function writeSentinel(directory: string, name: string): Promise<void> {
   let file: Awaited<ReturnType<typeof open>>;
   try {
     file = await open(join(directory, VOLUME_SENTINEL), 'wx');
@@ -49,7 +49,7 @@ export async function writeMark(directory: string, name: string): Promise<void> 
   }
 }
 
-export async function removeMark(directory: string): Promise<void> {
+export async function removeSentinel(directory: string): Promise<void> {
   await rm(join(directory, VOLUME_SENTINEL), { force: true });
 }
 

@@ -17,7 +17,7 @@ async function inDirectory(body: (directory: string) => Promise<void>): Promise<
   }
 }
 
-/** Runs the body on a volume in a fresh directory, and closes it. */
+/** Runs the body on a volume in a new directory, and closes it. */
 async function inVolume(
   body: (volume: Volume, directory: string) => Promise<void>,
   options: { handlesMax?: number } = {},
@@ -60,7 +60,7 @@ async function filesIn(directory: string): Promise<string[]> {
   return files.map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1)).sort();
 }
 
-test('objects are plain files under their names, with .open behind them until they are sealed', async () => {
+test('objects are plain files of the same names, with the suffix .open until they are sealed', async () => {
   await inVolume(async (volume, directory) => {
     await put(volume, 'crawl/a.warc.gz', 'first');
     await put(volume, 'crawl/b.warc.gz', 'second');
@@ -70,7 +70,7 @@ test('objects are plain files under their names, with .open behind them until th
   });
 });
 
-test('a directory that is not there is VOLUME_MISSING, names volume and directory, and is not made', async () => {
+test('a missing directory fails with VOLUME_MISSING, which names volume and directory, and is not created', async () => {
   await inDirectory(async (directory) => {
     const absent = join(directory, 'absent');
     await assert.rejects(
@@ -83,7 +83,7 @@ test('a directory that is not there is VOLUME_MISSING, names volume and director
   });
 });
 
-test('an empty directory that was never made a volume is taken for a mount point without its disk', async () => {
+test('an empty directory without a sentinel counts as the mount point of a missing disk', async () => {
   await inDirectory(async (directory) => {
     for (const writable of [true, false]) {
       await assert.rejects(
@@ -98,7 +98,7 @@ test('an empty directory that was never made a volume is taken for a mount point
   });
 });
 
-test('a directory that holds files is a volume without having been made one', async () => {
+test('a directory with files is opened as a volume without a sentinel', async () => {
   await inDirectory(async (directory) => {
     await writeFile(join(directory, 'old.warc.gz'), 'old');
     const readOnly = await openDirectoryVolume('main', directory, { writable: false });
@@ -110,7 +110,7 @@ test('a directory that holds files is a volume without having been made one', as
   });
 });
 
-test('the directory of another volume is not written to, but can be read under another name', async () => {
+test('the directory of another volume can be read under another name but not written to', async () => {
   await inDirectory(async (directory) => {
     await createDirectoryVolume('main', directory);
     await assert.rejects(
@@ -121,7 +121,7 @@ test('the directory of another volume is not written to, but can be read under a
   });
 });
 
-test('when the directory goes away every call that needs it says VOLUME_MISSING, and works again when it is back', async () => {
+test('calls fail with VOLUME_MISSING while the directory is gone, and work again when it is back', async () => {
   await inVolume(async (volume, directory) => {
     await put(volume, 'c/a', 'before');
     await put(volume, 'c/b', 'unread');
@@ -143,7 +143,7 @@ test('when the directory goes away every call that needs it says VOLUME_MISSING,
       await assert.rejects(volume.space(), missing);
     };
     await check();
-    // The bare mount point, as it shows when a disk was unmounted.
+    // The empty mount point of an unmounted disk.
     await mkdir(directory);
     await check();
     assert.deepEqual(await filesIn(directory), []);
@@ -155,7 +155,7 @@ test('when the directory goes away every call that needs it says VOLUME_MISSING,
   });
 });
 
-test('a volume that is read-only changes nothing and leaves what a crash left', async () => {
+test('a read-only volume changes nothing, not even the leftovers of a crash', async () => {
   await inDirectory(async (directory) => {
     await writeFile(join(directory, 'a.open'), 'open');
     await writeFile(join(directory, '.renamed.b.open'), 'new');
@@ -185,7 +185,7 @@ test('a volume that is read-only changes nothing and leaves what a crash left', 
   });
 });
 
-test('a rename that a crash cut in half is finished at the next opening', async () => {
+test('a rename interrupted by a crash is finished at the next opening', async () => {
   await inDirectory(async (directory) => {
     await mkdir(join(directory, 'x'));
     for (const [file, text] of [
@@ -209,7 +209,7 @@ test('a rename that a crash cut in half is finished at the next opening', async 
   });
 });
 
-test('of an object that was replaced nothing is left, whatever was sealed', async () => {
+test('nothing is left of a replaced object, whichever of the two was sealed', async () => {
   await inVolume(async (volume, directory) => {
     for (const sealed of ['from', 'to']) {
       for (const name of ['from', 'to']) {
@@ -223,7 +223,7 @@ test('of an object that was replaced nothing is left, whatever was sealed', asyn
   });
 });
 
-test('of a sealed and an open file of one name the sealed counts; the open goes if it is a beginning, else it is set aside', async () => {
+test('a sealed file counts before an open one of its name; the open one is removed if it is a beginning, else set aside', async () => {
   await inDirectory(async (directory) => {
     await createDirectoryVolume('main', directory);
     for (const [file, text] of [
@@ -257,7 +257,7 @@ test('of a sealed and an open file of one name the sealed counts; the open goes 
   });
 });
 
-test('files that are no objects are neither shown nor touched', async () => {
+test('files that are not objects are neither listed nor changed', async () => {
   const foreign = ['.DS_Store', '.a.warc.gz.Xy3', 'notes about this.txt', 'x/.nfs0001', 'x.open/y', 'lost+found/z'];
   await inDirectory(async (directory) => {
     await createDirectoryVolume('main', directory);
@@ -294,7 +294,7 @@ test('links to files and folders elsewhere are followed, and a link in a circle 
   });
 });
 
-test('a link to what lies in the volume anyway makes no second object of it', async () => {
+test('a link to a file in the volume does not make a second object of it', async () => {
   await inVolume(async (volume, directory) => {
     await put(volume, 'a/one', 'x');
     await symlink(join(directory, 'a'), join(directory, 'b'));
@@ -306,7 +306,7 @@ test('a link to what lies in the volume anyway makes no second object of it', as
   });
 });
 
-test('folders are removed with their last object, and made again when they are needed', async () => {
+test('a folder is removed with its last object and created again when needed', async () => {
   await inVolume(async (volume, directory) => {
     await put(volume, 'a/b/c', 'x');
     await put(volume, 'a/d', 'y');
@@ -319,7 +319,7 @@ test('folders are removed with their last object, and made again when they are n
   });
 });
 
-test('a name cannot be an object and a folder at once, whether the object is open or sealed', async () => {
+test('a name cannot be both an object and a folder, whether the object is open or sealed', async () => {
   await inVolume(async (volume) => {
     await put(volume, 'open', 'x');
     await put(volume, 'sealed', 'x');
@@ -336,7 +336,7 @@ test('a name cannot be an object and a folder at once, whether the object is ope
   });
 });
 
-test('a second writer on the same directory is met with OBJECT_MOVED', async () => {
+test('a second writer on the same directory gets OBJECT_MOVED', async () => {
   await inVolume(async (first, directory) => {
     await put(first, 'a', 'first');
     const second = await openDirectoryVolume('main', directory, { writable: true });
@@ -349,28 +349,24 @@ test('a second writer on the same directory is met with OBJECT_MOVED', async () 
 
 const devFull = { skip: !existsSync('/dev/full') && 'no device that refuses to sync' };
 
-test(
-  'an object that cannot be synced is doubted: no append, no sync and no seal is acknowledged any more',
-  devFull,
-  async () => {
-    await inVolume(async (volume, directory) => {
-      await symlink('/dev/full', join(directory, 'a.open'));
-      await put(volume, 'b', 'fine');
-      await assert.rejects(volume.sync(['b', 'a']), failsWith('VOLUME_IO', 'object a'));
-      await assert.rejects(volume.sync(['a']), failsWith('VOLUME_IO', 'object a'));
-      await assert.rejects(volume.append('a', 0, [utf8('x')]), failsWith('OBJECT_MOVED', 'object a'));
-      await assert.rejects(volume.seal('a'), failsWith('VOLUME_IO', 'object a'));
-      await assert.rejects(volume.rename('a', 'c'), failsWith('VOLUME_IO'));
-      assert.ok(existsSync(join(directory, 'a.open')));
-      await volume.append('b', 4, [utf8(' still')]);
-      await volume.sync(['b']);
-    });
-  },
-);
+test('an object that cannot be synced is doubted: no later append, sync or seal is acknowledged', devFull, async () => {
+  await inVolume(async (volume, directory) => {
+    await symlink('/dev/full', join(directory, 'a.open'));
+    await put(volume, 'b', 'fine');
+    await assert.rejects(volume.sync(['b', 'a']), failsWith('VOLUME_IO', 'object a'));
+    await assert.rejects(volume.sync(['a']), failsWith('VOLUME_IO', 'object a'));
+    await assert.rejects(volume.append('a', 0, [utf8('x')]), failsWith('OBJECT_MOVED', 'object a'));
+    await assert.rejects(volume.seal('a'), failsWith('VOLUME_IO', 'object a'));
+    await assert.rejects(volume.rename('a', 'c'), failsWith('VOLUME_IO'));
+    assert.ok(existsSync(join(directory, 'a.open')));
+    await volume.append('b', 4, [utf8(' still')]);
+    await volume.sync(['b']);
+  });
+});
 
 const procFd = { skip: !existsSync('/proc/self/fd') && 'open files cannot be counted here' };
 
-test('no more files are held open than allowed, and none after closing', procFd, async () => {
+test('no more files stay open than allowed, and none after closing', procFd, async () => {
   const openFiles = async (directory: string) => {
     const links = (await readdir('/proc/self/fd')).map((fd) => readlink(join('/proc/self/fd', fd)).catch(() => ''));
     return (await Promise.all(links)).filter((path) => path.startsWith(directory)).length;
@@ -393,7 +389,7 @@ test('no more files are held open than allowed, and none after closing', procFd,
   );
 });
 
-test('errors say what the system said', async () => {
+test('errors contain the message of the system', async () => {
   await inVolume(async (volume, directory) => {
     await put(volume, 'a', 'x');
     await unlink(join(directory, 'a.open'));

@@ -1,21 +1,19 @@
 /**
- * A volume in a directory: every object is a plain file that any tool can read. `directory-layout.ts` says how the
- * files lie.
+ * A volume in a directory: every object is a plain file that any tool can read. `directory-layout.ts` describes the
+ * files.
  *
- * - One writable opening at a time: the archive's catalog is locked by its process. Against others the length of the
- *   file is compared before every append, so a second writer is met with OBJECT_MOVED.
- * - An append is written at its place, not "to the end". One that fails is taken back before the failure is told. Where
- *   that fails too, or a sync fails, the object is doubted (see `object-trust.ts`): it takes no append and no sync
- *   until it is cut to a length that is known to be good.
- * - The first time an object that was there before is written to, it is synced, since the process that wrote it may
- *   have been killed before it could.
- * - Files are held open between calls, at most `handlesMax` of them, so bytes of a volume that went away may still be
- *   read; every call that needs the directory fails with VOLUME_MISSING then, and works again when the same directory
- *   is back.
+ * - One process at a time opens it for writing: that process holds the lock of the archive's catalog. As a guard
+ *   against other writers the length of the file is compared before every append, so a second writer gets OBJECT_MOVED.
+ * - An append is written at a given offset, not "to the end". A failed append is undone before the failure is thrown.
+ *   When undoing fails too, or a sync fails, the object is doubted (see `object-trust.ts`): it takes no append and no
+ *   sync until it is cut to a length that is known to be good.
+ * - An object from before this opening is synced when it is first written to: the process that wrote it may have been
+ *   killed before its sync.
+ * - Files stay open between calls, at most `handlesMax` of them. So bytes of a volume that was unplugged may still be
+ *   readable. Every call that needs the directory then fails with VOLUME_MISSING, until the same directory is back.
  *
- * What is beyond this file: some file systems note a file's new length before its new bytes, so that after power loss
- * the part that was never synced may read as zeros instead of being shorter. Whoever reads a tail that was not synced
- * has to check it.
+ * Some file systems write a file's new length before its new bytes. After power loss, bytes that were never synced may
+ * then read as zeros instead of being absent. Code that reads an unsynced tail must check it.
  */
 import { type FileHandle, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -28,7 +26,7 @@ import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from '../volume.ts';
 import { closedError, type Doing, systemCode, volumeError, whereIn } from '../volume-error.ts';
 import { isGone } from './directory-layout.ts';
 import { DirectoryNames } from './directory-names.ts';
-import { isEmptyDirectory, readMark, removeMark, writeMark } from './directory-sentinel.ts';
+import { isEmptyDirectory, readSentinel, removeSentinel, writeSentinel } from './directory-sentinel.ts';
 import { type CachedHandle, HandleCache } from './handle-cache.ts';
 import { SyncReadGate } from './sync-read-gate.ts';
 
@@ -38,18 +36,18 @@ const SYNCS_AT_ONCE = 16;
 
 export type DirectoryVolumeOptions = {
   readonly writable: boolean;
-  /** How many files are held open between calls. */
+  /** How many files stay open between calls. */
   readonly handlesMax?: number;
-  /** Milliseconds that run evenly. With it, small ranges are read at once where the disk needs no waiting. */
+  /** A monotonic clock in milliseconds. With it, small ranges of a fast disk are read on the calling thread. */
   readonly stopwatch?: (() => number) | undefined;
 };
 
-/** Makes the directory, if it is not there, and marks it as a volume. What lies in it becomes objects of the volume. */
+/** Creates the directory, if it is missing, and marks it as a volume. Files in it become objects of the volume. */
 export async function createDirectoryVolume(name: string, directory: string): Promise<void> {
   directory = resolve(directory);
   try {
     const first = await makeDirectories(directory);
-    await writeMark(directory, name);
+    await writeSentinel(directory, name);
     await syncDirectory(directory);
     for (let made = directory; first && made.length >= first.length; made = dirname(made)) {
       await syncDirectory(dirname(made));
@@ -59,14 +57,15 @@ export async function createDirectoryVolume(name: string, directory: string): Pr
   }
 }
 
-/** Makes a directory that was a volume a plain one again. Everything else in it stays. */
-export async function unmarkDirectoryVolume(directory: string): Promise<void> {
-  await removeMark(directory);
+/** Turns a volume back into a plain directory. Everything but the sentinel stays. */
+export async function removeDirectorySentinel(directory: string): Promise<void> {
+  await removeSentinel(directory);
   await syncDirectory(directory);
 }
 
 /**
- * Opens a directory as a volume. One that is not there, or empty and never made a volume, fails with VOLUME_MISSING.
+ * Opens a directory as a volume. Fails with VOLUME_MISSING when the directory is missing, or is empty and has no
+ * sentinel.
  */
 export async function openDirectoryVolume(
   name: string,
@@ -79,14 +78,14 @@ export async function openDirectoryVolume(
   });
   if (!found.isDirectory()) throw missing(name, directory, 'this is not a directory');
   try {
-    const mark = await readMark(directory);
-    if (!mark && (await isEmptyDirectory(directory))) {
-      throw missing(name, directory, 'it is empty and bears no mark of a volume; is the disk mounted?');
+    const sentinel = await readSentinel(directory);
+    if (!sentinel && (await isEmptyDirectory(directory))) {
+      throw missing(name, directory, 'it is empty and is not marked as a volume; is the disk mounted?');
     }
-    if (options.writable && mark?.name !== undefined && mark.name !== name) {
-      throw missing(name, directory, `this is the volume ${mark.name}`);
+    if (options.writable && sentinel?.name !== undefined && sentinel.name !== name) {
+      throw missing(name, directory, `this is the volume ${sentinel.name}`);
     }
-    if (options.writable && !mark) await writeMark(directory, name);
+    if (options.writable && !sentinel) await writeSentinel(directory, name);
     const names = new DirectoryNames(name, directory);
     const setAside = await names.open(options.writable);
     return new DirectoryVolume(name, directory, found, names, setAside, options);
@@ -108,8 +107,8 @@ export class DirectoryVolume implements Volume {
   readonly writable: boolean;
   readonly directory: string;
   /**
-   * Files found at opening that were open under the name of a sealed object with other contents; they were kept under a
-   * hidden name.
+   * Unsealed files found at opening beside a sealed object of the same name and with other bytes. They were renamed to
+   * hidden names.
    */
   readonly setAside: readonly string[];
   readonly #identity: { readonly dev: bigint; readonly ino: bigint };
@@ -118,7 +117,7 @@ export class DirectoryVolume implements Volume {
   readonly #syncReads: SyncReadGate;
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
-  /** Of every object that was written to and is not sealed. */
+  /** For every unsealed object that was written to. */
   readonly #trust = new Map<string, ObjectTrust>();
   #closing: Promise<void> | undefined;
 
@@ -221,7 +220,7 @@ export class DirectoryVolume implements Volume {
       try {
         await this.#names.seal(name);
       } finally {
-        // Also when it failed, because the file may be sealed by now: whoever writes next has to look again.
+        // Also after a failure: the file may be sealed all the same, so the next write must look again.
         this.#trust.delete(name);
         await this.#handles.drop(writing(name));
       }
@@ -237,8 +236,8 @@ export class DirectoryVolume implements Volume {
         await this.#names.rename(from, to);
         this.#trust.delete(to);
       } finally {
-        // Also when it failed, because the files may have their new names by now. Readers may have opened the old ones
-        // meanwhile.
+        // Also after a failure: the files may have their new names all the same, and readers may have opened the old
+        // ones meanwhile.
         await this.#dropHandles([from, to]);
         this.#trust.delete(from);
         if (!this.#trust.get(to)?.doubted) this.#trust.delete(to);
@@ -256,14 +255,14 @@ export class DirectoryVolume implements Volume {
         await this.#dropHandles(distinct);
       }
       for (const name of distinct) this.#trust.delete(name);
-      // What was not found may have been on a disk that went away meanwhile.
+      // A file that was not found may be on a disk that was unplugged.
       await this.#assertThere();
     });
   }
 
   read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
     const [only] = ranges;
-    // Retrieval asks for one range at a time, and the machinery for many would cost it as much as the reading.
+    // Retrieval reads one range at a time. The code for many ranges would cost as much as the read itself.
     if (only && ranges.length === 1) {
       const bytes = this.#readSync(only);
       if (bytes) return Promise.resolve([bytes]);
@@ -275,8 +274,7 @@ export class DirectoryVolume implements Volume {
   }
 
   /**
-   * The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with
-   * it.
+   * The bytes of a range, if its file is open and the disk is fast; undefined in all other cases, errors included.
    */
   #readSync({ name, offset, length }: ReadRange): Uint8Array | undefined {
     const handle = this.#closing ? undefined : this.#handles.peek(reading(name));
@@ -320,7 +318,7 @@ export class DirectoryVolume implements Volume {
     return this.#closing;
   }
 
-  /** Runs one operation of the volume: closing waits for it, and its failures are those of a volume. */
+  /** Runs one operation of the volume: closing waits for it, and its failures become failures of the volume. */
   #do<T>(doing: Doing, object: string | undefined, action: () => Promise<T>): Promise<T> {
     return this.#underWay.during(async () => {
       if (this.#closing) throw closedError(this.name);
@@ -328,7 +326,7 @@ export class DirectoryVolume implements Volume {
     });
   }
 
-  /** Turns failures of the system into failures of the volume, or of this object of it. */
+  /** Turns failures of the system into failures of the volume or of this object. */
   async #naming<T>(doing: Doing, object: string | undefined, action: () => Promise<T>): Promise<T> {
     try {
       return await action();
@@ -349,7 +347,7 @@ export class DirectoryVolume implements Volume {
     });
   }
 
-  /** Hands an object that is not sealed over for writing, with what is known of it. */
+  /** Passes the handle of an unsealed object to `action`, with its trust. */
   async #write(name: string, action: (handle: CachedHandle, trust: ObjectTrust) => Promise<void>): Promise<void> {
     if (!this.#trust.has(name) && (await this.#find(name)).sealed) throw this.#moved(name, 'it is sealed');
     const handle = await this.#handles.take(writing(name), () => this.#open(name, 'r+'));
@@ -398,7 +396,7 @@ export class DirectoryVolume implements Volume {
       try {
         return await open(path, flags);
       } catch (cause) {
-        // Sealing between the two steps moves the file.
+        // Sealing renames the file, perhaps between the two steps.
         if (!isGone(cause) || attempt > 1) throw cause;
       }
     }
@@ -416,8 +414,8 @@ export class DirectoryVolume implements Volume {
   }
 
   /**
-   * Whether the directory is still the one that was opened: not unplugged, and not the bare mount point of a disk that
-   * was.
+   * Fails unless the directory is still the one that was opened: not unplugged, and not the bare mount point of a disk
+   * that was.
    */
   async #assertThere(): Promise<void> {
     let found: { readonly dev: bigint; readonly ino: bigint };
@@ -427,7 +425,7 @@ export class DirectoryVolume implements Volume {
       throw missing(this.name, this.directory, undefined, cause);
     }
     if (found.dev !== this.#identity.dev || found.ino !== this.#identity.ino) {
-      throw missing(this.name, this.directory, 'another directory lies there now; open the archive anew');
+      throw missing(this.name, this.directory, 'another directory is there now; open the archive again');
     }
   }
 

@@ -7,7 +7,7 @@ import { HandleCache } from './handle-cache.ts';
 
 const openNull = () => open(devNull, 'r');
 
-test('a handle is opened once for many who take it at the same time', async () => {
+test('a handle that many callers take at the same time is opened once', async () => {
   const cache = new HandleCache(4, () => assert.fail('no sync fails here'));
   let opened = 0;
   const taken = await Promise.all(
@@ -25,7 +25,7 @@ test('a handle is opened once for many who take it at the same time', async () =
   assert.equal(cache.size, 0);
 });
 
-test('the least recently used is closed first, and what is in use is not closed', async () => {
+test('the least recently used handle is closed first, and a handle in use is not closed', async () => {
   const cache = new HandleCache(2, () => assert.fail('no sync fails here'));
   const inUse = await cache.take('in use', openNull);
   for (const key of ['a', 'b', 'a', 'c']) cache.give(await cache.take(key, openNull));
@@ -42,7 +42,7 @@ test('the least recently used is closed first, and what is in use is not closed'
   await cache.close();
 });
 
-test('a handle that was dropped is closed when its last user gives it back, and opened anew for the next', async () => {
+test('a dropped handle is closed when its last user gives it back, and opened again for the next user', async () => {
   const cache = new HandleCache(2, () => assert.fail('no sync fails here'));
   const old = await cache.take('a', openNull);
   await cache.drop('a');
@@ -56,7 +56,7 @@ test('a handle that was dropped is closed when its last user gives it back, and 
   await assert.rejects(old.file.stat());
 });
 
-test('a failure to open is told to all who wait for it, and the next may try again', async () => {
+test('a failure to open reaches every waiting caller, and a later call tries again', async () => {
   const cache = new HandleCache(2, () => assert.fail('no sync fails here'));
   const failing = () => Promise.reject(new Error('cannot'));
   const outcomes = await Promise.allSettled([cache.take('a', failing), cache.take('a', failing)]);
@@ -68,7 +68,7 @@ test('a failure to open is told to all who wait for it, and the next may try aga
   await cache.close();
 });
 
-test('a handle that was written through is synced before it is let go, and a failure is told before it is opened again', {
+test('a handle with unsynced writes is synced before it is closed, and a failure is reported before it is opened again', {
   skip: !existsSync('/dev/full') && 'no device that refuses to sync',
 }, async () => {
   const failed: string[] = [];

@@ -1,26 +1,26 @@
 /**
- * Open files, kept for the next use; at most so many, the least recently used closed first.
+ * Open files, kept for the next use. When there are more than `handlesMax`, the least recently used is closed.
  *
- * A handle in use is never closed. A handle that was written through and not synced is synced before it is let go,
- * since an error of writing back that no open handle waits for may never be told; when that sync fails, `onSyncFailure`
- * hears of it before the file can be opened again.
+ * A handle in use is never closed. A handle with unsynced writes is synced before it is closed: the system may never
+ * report an error of writing back when no handle is open. When that sync fails, `onSyncFailure` is called before the
+ * file can be opened again.
  */
 import type { FileHandle } from 'node:fs/promises';
 
 export type CachedHandle = {
   readonly key: string;
   readonly file: FileHandle;
-  /** Written through since the last sync. */
+  /** Has writes since the last sync. */
   dirty: boolean;
   users: number;
-  /** No longer to be found under its key; closed when its last user gives it back. */
+  /** No longer found under its key; closed when its last user gives it back. */
   dropped: boolean;
 };
 
 export class HandleCache {
   readonly #handlesMax: number;
   readonly #onSyncFailure: (key: string) => void;
-  /** In order of use, the least recent first. */
+  /** In order of use, the least recently used first. */
   readonly #handles = new Map<string, CachedHandle>();
   readonly #open = new Set<CachedHandle>();
   readonly #opening = new Map<string, Promise<CachedHandle>>();
@@ -37,8 +37,7 @@ export class HandleCache {
   }
 
   /**
-   * The handle of this key when it is open, for a use that ends before anything else can happen: it need not be given
-   * back.
+   * The handle of this key, if it is open, for a use without any `await`. It need not be given back.
    */
   peek(key: string): CachedHandle | undefined {
     const held = this.#handles.get(key);
@@ -49,7 +48,7 @@ export class HandleCache {
     return held;
   }
 
-  /** The handle of this key, opened when there is none. Every handle taken must be given back. */
+  /** The handle of this key; opens the file if it is not open. Every handle taken must be given back. */
   async take(key: string, open: () => Promise<FileHandle>): Promise<CachedHandle> {
     for (;;) {
       const held = this.peek(key);
@@ -77,7 +76,7 @@ export class HandleCache {
     else this.#shrink();
   }
 
-  /** Forgets a handle whose file got another name or went away; it is closed when its last user gives it back. */
+  /** Forgets a handle whose file was renamed or removed. It is closed when its last user gives it back. */
   async drop(key: string): Promise<void> {
     await this.#opening.get(key)?.catch(() => undefined);
     const held = this.#handles.get(key);
@@ -89,7 +88,7 @@ export class HandleCache {
     await this.#closing.get(key);
   }
 
-  /** Closes everything, also what idle readers still hold. */
+  /** Closes all handles, those of readers included. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#opening.values());
     this.#handles.clear();

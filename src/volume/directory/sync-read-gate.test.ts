@@ -18,7 +18,7 @@ describe('reads on the calling thread', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Reads one byte so many times; each read takes the next of these times. Tells which were answered. */
+  /** Reads one byte `count` times; each read takes the next of the durations. Returns which reads were answered. */
   function answered(durationsMs: readonly number[], count: number): boolean[] {
     let now = 0;
     let reads = 0;
@@ -31,7 +31,7 @@ describe('reads on the calling thread', () => {
     return Array.from({ length: count }, () => reader.read(descriptor, 0, 1) !== undefined);
   }
 
-  it('gives the bytes of a range in memory of their own', () => {
+  it('returns the bytes of a range in a buffer of their own', () => {
     const reads = new SyncReadGate(() => 0);
     const first = reads.read(descriptor, 2, 3)!;
     const second = reads.read(descriptor, 5, 3)!;
@@ -40,7 +40,7 @@ describe('reads on the calling thread', () => {
     assert.equal(first.buffer.byteLength, 3);
   });
 
-  it('leaves ranges beyond the end, long ranges, strange numbers and bad descriptors to the other way', () => {
+  it('does not answer ranges beyond the end, long ranges, invalid numbers and bad descriptors', () => {
     const reads = new SyncReadGate(() => 0);
     assert.equal(reads.read(descriptor, 8, 3), undefined);
     assert.equal(reads.read(descriptor, 0, 1 << 20), undefined);
@@ -55,18 +55,18 @@ describe('reads on the calling thread', () => {
     assert.equal(new SyncReadGate(undefined).read(descriptor, 0, 1), undefined);
   });
 
-  it('answers all while reads are quick', () => {
+  it('answers every read while reads are fast', () => {
     assert.ok(answered([], 100).every(Boolean));
   });
 
-  it('leaves reads to others after a long one, and more after each further one', () => {
+  it('leaves reads to other threads after a slow one, and more of them after each further slow one', () => {
     const first = answered([9], 18);
     assert.deepEqual(first, [true, ...Array(16).fill(false), true]);
     const again = answered([9, 9], 51);
     assert.deepEqual(again, [true, ...Array(16).fill(false), true, ...Array(32).fill(false), true]);
   });
 
-  it('forgets long reads when one was quick', () => {
+  it('forgets slow reads after a fast one', () => {
     const reads = answered([9, 9, 0, 9], 68);
     assert.deepEqual(reads.slice(50), [true, true, ...Array(16).fill(false)]);
   });

@@ -1,14 +1,14 @@
 /**
  * Small reads on the calling thread.
  *
- * Handing a read to another thread and waiting for it costs several times what the read costs when the system has the
- * bytes in memory or the disk is fast, and it is what retrieval would spend most of its time on. A read that took long
- * shows a disk that has to be waited for: then the next ones are left to other threads, twice as many after each
- * further long one, before it is tried again. So a slow disk holds the thread up rarely, and a fast one costs no hops.
+ * When the system has the bytes in memory, or the disk is fast, passing a read to another thread costs several times
+ * the read itself, and retrieval would spend most of its time on that. A read that takes long shows a slow disk: the
+ * next reads then go to other threads, and after each further slow read twice as many, before the calling thread is
+ * tried again. So a slow disk rarely blocks the thread, and a fast disk costs no thread switches.
  */
 import { readSync } from 'node:fs';
 
-/** Longer ranges are never read at once. */
+/** Longer ranges are never read on the calling thread. */
 const SYNC_BYTES_MAX = 128 * 1024;
 const LONG_MS = 1;
 const LEFT_MIN = 16;
@@ -16,24 +16,24 @@ const LEFT_MAX = 1024;
 
 export class SyncReadGate {
   readonly #stopwatch: (() => number) | undefined;
-  /** How many reads are still left to others. */
+  /** How many of the next reads go to other threads. */
   #left = 0;
   #leftNext = LEFT_MIN;
 
   /**
-   * `stopwatch` gives milliseconds. Without it nobody can tell how long a read took, and all are left to other threads.
+   * `stopwatch` is a monotonic clock in milliseconds. Without it reads cannot be timed, and all go to other threads.
    */
   constructor(stopwatch: (() => number) | undefined) {
     this.#stopwatch = stopwatch;
   }
 
   /**
-   * The bytes of a range, in memory of their own; undefined when they are to be read in another way, which also tells
+   * The bytes of a range, in a buffer of their own; undefined when another thread must read them, which also finds out
    * what is wrong with the file.
    */
   read(descriptor: number, offset: number, length: number): Uint8Array<ArrayBuffer> | undefined {
     const isShort = Number.isInteger(length) && length >= 0 && length <= SYNC_BYTES_MAX;
-    // A negative offset would mean wherever the file's own position stands.
+    // A negative offset would mean the file's own position.
     if (!this.#stopwatch || !isShort || !Number.isSafeInteger(offset) || offset < 0) return undefined;
     if (this.#left > 0) {
       this.#left--;
@@ -48,7 +48,7 @@ export class SyncReadGate {
       return undefined;
     }
     this.#judge(this.#stopwatch() - start);
-    // A short read is the end of the file, or an interruption; the other way tells which.
+    // A short read is the end of the file or an interruption; the read by another thread finds out which.
     return filled === length ? bytes : undefined;
   }
 

@@ -1,10 +1,11 @@
 /**
- * What tells a file from another of the same length: its first and its last bytes, as far as the disk gives them.
+ * A fingerprint of the first and the last bytes of a file, as far as the disk can read them. It distinguishes files of
+ * the same length.
  *
- *     sha256    over the first and the last FINGERPRINT_BYTES, one after the other; only when all of them can be read
- *     sectors   eight hexadecimal digits of the SHA-256 of each of the sectors there, in order; dashes for one that cannot be read
+ *     sha256    of the first and the last FINGERPRINT_BYTES, joined; only if all of them can be read
+ *     sectors   for each sector there, in order, eight hexadecimal digits of its SHA-256; dashes for an unreadable one
  *
- * The sectors let a file be known again though some of them cannot be read any more, or can be read again.
+ * With the sectors a file is recognised even when some of them have become unreadable, or readable again.
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -18,7 +19,7 @@ const UNREAD = '-'.repeat(SECTOR_DIGITS);
 
 export type FileEnds = { readonly sha256?: string; readonly sectors?: string };
 
-/** `failure`: why some of it could not be read. */
+/** `failure`: why some sectors could not be read. */
 export type ReadEnds = FileEnds & { readonly sectors: string; readonly failure?: unknown };
 
 export async function readEnds(file: FileHandle, bytes: number): Promise<ReadEnds> {
@@ -41,7 +42,7 @@ export async function readEnds(file: FileHandle, bytes: number): Promise<ReadEnd
   }
 }
 
-/** Whether two readings are of the same file; undefined when they have nothing in common that could tell. */
+/** Whether two readings are of the same file; undefined when they have no readable sector in common. */
 export function areSameEnds(one: FileEnds, other: FileEnds): boolean | undefined {
   if (one.sha256 !== undefined && other.sha256 !== undefined) return one.sha256 === other.sha256;
   if (one.sectors === undefined || one.sectors.length !== other.sectors?.length) return undefined;
@@ -55,7 +56,7 @@ export function areSameEnds(one: FileEnds, other: FileEnds): boolean | undefined
   return known > 0 ? true : undefined;
 }
 
-/** Whether a text can be what `readEnds` says of the sectors of a file. */
+/** Whether a text has the form of `sectors`, as `readEnds` returns it. */
 export function areSectors(text: unknown): text is string {
   return typeof text === 'string' && /^(?:[0-9a-f]{8}|-{8})*$/.test(text);
 }

@@ -1,14 +1,13 @@
 /**
- * The manifest of a linked volume: which files elsewhere are its objects. A text file of JSON lines, to which lines are
- * only ever added.
+ * The manifest of a linked volume: the files elsewhere that are its objects. A text file of JSON lines that only grows.
  *
  *     {"pinakes":"linked-volume","name":"old-crawls"}
  *     {"name":"2009/a.warc.gz","path":"...","bytes":1000,"mtimeMs":1250000000000,"sha256":"...","sectors":"..."}   linked
  *     {"unlinked":"2009/a.warc.gz"}                                                                                no longer linked
  *
- * - Lines are durable when `add` returns; lines that are added at the same time are made durable together.
- * - A last line without its line feed was never acknowledged; it is cut off before the next is added.
- * - A line in the middle that cannot be read costs only itself; its number is told in `damagedLines`.
+ * - Lines are durable when `add` returns. Lines added at the same time share a sync.
+ * - A last line without its line feed was never acknowledged. It is cut off before the next line is added.
+ * - An unreadable line in the middle costs only itself. `damagedLines` has its number.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -18,7 +17,7 @@ import { isObjectName } from '../object-name.ts';
 import { volumeError, whereIn } from '../volume-error.ts';
 import { areSectors, type FileEnds } from './file-ends.ts';
 
-/** One has at least one of the two that tell its ends; older lines have no sectors. */
+/** A linked file has a digest, sectors, or both; lines of older versions have no sectors. */
 export type LinkedFile = FileEnds & {
   readonly name: string;
   readonly path: string;
@@ -30,7 +29,7 @@ export type ManifestLine = LinkedFile | { readonly unlinked: string };
 
 type Waiting = { readonly lines: readonly ManifestLine[]; done(): void; failed(cause: unknown): void };
 
-/** Makes the manifest of a volume without files; leaves one that is there as it is. */
+/** Creates the manifest of a volume without files; leaves an existing manifest as it is. */
 export async function createManifest(volume: string, path: string): Promise<void> {
   try {
     const text = await readFile(path).catch((cause: unknown) => {
@@ -55,7 +54,7 @@ export class LinkedManifest {
   readonly #path: string;
   readonly files = new Map<string, LinkedFile>();
   readonly damagedLines: number[] = [];
-  /** Length of the lines that count; what follows was never acknowledged. */
+  /** Length of the lines that count; bytes after them were never acknowledged. */
   #bytes = 0;
   /** Length of the file as this process knows it. */
   #fileBytes = 0;
@@ -82,7 +81,7 @@ export class LinkedManifest {
     return manifest;
   }
 
-  /** Adds lines, durably and all or none. */
+  /** Adds lines, all or none, durably. */
   add(lines: readonly ManifestLine[]): Promise<void> {
     return new Promise((done, failed) => {
       this.#waiting.push({ lines, done, failed });
@@ -112,7 +111,7 @@ export class LinkedManifest {
   }
 
   async #write(text: Uint8Array): Promise<void> {
-    if (this.#doubted) throw this.#moved('an earlier write to it failed; open the volume anew');
+    if (this.#doubted) throw this.#moved('an earlier write to it failed; open the volume again');
     await using file = await open(this.#path, 'r+');
     const { size } = await file.stat();
     if (size !== this.#fileBytes) throw this.#moved(`it is ${size} bytes long, not ${this.#fileBytes}`);
@@ -149,7 +148,7 @@ export class LinkedManifest {
       this.#bytes = end + 1;
       number++;
     }
-    // A line that was torn begins like one. NULs, as a failing disk leaves them, may have been any number of lines.
+    // A torn line begins like a line. NULs, which a failing disk leaves, may have been any number of lines.
     const rest = text.subarray(this.#bytes);
     if (rest.length > 0 && (!fromUtf8(rest, 0, 1).startsWith('{') || rest.includes(0))) this.damagedLines.push(number);
   }
@@ -167,7 +166,7 @@ function isHead(text: Uint8Array): boolean {
 }
 
 function notManifest(volume: string, path: string): PinakesError {
-  const detail = 'the file is no manifest of linked files';
+  const detail = 'the file is not a manifest of linked files';
   return new PinakesError('VOLUME_MISSING', { where: `${whereIn(volume)} at ${path}`, detail });
 }
 

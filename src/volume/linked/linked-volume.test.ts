@@ -53,7 +53,7 @@ async function read(volume: LinkedVolume, name: string): Promise<string> {
   return Buffer.from(bytes!).toString();
 }
 
-test('files stay where they are and are objects of the volume, also after it was opened anew', async () => {
+test('files stay where they are and are objects of the volume, also after it is opened again', async () => {
   await inPlace(async ({ directory, open }) => {
     const path = join(directory, 'some file.warc');
     await writeFile(path, 'contents');
@@ -86,7 +86,7 @@ test('unlinking forgets the name and keeps the file', async () => {
   });
 });
 
-test('a file that is gone costs only itself, and is named', async () => {
+test('a missing file fails alone, with an error that names it', async () => {
   await inPlace(async ({ directory, open }) => {
     const [a, b] = [join(directory, 'a'), join(directory, 'b')];
     await writeFile(a, 'a');
@@ -105,7 +105,7 @@ test('a file that is gone costs only itself, and is named', async () => {
   });
 });
 
-test('a file that was cut, appended to, or changed at either end is OBJECT_CHANGED; another time of change is not held against it', async () => {
+test('a file that was cut, appended to, or changed at either end is OBJECT_CHANGED; a new modification time alone is not', async () => {
   const long = 'x'.repeat(3 * FINGERPRINT_BYTES);
   const changes: Record<string, (path: string) => Promise<void>> = {
     cut: (path) => truncate(path, 10),
@@ -129,7 +129,7 @@ test('a file that was cut, appended to, or changed at either end is OBJECT_CHANG
   }
 });
 
-/** Lets the disk not give a sector of any file, until the answer is called. */
+/** Makes reads of some sectors of a file fail, until the returned function is called. */
 async function breakSector(t: TestContext, path: string, from: number, to = from + 4096): Promise<() => void> {
   const handle = await open(path);
   const reads = Object.getPrototypeOf(handle) as FileHandle;
@@ -145,7 +145,7 @@ async function breakSector(t: TestContext, path: string, from: number, to = from
   return () => mocked.mock.restore();
 }
 
-test('a file that was linked before sectors were noted is known by its time of change while a sector at its end cannot be read', async (t) => {
+test('a link without sectors is checked by modification time while a sector at the end is unreadable', async (t) => {
   await inPlace(async ({ directory, manifest, open }) => {
     const path = join(directory, 'a');
     await writeFile(path, 'x'.repeat(3 * FINGERPRINT_BYTES));
@@ -162,7 +162,7 @@ test('a file that was linked before sectors were noted is known by its time of c
   });
 });
 
-test('a file of which nothing was known but its time of change is refused when that is another, though all of it can be read', async (t) => {
+test('a link that only has a modification time is refused when that time has changed', async (t) => {
   await inPlace(async ({ directory, open }) => {
     const path = join(directory, 'a');
     await writeFile(path, 'x'.repeat(5000));
@@ -175,7 +175,7 @@ test('a file of which nothing was known but its time of change is refused when t
   });
 });
 
-test('sectors of a file of any length are compared, each once', async (t) => {
+test('each sector is compared once, whatever the length of the file', async (t) => {
   for (const bytes of [1, 4096, 5000, 70_000, 131_072, 131_073, 200_001]) {
     await inPlace(async ({ directory, open }) => {
       const path = join(directory, 'a');
@@ -197,7 +197,7 @@ test('sectors of a file of any length are compared, each once', async (t) => {
   }
 });
 
-test('a file that is exchanged while its handle was let go is noticed', async () => {
+test('a file that is replaced while its handle is closed is detected', async () => {
   await inPlace(async ({ directory, open }) => {
     const volume = await open();
     for (let index = 0; index <= 70; index++) {
@@ -212,7 +212,7 @@ test('a file that is exchanged while its handle was let go is noticed', async ()
   });
 });
 
-test('nothing can be changed but links', async () => {
+test('only links can be changed', async () => {
   await inPlace(async ({ directory, open }) => {
     await writeFile(join(directory, 'a'), 'a');
     const volume = await open();
@@ -230,7 +230,7 @@ test('nothing can be changed but links', async () => {
   });
 });
 
-test('a manifest that is not there, or is another file, is VOLUME_MISSING and never an empty volume', async () => {
+test('a missing manifest, or another file in its place, is VOLUME_MISSING and never an empty volume', async () => {
   await inPlace(async ({ directory }) => {
     for (const text of [undefined, '', 'WARC/1.0\r\n', '{"pinakes":"linked-volume"']) {
       const path = join(directory, 'other.jsonl');
@@ -241,7 +241,7 @@ test('a manifest that is not there, or is another file, is VOLUME_MISSING and ne
   });
 });
 
-test('a manifest whose last line was cut by a crash loses that line only, and goes on behind the last whole one', async () => {
+test('a manifest whose last line a crash cut loses only that line, and new lines follow the last whole one', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     for (const name of ['a', 'b', 'c']) await writeFile(join(directory, name), name);
     const first = await open();
@@ -266,7 +266,7 @@ test('a manifest whose last line was cut by a crash loses that line only, and go
   });
 });
 
-test('what was never acknowledged behind the last line is gone after the next link, however long it was', async () => {
+test('unacknowledged bytes after the last line are gone after the next link, however many there were', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     await writeFile(join(directory, 'a'), 'a');
     await appendFile(manifest, 'x'.repeat(5000));
@@ -278,7 +278,7 @@ test('what was never acknowledged behind the last line is gone after the next li
   });
 });
 
-test('a damaged line in the middle costs only itself and is told by its number', async () => {
+test('a damaged line in the middle costs only itself and is listed by its number', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     const first = await open();
     for (const name of ['a', 'b', 'c']) {
@@ -297,7 +297,7 @@ test('a damaged line in the middle costs only itself and is told by its number',
   });
 });
 
-test('NULs behind the last whole line are told as a damaged line', async () => {
+test('NULs after the last whole line are listed as a damaged line', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     const first = await open();
     for (const name of ['a', 'b']) {
@@ -311,11 +311,11 @@ test('NULs behind the last whole line are told as a damaged line', async () => {
       assert.deepEqual((await open()).damagedLines, [3]);
     }
     await writeFile(manifest, text.subarray(0, start + 20));
-    assert.deepEqual((await open()).damagedLines, [], 'what was torn was never acknowledged');
+    assert.deepEqual((await open()).damagedLines, [], 'the torn line was never acknowledged');
   });
 });
 
-test('a thousand links made at the same time share their syncs and are all there; a second writer is refused', async () => {
+test('a thousand links made at the same time share their syncs and are all kept; a second writer is refused', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     const path = join(directory, 'a');
     await writeFile(path, 'a');

@@ -1,17 +1,17 @@
 /**
- * A read-only volume of files that lie elsewhere and stay there (`add --in-place`). Its only own file is the manifest.
+ * A read-only volume of files that stay where they are (`add --in-place`). The volume's only own file is the manifest.
  *
- * - All objects are sealed. `list` and `stat` tell what was linked, without going to the files; whether a file is still
- *   there and still the same is found out when it is read.
- * - When a file is opened its length and a fingerprint of its beginning and end are compared with what was linked. One
- *   that differs fails with OBJECT_CHANGED, one that is gone with FILE_MISSING; both name the file, and neither costs
- *   the others anything.
- * - Of a beginning and end that the disk does not give whole, those sectors are compared that could be read both times.
- *   Only where there are none does the time of the last change speak for the file. It is never held against one, since
- *   copying back from a backup changes it.
+ * - All objects are sealed. `list` and `stat` answer from the manifest, without looking at the files. Whether a file is
+ *   still there and unchanged is checked when it is read.
+ * - When a file is opened, its length and a fingerprint of its beginning and end are compared with the manifest. A
+ *   different file fails with OBJECT_CHANGED, a missing one with FILE_MISSING. Both errors name the file, and other
+ *   files are not affected.
+ * - When some sectors of the beginning and end cannot be read, the sectors that could be read both times are compared.
+ *   If there are none, an unchanged modification time is accepted as proof. A changed modification time alone never
+ *   fails a file, because restoring from a backup changes it.
  *
- * The fingerprint finds a file that was replaced, cut, or appended to; it does not find a change in the middle that
- * keeps the length. Digests of records find that.
+ * The fingerprint detects a file that was replaced, cut, or appended to. It does not detect a change in the middle that
+ * keeps the length; digests of records do.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -30,10 +30,10 @@ import { createManifest, type LinkedFile, LinkedManifest } from './linked-manife
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;
 
-/** What tells that a file was not touched since it was last checked. */
+/** The facts that show whether a file was touched since it was last checked. */
 type Checked = { readonly dev: bigint; readonly ino: bigint; readonly size: bigint; readonly ctimeNs: bigint };
 
-/** Makes the manifest of a volume without files; leaves one that is there as it is. */
+/** Creates the manifest of a volume without files; leaves an existing manifest as it is. */
 export async function createLinkedVolume(name: string, manifestPath: string): Promise<void> {
   await createManifest(name, resolve(manifestPath));
 }
@@ -66,14 +66,13 @@ export class LinkedVolume implements Volume {
   }
 
   /**
-   * Numbers of the manifest's lines that could not be read, from 1. The files they told of are not objects until they
-   * are linked again.
+   * Numbers, from 1, of the manifest's unreadable lines. Their files are not objects until they are linked again.
    */
   get damagedLines(): readonly number[] {
     return this.#manifest.damagedLines;
   }
 
-  /** Where the file of an object lies. */
+  /** The path of an object's file. */
   pathOf(name: string): string | undefined {
     return this.#manifest.files.get(name)?.path;
   }
@@ -91,7 +90,7 @@ export class LinkedVolume implements Volume {
   }
 
   /**
-   * Makes objects no longer objects, durably. Their files stay as they are; names that are not linked are no failure.
+   * Removes objects from the manifest, durably. Their files stay as they are. Names that are not linked are ignored.
    */
   unlink(names: readonly string[]): Promise<void> {
     const distinct = [...new Set(names)];
@@ -142,8 +141,7 @@ export class LinkedVolume implements Volume {
   }
 
   /**
-   * The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with
-   * it.
+   * The bytes of a range, if its file is open and the disk is fast; undefined in all other cases, errors included.
    */
   #readSync({ name, offset, length }: ReadRange): Uint8Array | undefined {
     const handle = this.#closing ? undefined : this.#handles.peek(name);
@@ -278,11 +276,11 @@ async function assertSame(file: FileHandle, linked: LinkedFile): Promise<void> {
   const { failure, ...ends } = await readEnds(file, linked.bytes);
   const isSame = areSameEnds(linked, ends);
   if (isSame === false) throw changed(linked, 'its beginning or its end has other bytes');
-  // Where nothing can be compared, one that was changed since may be the same, and may not.
+  // If nothing can be compared, only an unchanged modification time shows that the file is the same.
   if (isSame || (await file.stat()).mtimeMs === linked.mtimeMs) return;
   throw (
     failure ??
-    changed(linked, 'it was changed since, and nothing of it could be read that tells whether it is the same')
+    changed(linked, 'its modification time has changed, and no part of it that could be compared is readable')
   );
 }
 
