@@ -5,7 +5,7 @@ import { boundedTest, boundedTests } from './bounded-regex.ts';
 const ENDLESS = { expression: /^(?:a|a)*(?:a|a)*(?:a|a)*b$/, values: ['a'.repeat(60)] };
 const MS_MAX = 500;
 
-test('each value is told for each expression', () => {
+test('each expression is tested with each of its values', () => {
   const tests = [
     { expression: /^a/, values: ['ab', 'ba'] },
     { expression: /b$/i, values: ['aB'] },
@@ -15,7 +15,7 @@ test('each value is told for each expression', () => {
   assert.deepEqual(boundedTest(/a/, ['a', 'b'], MS_MAX), [true, false]);
 });
 
-test('many expressions have no more time together than one of them', () => {
+test('many expressions together have the time limit of one', () => {
   assert.equal(boundedTests([{ expression: /a/, values: ['a'] }, ENDLESS], MS_MAX), undefined);
   assert.equal(boundedTest(ENDLESS.expression, ENDLESS.values, MS_MAX), undefined);
   assert.equal(boundedTests(Array(20).fill(ENDLESS), MS_MAX), undefined);

@@ -1,25 +1,24 @@
 /**
- * Runs regular expressions that people hand in. Some take the engine forever, as with repetitions inside of
- * repetitions, and nothing else of the process would run meanwhile, not even its interruption; so they run inside a
- * fence that stops them.
+ * Runs regular expressions written by users, with a time limit. Some expressions, such as nested repetitions, would run
+ * for ever and block the process, Ctrl-C included. So they run in a context of `node:vm`, which can be stopped.
  */
 import { createContext, Script } from 'node:vm';
 
 export type ExpressionTest = { readonly expression: RegExp; readonly values: readonly string[] };
 
-const fence = createContext({ tests: [] as readonly ExpressionTest[] });
+const context = createContext({ tests: [] as readonly ExpressionTest[] });
 const run = new Script('tests.map(({ expression, values }) => values.map((value) => expression.test(value)))');
 
-/** Whether each of the values of each test matches; undefined when all of that together takes longer than it may. */
+/** For each test, whether each value matches; undefined when all tests together take longer than `msMax`. */
 export function boundedTests(tests: readonly ExpressionTest[], msMax: number): boolean[][] | undefined {
   try {
-    fence.tests = tests;
-    return run.runInContext(fence, { timeout: msMax }) as boolean[][];
+    context.tests = tests;
+    return run.runInContext(context, { timeout: msMax }) as boolean[][];
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     return undefined;
   } finally {
-    fence.tests = [];
+    context.tests = [];
   }
 }
 

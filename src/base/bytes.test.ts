@@ -30,7 +30,7 @@ test('base32 gives the texts of RFC 4648, without their padding', () => {
   }
 });
 
-test('base32 comes back as the bytes that went in, in any letter case, padded or not', () => {
+test('base32 decodes to the encoded bytes, in any letter case, padded or not', () => {
   fc.assert(
     fc.property(anyBytes, fc.boolean(), fc.boolean(), (bytes, lower, padded) => {
       let text = toBase32(bytes);
@@ -42,7 +42,7 @@ test('base32 comes back as the bytes that went in, in any letter case, padded or
   );
 });
 
-test('a text that is base32 of something is the only unpadded upper-case text for it', () => {
+test('each value has one unpadded upper-case base32 text', () => {
   const letters = fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567');
   fc.assert(
     fc.property(fc.string({ unit: letters, maxLength: 24 }), (text) => {
@@ -52,20 +52,20 @@ test('a text that is base32 of something is the only unpadded upper-case text fo
   );
 });
 
-test('base32 refuses foreign letters, padding in the middle, lengths no bytes give, and bits beyond the last byte', () => {
+test('base32 refuses other letters, padding in the middle, impossible lengths, and bits beyond the last byte', () => {
   for (const text of ['M1', 'M0', 'M8', 'MY-Q', 'MY MY', 'MY\n', 'M=Y', '=MY', 'M', 'MZX', 'MZXW6Y', 'MZ']) {
     assert.equal(fromBase32(text), undefined, JSON.stringify(text));
   }
 });
 
-test('base32 refuses letters beyond ASCII that turn into ASCII ones when raised', () => {
+test('base32 refuses letters beyond ASCII whose upper case is ASCII', () => {
   for (const letter of ['\u0131', '\u017f', '\u00df', '\ufb00', '\ufb06']) {
     assert.equal(fromBase32(`A${letter}`), undefined);
     assert.equal(fromBase32(`AAAAAAA${letter}`), undefined);
   }
 });
 
-test('hexadecimal comes back as the bytes that went in, in any letter case', () => {
+test('hexadecimal decodes to the encoded bytes, in any letter case', () => {
   fc.assert(
     fc.property(anyBytes, fc.boolean(), (bytes, upper) => {
       const text = upper ? toHex(bytes).toUpperCase() : toHex(bytes);
@@ -75,7 +75,7 @@ test('hexadecimal comes back as the bytes that went in, in any letter case', () 
   );
 });
 
-test('hexadecimal refuses odd lengths and foreign letters instead of cutting the text short', () => {
+test('hexadecimal refuses odd lengths and other letters instead of cutting the text short', () => {
   for (const text of ['a', 'abc', 'ag', '0x', 'ab ', 'ab\n', 'ab=', '\uff11\uff12']) {
     assert.equal(fromHex(text), undefined, JSON.stringify(text));
   }
@@ -93,7 +93,7 @@ test('joining keeps order and length', () => {
   );
 });
 
-test('a view shares memory and keeps to its window, a copy does neither', () => {
+test('a view shares memory and its bounds, a copy has memory of its own', () => {
   const whole = new Uint8Array([1, 2, 3, 4, 5]);
   const window = whole.subarray(1, 4);
   const seen = view(window);
@@ -104,7 +104,7 @@ test('a view shares memory and keeps to its window, a copy does neither', () => 
   assert.equal(view(seen), seen);
 });
 
-test('comparing orders as unsigned bytes, a prefix first', () => {
+test('bytes are compared as unsigned numbers, a prefix first', () => {
   assert.ok(compare(new Uint8Array([0x7f]), new Uint8Array([0x80])) < 0);
   assert.ok(compare(new Uint8Array([1]), new Uint8Array([1, 0])) < 0);
   fc.assert(
@@ -131,7 +131,7 @@ test('searching finds what a plain search of the same letters finds', () => {
   assert.equal(indexOf(ascii('a\r\nb'), 0x0a), 2);
 });
 
-test('a prefix longer than what is left is no prefix', () => {
+test('a prefix longer than the remaining bytes does not match', () => {
   assert.equal(startsWith(ascii('WARC'), ascii('WARC/')), false);
   assert.equal(startsWith(ascii('WARC/'), ascii('WARC/'), 1), false);
   assert.equal(startsWith(ascii(''), ascii('')), true);

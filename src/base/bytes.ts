@@ -1,8 +1,8 @@
 /**
- * Bytes: joining, comparing, searching, and the two text forms that digests take.
+ * Bytes: joining, comparing, searching, and the two text forms of digests.
  *
  * `Uint8Array` is the type at every border. Inside this file `Buffer` views are used where the platform is faster with
- * them; a view shares memory, nothing is copied unless the name says so.
+ * them. A view shares memory; only functions with "copy" in their name copy.
  */
 
 export const CR = 0x0d;
@@ -72,7 +72,7 @@ export function toHex(bytes: Uint8Array): string {
   return view(bytes).toString('hex');
 }
 
-/** Bytes of a hexadecimal text, or undefined when it is not one. */
+/** The bytes of a hexadecimal text; undefined for any other text. */
 export function fromHex(text: string): Uint8Array | undefined {
   if (text.length % 2 !== 0 || !/^[0-9a-f]*$/i.test(text)) return undefined;
   return Buffer.from(text, 'hex');
@@ -108,9 +108,9 @@ export function toBase32(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes of a base32 text in any letter case, padded or not, or undefined when it is not one. Lengths that no whole
- * number of bytes gives, and last letters with bits beyond the last byte, are refused, so that each value has one
- * spelling but for case and padding.
+ * The bytes of a base32 text in any letter case, padded or not; undefined for any other text. A length that does not
+ * encode whole bytes, and a last letter with bits beyond the last byte, are refused, so that each value has one
+ * spelling except for case and padding.
  */
 export function fromBase32(text: string): Uint8Array | undefined {
   let length = text.length;

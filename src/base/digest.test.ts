@@ -25,7 +25,7 @@ function parsed(text: string): Digest {
   return digest;
 }
 
-test('one SHA-1 is recognised in every way that archives write it', () => {
+test('a SHA-1 is recognised in every form that archives write', () => {
   const expected = digestOf('sha1', ascii('<p>hello</p>\n'));
   for (const text of [
     `sha1:${HELLO_SHA1_BASE32}`,
@@ -62,12 +62,12 @@ test('an MD5 of 32 characters is hexadecimal unless it is padded', () => {
   assert.ok(sameDigest(parsed(`md5:${hex}`), digest));
   assert.ok(sameDigest(parsed(`md5:${base32}`), digest));
   assert.ok(sameDigest(parsed(`md5:${base32.slice(0, 26)}`), digest));
-  // All 32 letters are of both alphabets; the rule of the length decides, and says hexadecimal.
+  // All 32 letters are in both alphabets. The length decides: hexadecimal.
   const both = 'a2b3c4d5e6f7a2b3c4d5e6f7a2b3c4d5';
   assert.equal(toHex(parsed(`md5:${both}`).bytes), both);
 });
 
-test('every algorithm comes back from hexadecimal and base32 in any case and padding', () => {
+test('digests of every algorithm are read from hexadecimal and base32 in any case and padding', () => {
   const anyBytes = fc.uint8Array({ maxLength: 40 });
   fc.assert(
     fc.property(fc.constantFrom(...DIGEST_ALGORITHMS), anyBytes, fc.boolean(), (algorithm, bytes, lower) => {
@@ -83,7 +83,7 @@ test('every algorithm comes back from hexadecimal and base32 in any case and pad
   );
 });
 
-test('what is no digest gives undefined', () => {
+test('a text that is not a digest gives undefined', () => {
   for (const text of [
     '',
     ':',
@@ -115,7 +115,7 @@ test('digests of different algorithms are never the same, whatever their bytes',
   assert.equal(sameDigest({ algorithm: 'sha1', bytes }, { algorithm: 'sha1', bytes: new Uint8Array(20) }), true);
 });
 
-test('I7: the digest of nothing is told in every form of every algorithm', () => {
+test('I7: the digest of no bytes is recognised in every form of every algorithm', () => {
   for (const text of [
     'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
     'sha1:3i42h3s6nnfq2msvx7xzkyayscx5qbyj',

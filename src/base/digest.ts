@@ -1,9 +1,9 @@
 /**
  * Digests as web archives write them: `algorithm:value`, in any letter case, hexadecimal or base32, padded or not.
  *
- * Two digests are equal when algorithm and decoded bytes are equal; their texts are never compared (the same SHA-1 is
- * written in at least four ways in real files). The encoding is told by the length of the value, which is unambiguous
- * for all algorithms here but MD5, where 32 characters are hexadecimal unless padding says otherwise.
+ * Two digests are equal when algorithm and decoded bytes are equal. Their texts are never compared: real files write
+ * the same SHA-1 in at least four ways. The length of the value shows its encoding, except for MD5: there, 32
+ * characters are hexadecimal unless they are padded.
  */
 import { createHash, type Hash, hash } from 'node:crypto';
 import { equal, fromBase32, fromHex, toBase32, toHex } from './bytes.ts';
@@ -16,7 +16,7 @@ const BYTE_LENGTH: Record<DigestAlgorithm, number> = { md5: 16, sha1: 20, sha256
 
 export type Digest = { readonly algorithm: DigestAlgorithm; readonly bytes: Uint8Array };
 
-/** The algorithms whose collisions are known: equality of such a digest never proves equality of contents (I7). */
+/** Whether collisions of the algorithm are known: equal digests then do not prove equal contents (I7). */
 export function isCollisionProne(algorithm: DigestAlgorithm): boolean {
   return algorithm === 'md5' || algorithm === 'sha1';
 }
@@ -29,7 +29,7 @@ export function parseDigest(text: string): Digest | undefined {
   return algorithm && parseDigestValue(algorithm, text.slice(colon + 1).trim());
 }
 
-/** Reads a value whose algorithm is known from elsewhere, as in CDX lines, where SHA-1 stands without a label. */
+/** Reads a value whose algorithm is known from elsewhere, as in CDX lines, which have SHA-1 without a label. */
 export function parseDigestValue(algorithm: DigestAlgorithm, value: string): Digest | undefined {
   const length = BYTE_LENGTH[algorithm];
   const isHex = value.length === length * 2 && !value.includes('=');
@@ -45,7 +45,7 @@ function algorithmOf(label: string): DigestAlgorithm | undefined {
   return DIGEST_ALGORITHMS.find((algorithm) => algorithm === name);
 }
 
-/** The form Pinakes writes: SHA-1 in upper-case base32 as the field does, everything else in lower-case hexadecimal. */
+/** The form that Pinakes writes: upper-case base32 for SHA-1, as is usual, lower-case hexadecimal for the others. */
 export function formatDigest(digest: Digest): string {
   const value = digest.algorithm === 'sha1' ? toBase32(digest.bytes) : toHex(digest.bytes);
   return `${digest.algorithm}:${value}`;
@@ -56,8 +56,7 @@ export function sameDigest(a: Digest, b: Digest): boolean {
 }
 
 export function digestOf(algorithm: DigestAlgorithm, bytes: Uint8Array): Digest {
-  // Asked for as bytes, the platform makes a memory of its own for each digest, which takes longer than hashing a small
-  // page.
+  // If asked for bytes, the platform allocates a buffer for each digest, which takes longer than hashing a small page.
   return { algorithm, bytes: Buffer.from(hash(algorithm, bytes, 'binary'), 'latin1') };
 }
 
@@ -82,7 +81,7 @@ export class RunningDigest {
 
 const EMPTY_DIGESTS = DIGEST_ALGORITHMS.map((algorithm) => digestOf(algorithm, new Uint8Array(0)));
 
-/** Whether this is the digest of no bytes at all, which must never serve to deduplicate or to resolve (I7). */
+/** Whether this is the digest of no bytes, which is never used to deduplicate or to resolve (I7). */
 export function isDigestOfNothing(digest: Digest): boolean {
   return EMPTY_DIGESTS.some((empty) => sameDigest(empty, digest));
 }

@@ -1,6 +1,6 @@
 /**
- * Every error code with its sentence, its advice and whether trying again can help; sorted by code. docs/errors.md says
- * the same at more length, and a test keeps the two in agreement.
+ * Every error code with its sentence, its advice and whether a retry can help; sorted by code. docs/errors.md explains
+ * them at more length, and a test keeps the two in agreement.
  */
 
 export type ErrorEntry = { readonly says: string; readonly advice: string; readonly retryable: boolean };
@@ -15,7 +15,7 @@ export const ERROR_CATALOGUE = {
   ),
   ARCHIVE_CLOSED: entry(
     'the archive was closed before this was done',
-    'What was acknowledged is kept. Open the archive again and run it anew: it goes on, or finds that it is there.',
+    'Everything acknowledged is kept. Open the archive again and repeat the command: it continues where it stopped.',
     true,
   ),
   ARCHIVE_EXISTS: entry(
@@ -24,22 +24,22 @@ export const ERROR_CATALOGUE = {
   ),
   ARCHIVE_FULL: entry(
     'the disk of the archive is too full for anything more to be taken in',
-    'Reading still works, and so does `pinakes delete`. `pinakes compact` then makes room, one segment at a time, as far as there is room for what stays of one; `pinakes volume migrate` moves segments to another disk. Or free some space otherwise, and run it again.',
+    'Reading and `pinakes delete` still work. After a deletion `pinakes compact` makes room: it needs space for one rewritten segment at a time. `pinakes volume migrate` moves segments to another disk. Or free some space in another way, and run the command again.',
     true,
   ),
   ARCHIVE_MISSING: entry('there is no archive here', 'Make one with `pinakes init`, or name one with --archive.'),
   ARCHIVE_UNWRITABLE: entry(
     'the directory of the archive may not be written to',
-    'Even reading takes a directory that can be written to: check its permissions, or look at its volumes from an archive of your own, as docs/archive.md shows.',
+    'Even reading needs write access to the directory. Check its permissions, or add its volumes to an archive of your own, as docs/archive.md shows.',
   ),
-  BAD_ARGUMENT: entry('the argument is not understood', 'See the command with --help for what it takes.'),
+  BAD_ARGUMENT: entry('the argument is not understood', 'Run the command with --help to see its arguments.'),
   BAD_QUERY: entry(
     'the query cannot be read',
-    'Mend it at the place that is marked. docs/search.md has the language of `search`, docs/archive.md that of `delete`, `export` and `stream`.',
+    'Correct it at the marked place. docs/search.md describes the queries of `search`, docs/archive.md those of `delete`, `export` and `stream`.',
   ),
   BROWSER_FAILED: entry(
     'the browser does not start',
-    'Start it by hand to see what it lacks, or name another with --browser-path or PINAKES_BROWSER.',
+    'Start it by hand to see what is missing, or name another with --browser-path or PINAKES_BROWSER.',
     true,
   ),
   BROWSER_MISSING: entry(
@@ -48,7 +48,7 @@ export const ERROR_CATALOGUE = {
   ),
   BROWSER_SANDBOX: entry(
     'the browser cannot shut its pages off from the system here',
-    'Run as a user who is not root, on a system that allows user namespaces. In a container that keeps the crawl apart anyway, --no-browser-sandbox does without.',
+    'Run as a user other than root, on a system that allows user namespaces. In a container that isolates the crawl anyway, use --no-browser-sandbox.',
   ),
   CATALOG_DAMAGED: entry(
     'the catalog is damaged',
@@ -61,7 +61,7 @@ export const ERROR_CATALOGUE = {
   ),
   CATALOG_STOPPED: entry(
     'the catalog takes no more changes, since one could not be written',
-    'See to the disk, end this program and start it again: what was acknowledged is kept, and opening the archive finds out about the rest.',
+    'Check the disk, then stop this program and start it again. Everything acknowledged is kept; opening the archive finds out whether the last change was made.',
     true,
   ),
   CATALOG_VERSION: entry(
@@ -74,7 +74,7 @@ export const ERROR_CATALOGUE = {
   ),
   CONNECTOR_INVALID: entry(
     'the archive.yaml of the archive cannot be understood',
-    'Mend the file; docs/storage.md shows what stands in it.',
+    'Correct the file; docs/storage.md describes it.',
   ),
   CONTENT_KEY_INVALID: entry(
     'this is no content key',
@@ -82,7 +82,7 @@ export const ERROR_CATALOGUE = {
   ),
   CONTENT_MISSING: entry(
     'the archive does not hold this',
-    'Check the URL, the time or the key; `pinakes export --prefix URL` lists the captures whose URL begins so.',
+    'Check the URL, the time or the key; `pinakes export --prefix URL` lists the captures whose URLs begin with URL.',
   ),
   CONVERSION_DIFFERS: entry(
     'the converted file does not hold the same payloads as its source',
@@ -99,7 +99,7 @@ export const ERROR_CATALOGUE = {
   ),
   CRAWL_UNFINISHED: entry(
     'an unfinished crawl with other seeds or settings is here',
-    'Finish it with `pinakes crawl --resume COLLECTION`, or drop what it had still to do with --fresh.',
+    'Finish it with `pinakes crawl --resume COLLECTION`, or discard its queue with --fresh.',
   ),
   CRAWL_UNKNOWN: entry(
     'nothing is known of a crawl of this collection',
@@ -107,11 +107,11 @@ export const ERROR_CATALOGUE = {
   ),
   CURSOR_EXPIRED: entry(
     'the stream cannot go on where this cursor stopped',
-    'The archive was rebuilt, or changed too long ago. Begin the stream anew, without a cursor.',
+    'The archive was rebuilt, or the cursor is too old. Start the stream from the beginning, without a cursor.',
   ),
   DEVICE_FAILED: entry(
     'the device reported an error',
-    'Look at the system log. If the disk is failing, copy what it still gives to another before anything else.',
+    'Look at the system log. If the disk is failing, first copy everything that is still readable to another disk.',
     true,
   ),
   DISK_FULL: entry(
@@ -121,7 +121,7 @@ export const ERROR_CATALOGUE = {
   ),
   ENGINE_FAILED: entry(
     'the SQL engine could not do it',
-    'Look at what it said. Give it another --work directory with more space, or split the manifest with `pinakes slim split` and resolve the parts.',
+    'Read its message. Name another --work directory with more space, or split the manifest with `pinakes slim split` and resolve the parts.',
   ),
   FILE_BUSY: entry(
     'another process is writing to the file',
@@ -136,19 +136,16 @@ export const ERROR_CATALOGUE = {
   FILE_EXISTS: entry('the file exists already', 'Choose another name, move it away, or give --force to replace it.'),
   FILE_IS_DIRECTORY: entry('this is a directory where a file is needed', 'Name a file inside it.'),
   FILE_MISSING: entry('there is no such file or directory', 'Check the spelling of the path.'),
-  FILE_NAME_UNREADABLE: entry(
-    'the name of the file is not UTF-8',
-    'Rename it; `ls -b` shows the bytes that stand in its name.',
-  ),
+  FILE_NAME_UNREADABLE: entry('the name of the file is not UTF-8', 'Rename it; `ls -b` shows the bytes of its name.'),
   FILE_NOT_DIRECTORY: entry(
     'a file stands where a directory is needed',
     'Name a directory; no part of its path may be a file.',
   ),
   FILE_NOT_SEEKABLE: entry(
     'this is a pipe or a device where a file is needed',
-    'Name a file; what comes out of a pipe can be saved to one first.',
+    'Name a file; save the output of a pipe to a file first.',
   ),
-  FILE_UNREADABLE: entry('the file may not be read', 'Check its permissions, or run as a user who may read it.'),
+  FILE_UNREADABLE: entry('the file may not be read', 'Check its permissions, or run as a user with read access.'),
   FILE_UNWRITABLE: entry(
     'the file may not be written',
     'Check the permissions of its directory, or write to another place.',
@@ -171,15 +168,15 @@ export const ERROR_CATALOGUE = {
   ),
   NOT_LINKABLE: entry(
     'the file cannot be used where it lies',
-    'Add it without --in-place; its records are then copied into the archive.',
+    'Add it without --in-place: its records are then copied into the archive.',
   ),
   NOT_WACZ: entry(
     'this is not a WACZ file that can be read',
-    'A WACZ file is a ZIP package with WARC files in it. Get it again from its source; a copy may have been cut off.',
+    'A WACZ file is a ZIP package with WARC files in it. Fetch it again from its source: this copy may be incomplete.',
   ),
   NOT_WARC: entry(
     'this is neither a WARC nor an ARC file',
-    'Name a .warc, .warc.gz, .warc.zst, .arc, .arc.gz or .wacz file; `file NAME` tells what this one is.',
+    'Name a .warc, .warc.gz, .warc.zst, .arc, .arc.gz or .wacz file; `file NAME` shows the type of this file.',
   ),
   NO_RECORD: entry('there is no record at this offset', '`pinakes warc ls` lists the offsets of all records.'),
   NO_WARCS: entry(
@@ -201,11 +198,11 @@ export const ERROR_CATALOGUE = {
   ),
   OBJECT_MOVED: entry(
     'the object is not as its writer left it',
-    'Make sure that nothing else writes to the volume, then open the archive anew; it heals what was left half written.',
+    'Make sure that no other program writes to the volume, then open the archive again: this repairs half-written segments.',
   ),
   OPEN_FILES_LIMIT: entry(
     'the system lets no more files be opened',
-    'Raise the limit with `ulimit -n`, or let other programs end, and run it again.',
+    'Raise the limit with `ulimit -n`, or stop other programs, and run the command again.',
     true,
   ),
   PORT_IN_USE: entry(
@@ -215,34 +212,34 @@ export const ERROR_CATALOGUE = {
   ),
   RECORD_DAMAGED: entry(
     'the stored copy of this is damaged',
-    'Run `pinakes verify`, and put the segment back from a backup. `pinakes get` gives what can still be read.',
+    'Run `pinakes verify`, and restore the segment from a backup. `pinakes get` prints the readable part.',
   ),
   RECORD_TOO_LARGE: entry('the record is too large to be held in memory', 'Read its body in pieces.'),
   SCAN_TOO_LARGE: entry(
     'what stands here takes more memory to read than there is for it',
-    'Everything before it was read. Look at the file from there with `pinakes warc ls`, leave out what stands at the place, and run it again with the rest.',
+    'Everything before it was read. List the file from there with `pinakes warc ls`, cut out the record at this place, and run the command again with the rest.',
   ),
   SERVER_GONE: entry(
     'the server that has the archive open cannot be reached',
-    'Look whether it still runs. When it is gone, run the command again: it then opens the archive itself.',
+    'Check whether it is still running. If it is not, run the command again: it then opens the archive itself.',
     true,
   ),
   SERVER_REFUSED: entry(
     'the server that has the archive open refused the command',
-    'Look at what it said. Use the same version of Pinakes as the server, or stop it and run the command again.',
+    'Read its message. Use the same version of Pinakes as the server, or stop the server and run the command again.',
   ),
   SLIM_JOURNAL: entry(
     'the journal of the run cannot be read',
-    "Nothing archived is lost. Move the run's directory away and run it again; files that are slimmed already stay so.",
+    "Nothing archived is lost. Move the run's directory away and run the command again; slimmed files stay slimmed.",
   ),
   SLIM_KEPT_BEFORE: entry(
     'another file of this name is kept there already',
-    'Nothing was done. Name another directory with --keep-originals: what is kept there may be needed to undo an earlier run.',
+    'Nothing was done. Name another directory with --keep-originals: the file there may be needed to undo an earlier run.',
   ),
   SLIM_LOCKED: entry('another slim command is at work here', 'Wait for it to end.', true),
   SLIM_NOTES: entry(
-    'the notes of what other files lean on cannot be read',
-    'Nothing was done. Put them back from a backup; or remove them and name in every run, with the files beside them, all files that were ever slimmed together with those.',
+    'the notes on which files refer to one another cannot be read',
+    'Nothing was done. Restore the notes from a backup. Or remove them, and from then on always slim the files beside them together with all files that were ever slimmed with them.',
   ),
   SLIM_NOT_KEPT: entry('no old files were kept', 'Only a run with --keep-originals can be undone.'),
   SLIM_READ_BACK: entry(
@@ -252,14 +249,14 @@ export const ERROR_CATALOGUE = {
   ),
   SLIM_UNFINISHED: entry(
     'an unfinished run with other options or files is here',
-    'Run it again with the options and the files it was begun with, or undo it.',
+    'Run the command again with the same options and files, or undo the run.',
   ),
   SNAPSHOTS_DAMAGED: entry(
     'the list of snapshots is damaged',
-    'The file was left as it is. Put it back from a backup; or, to give up the snapshots in it, move it out of the archive. Then open the archive again. Until then nothing is compacted.',
+    'The file was not changed. Restore it from a backup; or move it out of the archive, which loses its snapshots. Then open the archive again. Until then nothing is compacted.',
   ),
   SNAPSHOT_EXISTS: entry('there is a snapshot of this name already', 'Choose another name, or remove the other.'),
-  SNAPSHOT_MISSING: entry('there is no snapshot of this name', '`pinakes snapshot ls` lists those that there are.'),
+  SNAPSHOT_MISSING: entry('there is no snapshot of this name', '`pinakes snapshot ls` lists the snapshots.'),
   VOLUME_IO: entry(
     'the volume failed to read or write',
     'Look at the system log and at the connection to the disk, then run it again.',
@@ -272,7 +269,7 @@ export const ERROR_CATALOGUE = {
   ),
   VOLUME_NOT_EMPTY: entry(
     'the volume is not empty',
-    'Move its segments to another volume first, with `pinakes volume migrate`. Tombstones of segments in other volumes go when those can be written to and are compacted.',
+    'Move its segments to another volume first, with `pinakes volume migrate`. Tombstones of segments in read-only volumes are removed when those volumes are writable and compacted.',
   ),
   VOLUME_READ_ONLY: entry(
     'the volume may only be read',
@@ -283,7 +280,7 @@ export const ERROR_CATALOGUE = {
     'Make it read-only in one of the two with `pinakes volume set NAME read-only`.',
     true,
   ),
-  VOLUME_UNKNOWN: entry('the archive has no volume of this name', '`pinakes volume ls` lists those that there are.'),
+  VOLUME_UNKNOWN: entry('the archive has no volume of this name', '`pinakes volume ls` lists the volumes.'),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;

@@ -20,7 +20,7 @@ function codeOf(error: unknown): string {
   return error.code;
 }
 
-test('an error tells its place, its sentence and its particulars, and what to do', () => {
+test('an error has its place, its sentence, details, and advice', () => {
   const error = new PinakesError('FILE_MISSING', { where: 'a/b.warc.gz', detail: 'second of three' });
   assert.equal(error.message, 'a/b.warc.gz: there is no such file or directory (second of three)');
   assert.equal(error.where, 'a/b.warc.gz');
@@ -30,14 +30,14 @@ test('an error tells its place, its sentence and its particulars, and what to do
   assert.equal('cause' in error, false);
 });
 
-test('an error without place or particulars is its sentence alone', () => {
+test('an error without place or details is its sentence alone', () => {
   const error = new PinakesError('DISK_FULL');
   assert.equal(error.message, ERROR_CATALOGUE.DISK_FULL.says);
   assert.equal(error.where, undefined);
   assert.equal(error.retryable, true);
 });
 
-test('failures of the file system get the code that tells the user what to do', () => {
+test('failures of the file system get a code with advice for the user', () => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-error-'));
   try {
     const file = join(directory, 'file');
@@ -78,7 +78,7 @@ test('failures of the file system get the code that tells the user what to do', 
   }
 });
 
-test('a denied file is unreadable when it was to be read and unwritable when it was to be written', () => {
+test('a denied file is FILE_UNREADABLE when read and FILE_UNWRITABLE when written', () => {
   const denied = Object.assign(new Error('denied'), { code: 'EACCES' });
   assert.equal(codeOf(fileError(denied, 'a')), 'FILE_UNREADABLE');
   assert.equal(codeOf(fileError(denied, 'a', 'writing')), 'FILE_UNWRITABLE');
@@ -86,7 +86,7 @@ test('a denied file is unreadable when it was to be read and unwritable when it 
   assert.equal(codeOf(fileError(full, 'a', 'writing')), 'DISK_FULL');
 });
 
-test('paths that lead nowhere, files that are too large and too many open files are failures with a code and a reason', () => {
+test('missing paths, files that are too large and too many open files are failures with a code and a reason', () => {
   const failure = (code: string) => fileError(Object.assign(new Error(`${code}: reason`), { code }), 'a', 'writing');
   for (const code of ['ELOOP', 'ENAMETOOLONG', 'EFBIG']) {
     assert.equal(codeOf(failure(code)), 'FILE_UNWRITABLE');
@@ -102,7 +102,7 @@ test('paths that lead nowhere, files that are too large and too many open files 
   }
 });
 
-test('what is no failure of the file system passes through unchanged', () => {
+test('other failures pass through unchanged', () => {
   const bug = new TypeError('x is not a function');
   const socket = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
   const odd = Object.assign(new Error('odd'), { code: 'toString' });

@@ -1,15 +1,15 @@
 /**
- * The one class for operating failures: things that go wrong outside the program and that the user can act on. What is
- * wrong in an input file is a finding, and what is wrong in Pinakes is an assert; neither is one of these.
+ * The one class for operating failures: failures outside the program that the user can act on. A fault in an input file
+ * is a finding, and a fault in Pinakes is an assert; neither uses this class.
  *
- * Every code stands in `error-catalogue.ts` and in docs/errors.md.
+ * Every code is in `error-catalogue.ts` and in docs/errors.md.
  */
 import { ERROR_CATALOGUE, type ErrorCode } from './error-catalogue.ts';
 
 export type ErrorOptions = {
-  /** The file, URL, volume or field it happened at. */
+  /** The file, URL, volume or field concerned. */
   where?: string;
-  /** Particulars beyond the catalogue's sentence. */
+  /** Details beyond the catalogue's sentence. */
   detail?: string;
   cause?: unknown;
 };
@@ -25,7 +25,7 @@ export class PinakesError extends Error {
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     const entry = ERROR_CATALOGUE[code];
-    // Something empty that was typed is shown as such.
+    // An empty text that the user typed is shown as ''.
     const where = options.where === undefined ? '' : `${options.where || "''"}: `;
     const detail = options.detail ? ` (${options.detail})` : '';
     super(`${where}${entry.says}${detail}`, options.cause === undefined ? {} : { cause: options.cause });
@@ -61,7 +61,7 @@ const FILE_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ETIMEDOUT: 'DEVICE_FAILED',
 };
 
-/** Those that the catalogue's sentence does not explain; what the system says of them is told with it. */
+/** System errors that the catalogue's sentence does not explain; the system's message is added to it. */
 const NEEDS_DETAIL = new Set(['EFBIG', 'ELOOP', 'ENAMETOOLONG', 'ENODEV', 'ENOTCONN', 'ENXIO', 'ESTALE', 'ETIMEDOUT']);
 
 /** Failures of the file system that SQLite reports, by its primary result codes. */
@@ -76,8 +76,8 @@ const SQLITE_ERRORS: Readonly<Record<number, ErrorCode>> = {
 type SystemFailure = { readonly code?: unknown; readonly errcode?: unknown; readonly message?: unknown };
 
 /**
- * Turns a failure of the file system, or of SQLite because of it, into an error with a code; lets everything else
- * through unchanged.
+ * Turns a failure of the file system, or one that SQLite reports because of it, into an error with a code. Other
+ * failures pass through unchanged.
  */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
   const { code: name, errcode, message } = (cause ?? {}) as SystemFailure;

@@ -1,6 +1,6 @@
 /**
- * No file that is there is replaced unasked, and nothing but a file ever is; neither stands a file for a directory nor
- * a directory for a file.
+ * Checks before writing: an existing file is replaced only on request, and anything but a file never. A file is not
+ * taken for a directory, nor a directory for a file.
  */
 import type { Stats } from 'node:fs';
 import { readlink, stat } from 'node:fs/promises';
@@ -11,14 +11,14 @@ export async function refuseExisting(path: string, force = false): Promise<void>
   const found = await foundAt(path);
   if (found?.isDirectory()) throw new PinakesError('FILE_IS_DIRECTORY', { where: path });
   if (found && !force) throw new PinakesError('FILE_EXISTS', { where: path });
-  // What is written takes the name, which nobody wants of a device; `/dev/stdout` is one also when it leads to a file.
+  // The new file would take the name of the device. `/dev/stdout` counts as a device also when it leads to a file.
   const isOpenFile = (await readlink(path).catch(() => '')).startsWith('/proc/self/fd/');
   if (isOpenFile || found?.isFile() === false) throw new PinakesError('FILE_NOT_SEEKABLE', { where: path });
 }
 
 /**
- * A new file needs a directory to stand in. That one is missing is told of it, and not of the file, which nobody
- * expects to be there.
+ * Fails when the directory of a new file is missing. The error names the directory, not the file: the file is not
+ * expected to exist.
  */
 export async function refuseMissingParent(path: string): Promise<void> {
   const parent = dirname(path);
@@ -26,14 +26,14 @@ export async function refuseMissingParent(path: string): Promise<void> {
     throw new PinakesError('FILE_MISSING', { where: parent, detail: 'the directory to write to' });
 }
 
-/** A directory to write to: one that is there, or still to be made. */
+/** Fails when a directory to write to is a file. A missing directory is fine: it will be made. */
 export async function refuseFileForDirectory(path: string | undefined): Promise<void> {
   if (path === undefined) return;
   const found = await foundAt(path);
   if (found?.isDirectory() === false) throw new PinakesError('FILE_NOT_DIRECTORY', { where: path });
 }
 
-/** Undefined when nothing is there. */
+/** Undefined when the path does not exist. */
 async function foundAt(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);

@@ -18,7 +18,7 @@ async function framesOf(stream: AsyncIterable<Uint8Array>): Promise<Frame[]> {
   return frames;
 }
 
-test('frames come out as they went in, however the stream is cut', async () => {
+test('frames are read as they were written, however the stream is cut', async () => {
   const frame = fc.record({ kind: fc.constantFrom('O', 'E', 'X', 'H'), bytes: fc.uint8Array({ maxLength: 300 }) });
   const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1 });
   await fc.assert(
@@ -31,7 +31,7 @@ test('frames come out as they went in, however the stream is cut', async () => {
   );
 });
 
-test('a frame that is too long or unfinished is refused, whatever came before it', async () => {
+test('a frame that is too long or unfinished is refused, whatever precedes it', async () => {
   const good = formatFrame('O', 'fine');
   const long = Buffer.from([0x4f, 0xff, 0xff, 0xff, 0xff]);
   const atLimit = formatFrame('O', Buffer.alloc(FRAME_BYTES_MAX));

@@ -1,19 +1,19 @@
 /**
- * Frames: how a command of the command line talks with the server that runs it, over one request and its reply, both
- * open at the same time.
+ * Frames: the messages between a command of the command line and the server that runs it. They travel over one request
+ * and its reply, both open at the same time.
  *
  * ```
- *   1 byte kind | 4 bytes length, big-endian | so many bytes
+ *   1 byte kind | 4 bytes length, big-endian | that many bytes
  *
  *   client to server                            server to client
  *   C  the command, JSON; always the first      O  for standard output
  *   A  an answer, text                          E  for standard error
- *   N  nobody answers                           Q  a question for the person, text
- *   D  a piece of standard input, asked for     R  a piece of standard input is wanted
- *   Z  standard input has ended                 H  nothing; the connection lives
+ *   N  no person to answer                      Q  a question for the person, text
+ *   D  a piece of standard input                R  request for a piece of standard input
+ *   Z  end of standard input                    H  empty; the connection is alive
  *   I  interrupted                              X  exit code, text; always the last
  * ```
- * Standard input is sent a piece at a time, each when it was asked for: so an interruption never queues behind it.
+ * Each piece of standard input is sent only on request, so an interruption never queues behind it.
  */
 
 /** Media type of a request and a reply that consist of frames. */
@@ -33,7 +33,7 @@ export function formatFrame(kind: string, content: Uint8Array | string = ''): Bu
   return frame;
 }
 
-/** Cuts frames out of a stream. What is too long or unfinished ends it with a RangeError. */
+/** Cuts a stream into frames. Throws a RangeError for a frame that is too long or unfinished. */
 export async function* readFrames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
   let held = Buffer.alloc(0);
   for await (const piece of stream) {

@@ -1,9 +1,9 @@
-/** Keeps the memory of a long run near what it needs. The platform would let it grow to several times of that. */
+/** Keeps the memory of a long run near what it needs. By default the platform lets it grow to several times that. */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** By how much the heap may grow before it is cleared of garbage. More saves adds and crawls no time. */
+/** Growth of the heap before garbage is collected. A larger value does not make adds and crawls faster. */
 const GROWTH_PERCENT = 40;
-/** Where what was made lately stands. More saves adds no time, but crawls. */
+/** The space of new objects. A larger one makes crawls faster, but not adds. */
 const YOUNG_SPACE = 'new_space';
 const YOUNG_BYTES_MAX = 32 * 1024 * 1024;
 const LOOKS_APART_MS = 10;
@@ -12,7 +12,7 @@ export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
-/** Its limit can be set only before a program runs, so it is told to grow no more when it is there. */
+/** The space's limit can only be set before a program starts. So its growth is switched off once it has this size. */
 export function limitYoungSpace(): void {
   const looking = setInterval(() => {
     const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === YOUNG_SPACE);

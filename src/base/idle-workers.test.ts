@@ -12,7 +12,7 @@ async function newThread(): Promise<Worker> {
   return worker;
 }
 
-test('a thread at rest is given to one who needs its kind, once', async () => {
+test('an idle thread is given once, to a caller that needs its kind', async () => {
   const idle = new IdleWorkers(60_000);
   const worker = await newThread();
   idle.rest('scan', worker);
@@ -22,7 +22,7 @@ test('a thread at rest is given to one who needs its kind, once', async () => {
   await worker.terminate();
 });
 
-test('a thread that nobody came for ends', async () => {
+test('an idle thread that no caller takes ends', async () => {
   const idle = new IdleWorkers(1);
   const worker = await newThread();
   const exit = once(worker, 'exit');
@@ -32,7 +32,7 @@ test('a thread that nobody came for ends', async () => {
   assert.equal(idle.size, 0);
 });
 
-test('a thread that dies at rest is given to nobody', async () => {
+test('a thread that dies while idle is not given to a caller', async () => {
   const idle = new IdleWorkers(60_000);
   const worker = await newThread();
   idle.rest('scan', worker);

@@ -1,37 +1,37 @@
 /**
- * Threads that have nothing to do for now, kept a while for whoever needs the same script next.
+ * Idle threads, kept for a while for the next caller that needs the same script.
  *
- * A new thread loads its program and runs it slowly until the engine knows what is worth compiling: most of a second of
- * processor time, for some scripts more than the job itself. A thread at rest has that behind it. Threads at rest do
- * not keep a program from ending, and end by themselves when nobody came for them.
+ * A new thread loads its script and runs it slowly until the engine has compiled the hot parts. This costs most of a
+ * second of processor time, for some scripts more than the job itself; an idle thread saves it. Idle threads do not
+ * keep a program from ending. They end by themselves after a time.
  */
 import type { Worker } from 'node:worker_threads';
 
 export class IdleWorkers {
-  readonly #restMs: number;
+  readonly #idleMs: number;
   readonly #idle: { readonly kind: string; readonly worker: Worker; readonly wake: () => void }[] = [];
 
-  constructor(restMs: number) {
-    this.#restMs = restMs;
+  constructor(idleMs: number) {
+    this.#idleMs = idleMs;
   }
 
   get size(): number {
     return this.#idle.length;
   }
 
-  /** Keeps a thread that has no job, and to which nobody listens any more. */
+  /** Keeps a thread that has no job and no listeners. */
   rest(kind: string, worker: Worker): void {
     worker.unref();
     const end = () => {
       leave();
       void worker.terminate();
     };
-    const timer = setTimeout(end, this.#restMs);
+    const timer = setTimeout(end, this.#idleMs);
     timer.unref();
     const leave = () => {
       clearTimeout(timer);
       worker.off('exit', leave);
-      // One that dies at rest has nothing to tell anybody; an error without a listener would end the program.
+      // An error without a listener would end the program. That of an idle thread concerns no job.
       worker.off('error', end);
       const at = this.#idle.findIndex((one) => one.worker === worker);
       if (at >= 0) this.#idle.splice(at, 1);
@@ -41,7 +41,7 @@ export class IdleWorkers {
     this.#idle.push({ kind, worker, wake: leave });
   }
 
-  /** The thread of this kind that came to rest last, which is from now on the caller's. */
+  /** The thread of this kind that became idle last. It belongs to the caller from now on. */
   take(kind: string): Worker | undefined {
     const found = this.#idle.findLast((one) => one.kind === kind);
     found?.wake();

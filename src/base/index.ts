@@ -1,6 +1,6 @@
 /**
- * base: digests, times, bytes, limits, the growth of the heap, errors, threads, media types, files that exist, sectors,
- * durable names, tests by foreign expressions. Imports no other room.
+ * base: digests, times, bytes, limits, heap growth, errors, threads, media types, existing files, sectors, durable
+ * names, regular expressions with a time limit. Imports no other room.
  */
 export * from './assert.ts';
 export * from './bounded-regex.ts';
@@ -15,12 +15,12 @@ export * from './heap-growth.ts';
 export * from './job-process.ts';
 export { serveJobs, type ThreadAnswer, type ThreadJob } from './job-process-child.ts';
 export * from './limits.ts';
+export * from './lru-cache.ts';
 export * from './make-directories.ts';
 export * from './media-kind.ts';
 export * from './mime.ts';
 export * from './open-file.ts';
 export * from './random.ts';
-export * from './recent.ts';
 export * from './record-date.ts';
 export * from './sector.ts';
 export * from './sync-directory.ts';

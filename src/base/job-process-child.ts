@@ -1,7 +1,7 @@
 /**
- * The side of a process that does jobs; see `job-process.ts`. A thread does the work, so that this one always sees what
- * the process takes in memory and whether the other side is still there. Beyond the bound, and without another side,
- * the process ends at once.
+ * The code inside the process of `job-process.ts`. A thread does the work, so that the main thread can always watch the
+ * memory of the process and whether the parent is still there. The process ends at once when it exceeds its memory
+ * bound or its parent is gone.
  */
 import { once } from 'node:events';
 import { Socket } from 'node:net';
@@ -15,25 +15,25 @@ const OUTPUT = 1;
 /** A job can fill half a gigabyte in a fifth of a second. */
 const WATCH_MS = 10;
 /**
- * The JavaScript heap of the thread gets this share of the bound: near to it the engine collects more often, which
- * keeps ordinary jobs small.
+ * The JavaScript heap of the thread gets this share of the bound. Near its limit the engine collects garbage more
+ * often, which keeps ordinary jobs small.
  */
 const HEAP_SHARE = 0.5;
 const YOUNG_MEBIBYTES = 16;
-/** Interruptions from a terminal reach every process of its group; only the other side ends this one. */
+/** Ctrl-C in a terminal reaches every process of its group; only the parent ends this one. */
 const IGNORED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** A job on its way to the thread. */
 export type ThreadJob<Job> = { readonly job: Job; readonly body: Uint8Array };
 
-/** What the thread answers: bytes that the caller understands, or why there are none. */
+/** The answer of the thread: bytes that the caller understands, or the reason why there are none. */
 export type ThreadAnswer = Omit<JobAnswer, 'rssBytes'>;
 
-/** Does the jobs that come by standard input until it closes. */
+/** Does the jobs that arrive on standard input until it closes. */
 export async function serveJobs(script: URL): Promise<void> {
   for (const name of IGNORED_SIGNALS) process.on(name, () => {});
   process.stdin.once('end', end).once('error', end).once('close', end);
-  // Not a file stream: a pipe that is full refuses its writes.
+  // Not a file stream: its writes to a full pipe would fail.
   const output = new Socket({ fd: OUTPUT, readable: false, writable: true });
   output.on('error', end);
   const memoryBytesMax = Number(process.argv[2]);
@@ -67,14 +67,14 @@ async function answered(thread: Worker, job: ThreadJob<unknown>): Promise<Thread
   return answer as ThreadAnswer;
 }
 
-/** At once, whatever the thread is at. */
+/** Ends the process at once, whatever the thread is doing. */
 function end(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
 /**
- * Cuts standard input into pieces of known length. It keeps flowing, so that its end is seen during a job too; no more
- * than one job is on its way.
+ * Cuts standard input into pieces of known length. It keeps reading, so that the end of input is noticed during a job
+ * too; the parent never sends more than one job at a time.
  */
 class InputReader {
   readonly #pieces: Buffer[] = [];

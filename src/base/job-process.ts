@@ -1,15 +1,14 @@
 /**
- * A process of its own that does jobs one at a time, each within a bound on memory and on time. For work on hostile
- * input, which may take any amount of memory outside of the JavaScript heap, where no limit of a thread applies.
+ * A process that does jobs one at a time, each within a bound on memory and on time. For work on hostile input, which
+ * may take any amount of memory outside the JavaScript heap, where the limits of a thread do not apply.
  *
  * ```
  *   to the process, its standard input      4 bytes length of the job | 4 bytes length of the body | job, JSON | body
  *   from the process, its standard output   4 bytes length | value, as v8.serialize writes it
  * ```
- * All numbers are little-endian. The process starts with the first job and stays for the next ones. It ends when it
- * was idle for IDLE_MS, when a job left it large, and when this program ends, in whatever way: its standard input
- * closes. The process gets bytes and returns values, has no files and no sockets of this program, and may not write
- * any.
+ * All numbers are little-endian. The process starts with the first job and stays for the next ones. It ends when it was
+ * idle for IDLE_MS, when a job left it large, and when this program ends in any way: its standard input closes then.
+ * The process gets bytes and returns values. It has no open files or sockets of this program and may not write files.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -17,30 +16,30 @@ import { fileURLToPath } from 'node:url';
 import { deserialize } from 'node:v8';
 
 const IDLE_MS = 30_000;
-/** A process that holds more than this share of its bound after a job would end the next job too early. */
+/** A process that holds more than this share of its bound after a job would leave too little for the next job. */
 const LARGE_SHARE = 0.5;
 const PIECE_BYTES = 256 * 1024;
-/** No answer is longer, unless the process was taken over by its input. */
+/** Only a process that hostile input has taken over would send a longer answer. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
-/** How often a job is begun that something outside ended, such as an interruption for the whole process group. */
+/** Attempts at a job that something outside ended, such as an interruption of the whole process group. */
 const ATTEMPTS = 3;
-/** It may load code and start threads, and neither write a file nor start another program. */
+/** The process may load code and start threads. It may not write files or start programs. */
 const PERMISSIONS = ['--permission', '--allow-fs-read=*', '--allow-worker'];
-/** What a process needs of the environment; the rest may hold secrets. */
+/** The environment variables that the process needs; others may hold secrets. */
 const ENVIRONMENT = ['NODE_COMPILE_CACHE', 'SystemRoot'];
-/** Signals that a job ends its process by. Others come from outside. */
+/** Signals by which a job ends its process. Other signals come from outside. */
 const FATAL_SIGNALS: ReadonlySet<string> = new Set(['SIGKILL', 'SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGTRAP']);
 
 export type JobBounds = { readonly memoryBytesMax: number; readonly msMax: number };
 
-/** What the process answers. A job that failed has no value. */
+/** The answer of the process. A failed job has no value. */
 export type JobAnswer = {
   readonly value: Uint8Array | undefined;
   readonly failure?: string;
   readonly rssBytes: number;
 };
 
-/** A job that went beyond its bounds, or took its process down with it. */
+/** A job exceeded its bounds or ended its process. */
 export class JobEnded extends Error {}
 
 type Running = { readonly child: ChildProcess; readonly memoryBytesMax: number; hasWorked: boolean };
@@ -55,7 +54,7 @@ export class JobProcess<Job> {
     this.#script = script;
   }
 
-  /** The identifier of the process while there is one. */
+  /** The id of the process while it runs. */
   get pid(): number | undefined {
     return this.#running?.child.pid;
   }
@@ -87,7 +86,7 @@ export class JobProcess<Job> {
       this.#end();
       signal?.throwIfAborted();
       if (outcome.isLate) throw new JobEnded('the job took too long');
-      // What earlier jobs left in memory must not decide about this one.
+      // Memory left over from earlier jobs must not end this one.
       if (FATAL_SIGNALS.has(outcome.signal) && isFresh)
         throw new JobEnded(`the job ended its process: ${outcome.signal}`);
       if (attempt >= ATTEMPTS) throw new Error(`the process for documents ended: ${outcome.signal}`);
@@ -103,7 +102,7 @@ export class JobProcess<Job> {
       stdio: ['pipe', 'pipe', 'ignore'],
       windowsHide: true,
     });
-    // What happens to it while it is idle shows with the next job.
+    // A failure while the process is idle is noticed with the next job.
     child.on('error', () => {});
     child.stdin!.on('error', () => {});
     return { child, memoryBytesMax, hasWorked: false };
@@ -190,7 +189,7 @@ async function send(child: ChildProcess, job: unknown, body: Uint8Array): Promis
   }
 }
 
-/** Puts an answer together out of the pieces it comes in. */
+/** Joins the pieces of an answer. */
 class AnswerReader {
   #start = Buffer.alloc(0);
   #whole: Buffer | undefined;

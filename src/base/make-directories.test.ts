@@ -11,7 +11,7 @@ async function trialDirectory(t: TestContext): Promise<string> {
   return directory;
 }
 
-test('a directory is made with those above it, and the outermost is told', async (t) => {
+test('a directory is made with its missing parents, and the outermost new one is returned', async (t) => {
   const directory = await trialDirectory(t);
   assert.equal(await makeDirectories(join(directory, 'a', 'b', 'c')), join(directory, 'a'));
   assert.ok((await stat(join(directory, 'a', 'b', 'c'))).isDirectory());
@@ -19,13 +19,13 @@ test('a directory is made with those above it, and the outermost is told', async
   assert.equal(await makeDirectories(join(directory, 'a', 'b')), undefined);
 });
 
-test('many at once make the same directories', async (t) => {
+test('several callers can make the same directories at once', async (t) => {
   const directory = await trialDirectory(t);
   await Promise.all(Array.from({ length: 20 }, (_, at) => makeDirectories(join(directory, 'x', 'y', String(at % 4)))));
   assert.ok((await stat(join(directory, 'x', 'y', '3'))).isDirectory());
 });
 
-test('a file, or a link to nothing, that stands in the way is told', async (t) => {
+test('a file or a dangling link in the way is an error', async (t) => {
   const directory = await trialDirectory(t);
   await writeFile(join(directory, 'file'), '');
   await symlink(join(directory, 'nowhere'), join(directory, 'link'));
@@ -35,7 +35,7 @@ test('a file, or a link to nothing, that stands in the way is told', async (t) =
   await assert.rejects(makeDirectories(join(directory, 'link', 'below')));
 });
 
-test('a file system that takes no new names ends it', { skip: process.platform !== 'linux' }, async () => {
+test('a file system that takes no new names is an error', { skip: process.platform !== 'linux' }, async () => {
   await assert.rejects(makeDirectories('/proc/pinakes-trial/below'), {
     code: 'FILE_UNWRITABLE',
     where: '/proc/pinakes-trial',

@@ -1,14 +1,13 @@
 /**
- * Directories with all that are above them. Node's own way never ends where a file system answers "not found" to every
- * new name, as /proc does: here such a name is tried once more, and then told of.
+ * Makes directories with their parents. Node's own function never ends where a file system answers "not found" to every
+ * new name, as /proc does. Here such a name is tried once more, and then is an error.
  */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PinakesError } from './error.ts';
 
 /**
- * Makes a directory and those above it that are not there, and gives the outermost that it made; undefined when all
- * were there.
+ * Makes a directory and its missing parents. Returns the outermost directory that it made; undefined when it made none.
  */
 export async function makeDirectories(path: string): Promise<string | undefined> {
   try {
@@ -25,7 +24,7 @@ export async function makeDirectories(path: string): Promise<string | undefined>
   }
 }
 
-/** The directory when it was made, undefined when it was there. */
+/** The directory if it was made; undefined if it existed. */
 async function makeOne(path: string): Promise<string | undefined> {
   try {
     await mkdir(path);

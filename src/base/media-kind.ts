@@ -1,12 +1,12 @@
 /**
- * What `type:` means in every query: a media type, all of a kind with a star behind it, or one word for the media types
- * that people take for one thing.
+ * The meaning of `type:` in every query: a media type, a prefix with a star (`image/*`), or one word for media types
+ * that people consider the same kind.
  */
 
 const OPEN_XML = 'application/vnd.openxmlformats-officedocument.';
 const OPEN_DOCUMENT = 'application/vnd.oasis.opendocument.';
 
-/** Office documents that are read, in small letters. */
+/** Media types of the office documents that are indexed, in lower case. */
 export const OFFICE_MIMES: readonly string[] = [
   ...['document', 'template'].map((name) => `${OPEN_XML}wordprocessingml.${name}`),
   ...['presentation', 'slideshow', 'template'].map((name) => `${OPEN_XML}presentationml.${name}`),
@@ -37,12 +37,12 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   font: ['font/*'],
 };
 
-/** The words that stand for media types. */
+/** The words for kinds of media types. */
 export const MEDIA_KINDS: readonly string[] = Object.keys(KINDS);
 
 /**
- * Media types, or their beginnings up to a star, that a value of `type:` means; undefined when no media type could ever
- * be meant.
+ * The media types, or prefixes that end with a star, that a value of `type:` means; undefined when the value cannot
+ * mean a media type.
  */
 export function mediaTypesOf(value: string): readonly string[] | undefined {
   const type = value.toLowerCase();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bareMime } from './mime.ts';
 
-test('the type is what stands before parameters, a second type and blanks', () => {
+test('the media type ends before parameters, a second type and blanks', () => {
   for (const text of [
     'text/html',
     ' Text/HTML; charset=utf-8',

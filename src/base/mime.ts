@@ -1,5 +1,5 @@
 /**
- * The media type that a Content-Type names, without its parameters, in small letters. Some servers say it twice, in one
+ * The media type that a Content-Type names, without its parameters, in lower case. Some servers write it twice in one
  * field.
  */
 export function bareMime(contentType: string): string {

@@ -1,8 +1,8 @@
-/** Files that are read synchronously, as worker threads do. */
+/** Opens files for synchronous reads, as worker threads use them. */
 import { openSync } from 'node:fs';
 import { fileError } from './error.ts';
 
-/** Its descriptor; who opens it closes it. */
+/** The file's descriptor. The caller closes it. */
 export function openToRead(path: string): number {
   try {
     return openSync(path, 'r');

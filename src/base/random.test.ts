@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededIds, seededRandom } from './random.ts';
 
-test('one seed gives one run of numbers, another seed another', () => {
+test('each seed gives a sequence of numbers of its own', () => {
   const run = (seed: number) => {
     const random = seededRandom(seed);
     return Array.from({ length: 20 }, () => random());
@@ -11,7 +11,7 @@ test('one seed gives one run of numbers, another seed another', () => {
   assert.notDeepEqual(run(7), run(8));
 });
 
-test('the numbers lie in [0, 1) and fill it evenly', () => {
+test('the numbers are in [0, 1) and evenly spread', () => {
   const random = seededRandom(1);
   const counts = new Array<number>(10).fill(0);
   for (let i = 0; i < 10_000; i++) {

@@ -1,4 +1,4 @@
-/** Randomness is handed in, so that tests and simulations can repeat a run from its printed seed. */
+/** Randomness is passed in, so that tests and simulations can repeat a run from its printed seed. */
 
 /** A number in [0, 1). */
 export type Random = () => number;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isStandardDate, parseRecordDate, standardDate } from './record-date.ts';
 
-test('dates that are not written as the standard asks are worked out', () => {
+test('dates in other forms than the standard asks for are understood', () => {
   const dates: [written: string, means: string][] = [
     ['2008-10-294T05:21:46-0700', '2008-10-20T12:21:46Z'],
     ['2009-03-65T08:43:19-0800', '2009-03-06T16:43:19Z'],
@@ -26,12 +26,12 @@ test('dates that are not written as the standard asks are worked out', () => {
   }
 });
 
-test('a date that the standard knows stays as it is written', () => {
+test('a date in a standard form stays as written', () => {
   for (const date of ['2024', '2024-03', '2024-03-01', '2024-03-01T10:00Z', '2024-03-01T10:00:00.123456789Z'])
     assert.equal(standardDate(date), date);
 });
 
-test('nothing is made up for what means no time', () => {
+test('a text that does not mean a time gives none', () => {
   const texts = [
     '',
     'blue monday',
@@ -40,7 +40,7 @@ test('nothing is made up for what means no time', () => {
     '1709287200',
     '192.0.2.1',
   ];
-  // The month does not agree with the day of the year; there are not so many days; the month does not exist.
+  // The month contradicts the day of the year; the year has fewer days; the month does not exist.
   texts.push('2008-11-294T05:21:46Z', '2023-12-366T00:00:00Z', '20241301000000', 'Fri, 01 Foo 2024 10:00:00 GMT');
   for (const text of texts) assert.equal(parseRecordDate(text), undefined, text);
 });

@@ -1,5 +1,5 @@
 /**
- * Dates of records as they are found in files, which are not always as the standards ask.
+ * Dates of records as real files have them, in standard and in other forms.
  *
  * ```
  *   2008-10-294T05:21:46-0700      ClueWeb09: the third part is the day of the year
@@ -8,21 +8,21 @@
  *   2016020900                     ARC: 4 to 18 digits, of which the first 14 count; some have 00 for a month or a day,
  *   20160211000000jpg              and some have letters behind them
  * ```
- * What means exactly one time is worked out. Nothing is guessed: a digest where a date belongs has no time.
+ * A text that means exactly one time is understood. Nothing is guessed: a digest in the place of a date has no time.
  */
 import { type EpochMs, formatW3cDate, parseTimestamp, parseW3cDate } from './time.ts';
 
-/** W3CDTF in UTC, as ISO 28500 asks of a WARC-Date. */
+/** W3CDTF in UTC, as ISO 28500 requires for a WARC-Date. */
 const STANDARD = /^\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?Z)?)?)?$/;
 
-/** Whether a WARC-Date is written as the standard asks. */
+/** Whether a WARC-Date has a form that the standard allows. */
 export function isStandardDate(text: string): boolean {
   return STANDARD.test(text) && parseW3cDate(text) !== undefined;
 }
 
 /**
- * A date as a record may say it: as written, or what that means where the standard forbids it; undefined when it means
- * no time.
+ * A date in a standard form: the text itself if it has one, else the time it means, written anew; undefined when it
+ * does not mean a time.
  */
 export function standardDate(text: string): string | undefined {
   if (isStandardDate(text)) return text;
@@ -36,7 +36,7 @@ const IN_WORDS =
   /^(?:[A-Z][a-z]{2,8},? )?(\d{1,2})[ -]([A-Z][a-z]{2})[ -](\d{4}) (\d\d:\d\d:\d\d) (?:GMT|UTC|Z|([+-]\d{4}))$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The time that a date of a record means, however it is written; undefined when it means none. */
+/** The time that a record's date means, in whatever form; undefined when it does not mean a time. */
 export function parseRecordDate(text: string): EpochMs | undefined {
   const standard = parseW3cDate(text);
   if (standard !== undefined) return standard;
@@ -47,14 +47,14 @@ export function parseRecordDate(text: string): EpochMs | undefined {
 function parseDigits(text: string): EpochMs | undefined {
   const digits = DIGITS.exec(text)?.[1]?.slice(0, 14);
   if (digits === undefined) return undefined;
-  // A month or a day of 00 says only that it is not known, like one that is missing.
+  // A month or a day of 00 is unknown, like a missing one.
   const month = digits.slice(4, 6) === '00' ? '01' : digits.slice(4, 6);
   const day = digits.slice(6, 8) === '00' ? '01' : digits.slice(6, 8);
   return parseTimestamp(digits.slice(0, 4) + month + day + digits.slice(8));
 }
 
 /**
- * A month and a day of the year have to agree. Without a time of day the third part is a day of the month, and wrong.
+ * The month and the day of the year must agree. Without a time of day, the third part is a day of the month and wrong.
  */
 function parseDayOfYear(text: string): EpochMs | undefined {
   const match = DAY_OF_YEAR.exec(text);

@@ -1,15 +1,14 @@
 /**
- * Durable names: of a file whose bytes are on the disk nothing is found after a power cut, unless its directory is
- * there too.
+ * Durable names: a synced file is lost after a power cut unless its directory is synced too.
  */
 import { open } from 'node:fs/promises';
 
-/** What file systems say that know no such call; names are as durable there as they get. */
+/** Errors of file systems without this call. Names there are as durable as they can be. */
 const UNKNOWN_CALL = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP']);
 
 /**
- * Makes the names in a directory durable: of new files, of renamed and of removed ones. Windows has no such call, and
- * keeps names in a journal.
+ * Makes the names in a directory durable: those of new, renamed and removed files. Windows has no such call and keeps
+ * names in a journal.
  */
 export async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return;

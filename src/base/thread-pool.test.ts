@@ -33,7 +33,7 @@ before(() => {
 });
 after(() => rmSync(directory, { recursive: true, force: true }));
 
-test('jobs are done, by however many threads, and each gets its own answer', async () => {
+test('each job gets its own answer, with any number of threads', async () => {
   for (const threads of [1, 2]) {
     const pool = new ThreadPool<number, number>(script, { threads });
     const jobs = Array.from({ length: 50 }, (_, job) => job);
@@ -45,7 +45,7 @@ test('jobs are done, by however many threads, and each gets its own answer', asy
   }
 });
 
-test('what is transferred is handed over both ways', async () => {
+test('memory is transferred both ways', async () => {
   const pool = new ThreadPool<Uint8Array, Uint8Array>(script, { threads: 1 });
   const bytes = new Uint8Array([1, 2, 3]);
   assert.deepEqual(await pool.run(bytes, [bytes.buffer]), new Uint8Array([2, 3, 4]));
@@ -53,7 +53,7 @@ test('what is transferred is handed over both ways', async () => {
   await pool.close();
 });
 
-test('a job that fails is answered with the reason, and the thread goes on', async () => {
+test('a failed job is answered with the reason, and the thread goes on', async () => {
   const pool = new ThreadPool<unknown, unknown>(script, { threads: 1 });
   const [failed, broken, next] = await Promise.allSettled([pool.run('fail'), pool.run('break'), pool.run(21)]);
   const { reason } = failed as PromiseRejectedResult;
@@ -64,12 +64,12 @@ test('a job that fails is answered with the reason, and the thread goes on', asy
   await pool.close();
 });
 
-test('a thread that dies fails what it had at hand, and another one does the rest', async () => {
+test('the jobs of a thread that dies fail, and another thread does the rest', async () => {
   for (const deadly of ['die', 'leak']) {
     const pool = new ThreadPool<unknown, unknown>(script, { threads: 1, limits: { maxOldGenerationSizeMb: 24 } });
     const [died, ...others] = await Promise.allSettled([deadly, 1, 2, 3].map((job) => pool.run(job)));
     assert.ok((died as PromiseRejectedResult).reason instanceof ThreadDied, deadly);
-    // The one behind it was at hand too; those that only waited are done by the next thread.
+    // The next job was assigned to the thread too. The waiting jobs are done by another thread.
     assert.deepEqual(
       others.slice(1).map((other) => (other as PromiseFulfilledResult<unknown>).value),
       [4, 6],
@@ -78,7 +78,7 @@ test('a thread that dies fails what it had at hand, and another one does the res
   }
 });
 
-test('parts of what a job finds are told before its answer, each to whom it concerns', async () => {
+test('parts of a result arrive before the answer, at the caller of their job', async () => {
   const pool = new ThreadPool<{ name: string; parts: number }, string, [string, number]>(script, { threads: 2 });
   await Promise.all(
     Array.from({ length: 20 }, async (_, number) => {
@@ -94,7 +94,7 @@ test('parts of what a job finds are told before its answer, each to whom it conc
   await pool.close();
 });
 
-test('a pool that is closed fails what is not done, and takes no more', async () => {
+test('closing a pool fails its unfinished jobs, and it takes no more', async () => {
   const pool = new ThreadPool<unknown, unknown>(script, { threads: 1 });
   const jobs = [1, 2, 3, 4].map((job) => pool.run(job));
   const ended = Promise.allSettled(jobs);
@@ -115,7 +115,7 @@ test('the idle threads of a closed pool serve the next pool of the same script a
   assert.notEqual(await workedBy({ maxOldGenerationSizeMb: 31 }), first);
 });
 
-test('a thread that was busy when its pool closed serves nobody else', async () => {
+test('a thread that was busy when its pool closed is not used again', async () => {
   const limits = { maxOldGenerationSizeMb: 32 };
   const pool = new ThreadPool<unknown, unknown>(script, { threads: 1, limits });
   const thread = await pool.run('who');

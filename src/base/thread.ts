@@ -1,6 +1,6 @@
 /**
- * What all threads of the program have in common: how one is started, and how a failure gets from one to another, which
- * would lose its class on the way.
+ * Common to all threads of the program: starting one, and passing a failure from one to another, which would otherwise
+ * lose its class on the way.
  */
 import { getCompileCacheDir } from 'node:module';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
@@ -9,8 +9,7 @@ import type { ErrorCode } from './error-catalogue.ts';
 
 export function startThread(script: URL, options: WorkerOptions = {}): Worker {
   const cache = getCompileCacheDir();
-  // A thread does not get the compile cache that its program enabled unless it is told so, and would compile everything
-  // anew.
+  // A thread does not inherit the compile cache that its program enabled, and would compile everything again.
   return new Worker(script, { ...options, ...(cache && { env: { ...process.env, NODE_COMPILE_CACHE: cache } }) });
 }
 

@@ -16,7 +16,7 @@ const iso = (time: number | undefined) => (time === undefined ? undefined : new 
 const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-test('a WARC-Date of any precision counts from the start of what it names', () => {
+test('a WARC-Date of any precision means the start of its period', () => {
   const cases = {
     '2024': '2024-01-01T00:00:00.000Z',
     '2024-03': '2024-03-01T00:00:00.000Z',
@@ -33,7 +33,7 @@ test('a WARC-Date of any precision counts from the start of what it names', () =
   for (const [text, expected] of Object.entries(cases)) assert.equal(iso(parseW3cDate(text)), expected, text);
 });
 
-test('a WARC-Date is understood with the oddities of real writers', () => {
+test('a WARC-Date in the odd forms of real writers is understood', () => {
   const cases = {
     ' 2024-03-09T10:11:12Z\t': '2024-03-09T10:11:12.000Z',
     '2024-03-09t10:11:12z': '2024-03-09T10:11:12.000Z',
@@ -63,7 +63,7 @@ test('leap days exist in leap years only', () => {
   }
 });
 
-test('what is no WARC-Date gives undefined', () => {
+test('a text that is not a WARC-Date gives undefined', () => {
   for (const text of [
     '',
     'yesterday',
@@ -94,7 +94,7 @@ test('what is no WARC-Date gives undefined', () => {
   }
 });
 
-test('a date that its offset or hour 24 carries out of the four-digit years is none', () => {
+test('a date that its offset or hour 24 moves out of the four-digit years gives undefined', () => {
   assert.equal(parseW3cDate('9999-12-31T23:59:59.999Z'), LATEST);
   assert.equal(parseW3cDate('9999-12-31T24:00:00Z'), undefined);
   assert.equal(parseW3cDate('9999-12-31T23:30:00-01:00'), undefined);
@@ -103,7 +103,7 @@ test('a date that its offset or hour 24 carries out of the four-digit years is n
   assert.equal(parseTimestamp('99991231240000'), undefined);
 });
 
-test('a timestamp starts at the earliest moment and ends at the latest that its digits can mean', () => {
+test('a timestamp starts at the earliest and ends at the latest moment that its digits can mean', () => {
   const cases: Record<string, [string, string]> = {
     '2024': ['2024-01-01T00:00:00.000Z', '2024-12-31T23:59:59.999Z'],
     '202402': ['2024-02-01T00:00:00.000Z', '2024-02-29T23:59:59.999Z'],
@@ -127,7 +127,7 @@ test('a timestamp starts at the earliest moment and ends at the latest that its 
   }
 });
 
-test('a time in a question means all of what it names, whatever its form', () => {
+test('a time in a query means the whole period that it names, in any form', () => {
   const cases = {
     '2024': ['2024-01-01T00:00:00.000Z', '2024-12-31T23:59:59.999Z'],
     ' 2024-02 ': ['2024-02-01T00:00:00.000Z', '2024-02-29T23:59:59.999Z'],
@@ -154,7 +154,7 @@ test('a time in a question means all of what it names, whatever its form', () =>
   }
 });
 
-test('what is no timestamp gives undefined, at both ends', () => {
+test('a text that is not a timestamp gives undefined, at both ends', () => {
   for (const text of [
     '',
     '202',
@@ -180,7 +180,7 @@ test('what is no timestamp gives undefined, at both ends', () => {
   }
 });
 
-test('times come back from their WARC-Date exactly and from their timestamp to the second', () => {
+test('a time is read back exactly from its WARC-Date, and to the second from its timestamp', () => {
   fc.assert(
     fc.property(fc.integer({ min: EARLIEST, max: LATEST }), (time) => {
       assert.equal(parseW3cDate(formatW3cDate(time)), time);
@@ -193,7 +193,7 @@ test('times come back from their WARC-Date exactly and from their timestamp to t
   );
 });
 
-test('every prefix of a timestamp spans the moment it was cut from', () => {
+test('every prefix of a timestamp contains the moment of the timestamp', () => {
   const lengths = fc.constantFrom(4, 6, 8, 10, 12, 14, 15, 16, 17);
   fc.assert(
     fc.property(fc.integer({ min: EARLIEST, max: LATEST }), lengths, (time, length) => {
@@ -206,14 +206,14 @@ test('every prefix of a timestamp spans the moment it was cut from', () => {
   );
 });
 
-test('a WARC-Date is written in whole seconds when the time is, else in milliseconds', () => {
+test('a WARC-Date is written in whole seconds if the time is, else in milliseconds', () => {
   assert.equal(formatW3cDate(Date.UTC(2024, 2, 1, 10)), '2024-03-01T10:00:00Z');
   assert.equal(formatW3cDate(Date.UTC(2024, 2, 1, 10, 0, 0, 250)), '2024-03-01T10:00:00.250Z');
   assert.equal(formatTimestamp(Date.UTC(2024, 2, 1, 10, 0, 0, 999)), '20240301100000');
   assert.equal(formatTimestamp(-1), '19691231235959');
 });
 
-test('a time that four-digit years cannot write is a bug, not a wrong date', () => {
+test('a time outside the four-digit years is a bug, not a wrong date', () => {
   for (const time of [EARLIEST - 1, LATEST + 1, Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(() => formatTimestamp(time), AssertionError);
     assert.throws(() => formatW3cDate(time), AssertionError);

@@ -4,25 +4,25 @@
  * - W3CDTF (`2024-03-01T10:00:00.25Z`): WARC-Date, any precision from the year to nanoseconds, always UTC.
  * - Timestamps (`20240301100000`): CDX, ARC and replay URLs; 14 digits, or 17 with milliseconds, or a shorter prefix.
  *
- * Inside Pinakes a time is milliseconds since 1970 (`EpochMs`). The text of a record's own date is kept as written
- * beside it, because revisits point at it letter for letter.
+ * Inside Pinakes a time is milliseconds since 1970 (`EpochMs`). The text of a record's own date is kept beside it,
+ * because revisits refer to it letter for letter.
  */
 import { assert } from './assert.ts';
 import { COLON } from './bytes.ts';
 
 export type EpochMs = number;
 
-/** The present, handed in from outside so that tests can hold it still. */
+/** The present, passed in so that tests can control it. */
 export type Clock = () => EpochMs;
 
 const W3CDTF =
   /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?)?)?)?$/;
 
-/** The years that four digits can write; a time outside of them has no WARC-Date and no timestamp. */
+/** The years of four digits; a time outside them has no WARC-Date and no timestamp. */
 const EARLIEST: EpochMs = Date.parse('0000-01-01T00:00:00Z');
 const LATEST: EpochMs = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Time of a WARC-Date, or undefined when it is none. Missing parts count from the start of what is given. */
+/** The time of a WARC-Date; undefined for any other text. A date of less precision means the start of its period. */
 export function parseW3cDate(text: string): EpochMs | undefined {
   const quick = text.length === 20 || text.length === 24 ? parseCommonForm(text) : undefined;
   if (quick !== undefined) return quick;
@@ -52,8 +52,8 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
- * The common forms `2024-03-01T10:00:00Z` and `...00.250Z`, without the pattern; undefined for whatever needs a closer
- * look.
+ * The common forms `2024-03-01T10:00:00Z` and `...00.250Z`, read without the regular expression; undefined for all
+ * others.
  */
 function parseCommonForm(text: string): EpochMs | undefined {
   const hasSeparators =
@@ -76,8 +76,7 @@ function parseCommonForm(text: string): EpochMs | undefined {
 }
 
 /**
- * A time of which everything is ordinary; undefined for whatever needs a closer look, as the last days of a month need
- * a calendar.
+ * The time of ordinary parts; undefined when they need a closer look, as the last days of a month do.
  */
 function plainTime(
   year: number,
@@ -92,7 +91,7 @@ function plainTime(
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** The number that the digits in [from, to) make; NaN when something else is among them. */
+/** The number written by the digits in [from, to); NaN when other characters are among them. */
 function digits(text: string, from: number, to: number): number {
   let number = 0;
   for (let i = from; i < to; i++) {
@@ -103,12 +102,12 @@ function digits(text: string, from: number, to: number): number {
   return number;
 }
 
-/** Time of a timestamp of 4 to 17 digits; missing digits count down to the earliest moment it can mean. */
+/** The time of a timestamp of 4 to 17 digits: the earliest moment that it can mean. */
 export function parseTimestamp(text: string): EpochMs | undefined {
   return (text.length === 14 ? parseCommonTimestamp(text) : undefined) ?? parseAnyTimestamp(text);
 }
 
-/** The common form of 14 digits, without the pattern. */
+/** The common form of 14 digits, read without the regular expression. */
 function parseCommonTimestamp(text: string): EpochMs | undefined {
   return plainTime(
     digits(text, 0, 4),
@@ -134,7 +133,7 @@ function parseAnyTimestamp(text: string): EpochMs | undefined {
   return time === undefined ? undefined : inRange(time + Number(text.slice(14, 17).padEnd(3, '0')));
 }
 
-/** The last millisecond that a timestamp of 4 to 17 digits can mean: what a range ends with. */
+/** The last millisecond that a timestamp of 4 to 17 digits can mean, for the end of a range. */
 export function parseTimestampEnd(text: string): EpochMs | undefined {
   const start = parseTimestamp(text);
   if (start === undefined) return undefined;
@@ -150,9 +149,9 @@ export function parseTimestampEnd(text: string): EpochMs | undefined {
 }
 
 /**
- * A time as questions have it: a timestamp, a date as WARC files write it, or one with slashes. It means all of the
- * year, day, minute, second or fraction that it names, and gives the first moment of that or, where a range ends with
- * it, the last.
+ * A time in a query: a timestamp, a date as WARC files write it, or a date with slashes. It means the whole year, day,
+ * minute, second or fraction that it names. Returns the first moment of that period or, for the end of a range, the
+ * last.
  */
 export function parseAskedTime(text: string, side: 'start' | 'end' = 'start'): EpochMs | undefined {
   const asked = text.trim();
@@ -162,7 +161,7 @@ export function parseAskedTime(text: string, side: 'start' | 'end' = 'start'): E
   return start === undefined || side === 'start' ? start : start + namedMs(asked) - 1;
 }
 
-/** How long the last part is that a date with a time of day names; a millisecond when it is shorter. */
+/** The length of the last part of a date with a time of day; at least a millisecond. */
 function namedMs(text: string): number {
   const [, , , , , , second, fraction] = W3CDTF.exec(text)!;
   if (fraction !== undefined) return 10 ** Math.max(0, 3 - fraction.length);
@@ -188,7 +187,7 @@ function utc(
 
 /** 14 digits, whole seconds, floored. */
 export function formatTimestamp(time: EpochMs): string {
-  // The message is made only when it is needed: index lines and links are made of these by the million.
+  // The message is made only when needed: index lines and links use this function by the million.
   if (inRange(time) === undefined) assert(false, `the time ${time} has no timestamp`);
   const text = new Date(time).toISOString();
   return `${text.slice(0, 4)}${text.slice(5, 7)}${text.slice(8, 10)}${text.slice(11, 13)}${text.slice(14, 16)}${text.slice(17, 19)}`;

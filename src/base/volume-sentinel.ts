@@ -1,17 +1,17 @@
 /**
- * The file that marks a directory as a volume of an archive. What lies below belongs to the archive, and only it may
- * change that.
+ * The file that marks a directory as a volume of an archive. Files below belong to the archive, and only the archive
+ * may change them.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export const VOLUME_SENTINEL = '.pinakes-volume';
 
-/** Finds the volume that a file lies in, for many files: folders that were looked at are remembered. */
+/** Finds the volume that contains a file. Results are kept for each folder, since callers ask for many files. */
 export class VolumeFinder {
   readonly #known = new Map<string, string | undefined>();
 
-  /** The directory of the volume, if the file lies in one. */
+  /** The directory of the volume; undefined when the file is not in one. */
   find(path: string): string | undefined {
     return this.#above(dirname(realpathSync(path)));
   }

@@ -14,7 +14,7 @@ export class SlimPool {
     this.#threads = new ThreadPool(new URL('./slim-worker.ts', import.meta.url), {
       threads: this.#size,
       limits: { maxYoungGenerationSizeMb: 16 },
-      jobsAtHand: 1,
+      jobsPerThread: 1,
     });
   }
 

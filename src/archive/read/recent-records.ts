@@ -5,7 +5,7 @@
  * found in the catalog any more, and so is not asked for. Whoever wants to know what is on disk, as a check does, does
  * not ask here.
  */
-import { Recent } from '../../base/index.ts';
+import { LruCache } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
 import type { WholeRecord } from './record-access.ts';
 
@@ -17,10 +17,10 @@ const OVERHEAD_BYTES = 1024;
 
 export class RecentRecords {
   /** By place. */
-  readonly #records: Recent<string, WholeRecord>;
+  readonly #records: LruCache<string, WholeRecord>;
 
   constructor(bytesMax = BYTES_MAX) {
-    this.#records = new Recent(bytesMax, bytesOf);
+    this.#records = new LruCache(bytesMax, bytesOf);
   }
 
   get(place: Place): WholeRecord | undefined {

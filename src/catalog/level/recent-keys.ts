@@ -5,7 +5,7 @@
  * What is held is always what the catalog holds: a change forgets its keys when it is made, and an answer that was
  * under way meanwhile is not kept, because it may tell of the time before.
  */
-import { Recent } from '../../base/index.ts';
+import { LruCache } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import type { Capture, CatalogBatch } from '../catalog.ts';
 import { isLongKey } from '../key-order.ts';
@@ -18,11 +18,11 @@ const CAPTURES_MAX = 32 * 1024;
 const URL_LENGTH = 512;
 
 export class RecentKeys {
-  readonly #captures: Recent<UrlKey, readonly Capture[]>;
+  readonly #captures: LruCache<UrlKey, readonly Capture[]>;
   #changes = 0;
 
   constructor(capturesMax = CAPTURES_MAX) {
-    this.#captures = new Recent(capturesMax, (captures) => Math.max(1, captures.reduce(addWeight, 0)));
+    this.#captures = new LruCache(capturesMax, (captures) => Math.max(1, captures.reduce(addWeight, 0)));
   }
 
   /** Changes so far; told by `keep` from before its captures were asked for. */

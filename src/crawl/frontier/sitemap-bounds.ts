@@ -5,7 +5,7 @@
  * Sitemaps without a page of the crawl end after BARREN_MAX in a row. A site that mixes pages in has SITEMAPS_MAX, as
  * many as one sitemap index may name. A site is a registered domain, since a server can make up hosts too.
  */
-import { Recent } from '../../base/index.ts';
+import { LruCache } from '../../base/index.ts';
 import { domainOf } from './frontier-url.ts';
 
 const SITEMAPS_MAX = 50_000;
@@ -15,7 +15,7 @@ const SITES_REMEMBERED_MAX = 10_000;
 type Site = { queued: number; barren: number };
 
 export class SitemapBounds {
-  readonly #sites = new Recent<string, Site>(SITES_REMEMBERED_MAX, () => 1);
+  readonly #sites = new LruCache<string, Site>(SITES_REMEMBERED_MAX, () => 1);
 
   /** Whether no further sitemap of this site is queued or read. */
   isReached(url: string): boolean {

@@ -4,7 +4,7 @@
  * So the candidates are few, and their requests tell which is meant.
  */
 import type { Archive } from '../../archive/index.ts';
-import { concat, copyOf, Recent } from '../../base/index.ts';
+import { concat, copyOf, LruCache } from '../../base/index.ts';
 import { requestKey, type UrlKey } from '../../url/index.ts';
 import { BlockScanner } from '../../warc/index.ts';
 import type { Capture } from './capture.ts';
@@ -56,7 +56,7 @@ type Found = { readonly request?: Exchange; readonly isWhole: boolean };
  * By the place of the capture: what stands behind it never changes. Who asks for what is not there would have hundreds
  * of records read each time.
  */
-const KEPT = new WeakMap<Archive, Recent<string, Found>>();
+const KEPT = new WeakMap<Archive, LruCache<string, Found>>();
 
 /** The request that stands behind a capture, and the capture's key with what it sent; undefined when there is none. */
 async function requestOf(archive: Archive, capture: Capture): Promise<Exchange | undefined> {
@@ -65,7 +65,7 @@ async function requestOf(archive: Archive, capture: Capture): Promise<Exchange |
   const { volume, segment, segmentBytes, offset, length } = location;
   const left = segmentBytes - offset - length;
   if (left <= 0) return undefined;
-  const kept = KEPT.get(archive) ?? new Recent(KEPT_CHARACTERS_MAX, charactersOf);
+  const kept = KEPT.get(archive) ?? new LruCache(KEPT_CHARACTERS_MAX, charactersOf);
   KEPT.set(archive, kept);
   const key = `${volume}:${segment}:${offset}`;
   let found = kept.get(key) ?? (await requestWithin(archive, capture, left, REQUEST_BYTES));

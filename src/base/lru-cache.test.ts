@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Recent } from './recent.ts';
+import { LruCache } from './lru-cache.ts';
 
-describe('what was used lately', () => {
+describe('the cache', () => {
   const kept = (weightMax: number, ...weights: number[]) => {
-    const recent = new Recent<number, { weight: number }>(weightMax, ({ weight }) => weight);
+    const recent = new LruCache<number, { weight: number }>(weightMax, ({ weight }) => weight);
     for (const [key, weight] of weights.entries()) recent.keep(key, { weight });
     return recent;
   };
 
-  it('lets go of what was used longest ago when it gets too heavy', () => {
+  it('drops the least recently used values when it is too heavy', () => {
     const recent = kept(6, 2, 2, 2);
     recent.get(0);
     recent.keep(3, { weight: 3 });
@@ -20,7 +20,7 @@ describe('what was used lately', () => {
     assert.equal(recent.size, 2);
   });
 
-  it('keeps the first of a key, and nothing that is too heavy by itself', () => {
+  it('keeps the first value of a key, and no value that is too heavy alone', () => {
     const recent = kept(6, 2);
     recent.keep(0, { weight: 5 });
     assert.equal(recent.get(0)?.weight, 2);
@@ -28,7 +28,7 @@ describe('what was used lately', () => {
     assert.equal(recent.get(1), undefined);
   });
 
-  it('has room again for what was forgotten', () => {
+  it('has room again after a value was forgotten', () => {
     const recent = kept(4, 2, 2);
     recent.forget(0);
     recent.forget(9);

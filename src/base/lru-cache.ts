@@ -1,15 +1,14 @@
 /**
- * Things that were used lately, by key, as many as fit: when there are too many, those go first that were used longest
- * ago.
+ * A cache of values by key, bounded by their total weight. When they weigh too much, the least recently used go first.
  */
-export class Recent<Key, Value> {
+export class LruCache<Key, Value> {
   readonly #weightMax: number;
   readonly #weightOf: (value: Value) => number;
-  /** In order of use, the least recent first. */
+  /** In order of use, the least recently used first. */
   readonly #values = new Map<Key, Value>();
   #weight = 0;
 
-  /** Together the values weigh at most so much. */
+  /** `weightMax` is the most that all values together may weigh. */
   constructor(weightMax: number, weightOf: (value: Value) => number) {
     this.#weightMax = weightMax;
     this.#weightOf = weightOf;
@@ -28,7 +27,7 @@ export class Recent<Key, Value> {
     return value;
   }
 
-  /** Keeps a value, unless there is one of this key. */
+  /** Keeps a value, unless the key already has one. */
   keep(key: Key, value: Value): void {
     if (this.#values.has(key)) return;
     this.#values.set(key, value);
