@@ -5,8 +5,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useInfo } from '../api/request.ts';
-import { Masthead } from '../parts/masthead.tsx';
-import { Shortcuts } from '../parts/shortcuts.tsx';
+import { Masthead } from '../components/masthead.tsx';
+import { Shortcuts } from '../components/shortcuts.tsx';
 import { CapturesScreen } from '../screens/captures.tsx';
 import { CollectionScreen } from '../screens/collection.tsx';
 import { CollectionsScreen } from '../screens/collections.tsx';
@@ -89,7 +89,7 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
     case 'delete':
       return <DeleteScreen given={route.selection} />;
     case 'search':
-      return <SearchScreen asked={route.asked} />;
+      return <SearchScreen input={route.input} />;
     case 'links':
       return <LinksScreen url={route.url} direction={route.direction} />;
     case 'help':

@@ -33,8 +33,8 @@ test('every screen has an address, and the address leads back to the screen', ()
     { kind: 'job', id: '1-2' },
     { kind: 'delete', selection: { collection: 'a b' } },
     { kind: 'help' },
-    { kind: 'search', asked: { query: 'a "b c" OR -d', sort: 'relevance', filters: {} } },
-    { kind: 'search', asked: { query: 'a', sort: 'date', filters: { site: 'example.org', year: '2024' } } },
+    { kind: 'search', input: { query: 'a "b c" OR -d', sort: 'relevance', filters: {} } },
+    { kind: 'search', input: { query: 'a', sort: 'date', filters: { site: 'example.org', year: '2024' } } },
     { kind: 'links', url: 'http://example.org/?a=b&c', direction: 'in' },
     { kind: 'links', url: 'http://example.org/', direction: 'out' },
   ];
@@ -57,7 +57,7 @@ test('every screen has an address, and the address leads back to the screen', ()
       case 'delete':
         return pathTo.delete(route.selection);
       case 'search':
-        return pathTo.search(route.asked);
+        return pathTo.search(route.input);
       case 'links':
         return pathTo.links(route.url, route.direction);
       case 'missing':

@@ -19,7 +19,7 @@ export type Route =
   | { readonly kind: 'jobs'; readonly start?: string }
   | { readonly kind: 'job'; readonly id: string }
   | { readonly kind: 'delete'; readonly selection: Readonly<Record<string, string>> }
-  | { readonly kind: 'search'; readonly asked: AskedSearch }
+  | { readonly kind: 'search'; readonly input: SearchInput }
   | { readonly kind: 'links'; readonly url: string; readonly direction: 'in' | 'out' }
   | { readonly kind: 'help' }
   | { readonly kind: 'missing'; readonly path: string };
@@ -31,7 +31,7 @@ export type Sort = (typeof SORTS)[number];
 export const FACETS = ['site', 'type', 'language', 'year', 'collection'] as const;
 export type FacetName = (typeof FACETS)[number];
 
-export type AskedSearch = {
+export type SearchInput = {
   readonly query: string;
   readonly sort: Sort;
   readonly filters: Readonly<Partial<Record<FacetName, string>>>;
@@ -65,7 +65,7 @@ export function parseRoute({ pathname, search, hash }: Place): Route {
     case 'links/':
       return { kind: 'links', url: query.get('url') ?? '', direction: query.get('direction') === 'out' ? 'out' : 'in' };
     case 'search/':
-      return { kind: 'search', asked: parseSearch(query) };
+      return { kind: 'search', input: parseSearch(query) };
     case 'jobs/':
       return { kind: 'jobs', ...(query.has('start') && { start: query.get('start')! }) };
     case 'jobs/*':
@@ -75,7 +75,7 @@ export function parseRoute({ pathname, search, hash }: Place): Route {
   }
 }
 
-function parseSearch(query: URLSearchParams): AskedSearch {
+function parseSearch(query: URLSearchParams): SearchInput {
   const filters: Partial<Record<FacetName, string>> = {};
   for (const name of FACETS) {
     const value = query.get(name);
@@ -138,7 +138,7 @@ export const pathTo = {
     const query = new URLSearchParams(selection).toString();
     return query === '' ? '/delete' : `/delete?${query}`;
   },
-  search: ({ query, sort = 'relevance', filters = {} }: { readonly query: string } & Partial<AskedSearch>) => {
+  search: ({ query, sort = 'relevance', filters = {} }: { readonly query: string } & Partial<SearchInput>) => {
     const parts = { q: query, ...(sort === 'relevance' ? {} : { sort }), ...filters };
     return `/search?${new URLSearchParams(parts)}`;
   },

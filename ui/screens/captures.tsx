@@ -8,12 +8,12 @@ import { useInfo, useReply } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatDay, shownUrl, spanWords } from '../app/wording.ts';
-import { AddressTitle } from '../parts/address-title.tsx';
-import { CaptureTable } from '../parts/capture-table.tsx';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
-import { FindInVersions } from '../parts/search-versions.tsx';
-import { Timeline } from '../parts/timeline.tsx';
-import { YearCalendar } from '../parts/year-calendar.tsx';
+import { AddressTitle } from '../components/address-title.tsx';
+import { CaptureTable } from '../components/capture-table.tsx';
+import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
+import { FindInVersions } from '../components/search-versions.tsx';
+import { Timeline } from '../components/timeline.tsx';
+import { YearCalendar } from '../components/year-calendar.tsx';
 
 /** `time` is as much of one as the address has: the year to open, or the day. */
 export function CapturesScreen({ url, time = '' }: { url: string; time?: string | undefined }) {
@@ -87,8 +87,8 @@ function Found({ url, calendar, time }: { url: string; calendar: Calendar; time:
 function yearNear({ years }: Calendar, time: string): number {
   const last = years.at(-1)?.year ?? 0;
   if (time === '') return last;
-  const asked = Number(time.slice(0, 4).padEnd(4, '9'));
-  const distance = (year: number) => Math.abs(year - asked);
+  const target = Number(time.slice(0, 4).padEnd(4, '9'));
+  const distance = (year: number) => Math.abs(year - target);
   return years.reduce((best, { year }) => (distance(year) < distance(best) ? year : best), last);
 }
 

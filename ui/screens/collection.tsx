@@ -6,18 +6,18 @@ import { type List, useList, useReply } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatBytes, formatCount, formatPercent, formatSpan, monthName, noun } from '../app/wording.ts';
-import { Chart } from '../parts/chart.tsx';
-import type { Draw } from '../parts/drawing.ts';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { Chart } from '../components/chart.tsx';
+import type { ChartData } from '../components/chart-drawing.ts';
+import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 import { Figure } from './home.tsx';
 
 export function CollectionScreen({ name }: { name: string }) {
   useTitle(`Collection ${name}`);
-  const standing = useReply<List<Collection>>(apiPath('collections'));
-  const isUnknown = standing.reply !== undefined && !standing.reply.items.some((one) => one.name === name);
+  const cached = useReply<List<Collection>>(apiPath('collections'));
+  const isUnknown = cached.reply !== undefined && !cached.reply.items.some((one) => one.name === name);
   // It may have come since the server counted last.
   const fresh = useReply<List<Collection>>(isUnknown ? apiPath('collections', { fresh: 'true' }) : undefined);
-  const { reply, error, isLoading, reload } = isUnknown ? fresh : standing;
+  const { reply, error, isLoading, reload } = isUnknown ? fresh : cached;
   const collection = reply?.items.find((one) => one.name === name);
   return (
     <>
@@ -67,14 +67,14 @@ function Detail({ collection }: { collection: Collection }) {
 function GrowthSection({ name }: { name: string }) {
   const { reply, error } = useReply<Growth>(apiPath(`collections/${encodeURIComponent(name)}/growth`));
   const points = reply?.points;
-  const draw = useMemo(() => (points ? growthOf(points) : undefined), [points]);
+  const data = useMemo(() => (points ? growthOf(points) : undefined), [points]);
   if (error) return <FaultNotice error={error} />;
-  if (!points || !draw || points.length === 0) return null;
+  if (!points || !data || points.length === 0) return null;
   return (
     <Chart
       title="Growth"
-      says={`What was captured, and what of it the archive did not hold yet${points.length < FEW_MONTHS ? '' : ', summed up'}.`}
-      draw={draw}
+      description={`What was captured, and what of it the archive did not hold yet${points.length < FEW_MONTHS ? '' : ', summed up'}.`}
+      data={data}
     >
       <ul class="legend" aria-hidden="true">
         <li>
@@ -136,7 +136,7 @@ function GrowthSection({ name }: { name: string }) {
 const FEW_MONTHS = 4;
 
 /** Sums at the ends of months, from nothing at the beginning of the first. */
-function growthOf(points: readonly GrowthPoint[]): Draw {
+function growthOf(points: readonly GrowthPoint[]): ChartData {
   if (points.length < FEW_MONTHS) return barsOf(points);
   const seconds = (month: string, later: number) =>
     Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + later, 1) / 1000;
@@ -156,7 +156,7 @@ function growthOf(points: readonly GrowthPoint[]): Draw {
   };
 }
 
-function barsOf(points: readonly GrowthPoint[]): Draw {
+function barsOf(points: readonly GrowthPoint[]): ChartData {
   return {
     kind: 'bars',
     unit: 'bytes',

@@ -5,9 +5,9 @@ import { useStats } from '../api/stats.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatCount, formatPercent, formatShortDay } from '../app/wording.ts';
-import { Chart } from '../parts/chart.tsx';
-import type { Draw } from '../parts/drawing.ts';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { Chart } from '../components/chart.tsx';
+import type { ChartData } from '../components/chart-drawing.ts';
+import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 export function CollectionsScreen() {
   useTitle('Collections');
@@ -31,14 +31,14 @@ export function CollectionsScreen() {
 }
 
 function Collections({ collections }: { collections: readonly CollectionStats[] }) {
-  const draw = useMemo(() => duplicationOf(collections), [collections]);
+  const data = useMemo(() => duplicationOf(collections), [collections]);
   return (
     <>
       <p class="lead">Contents are shared between collections; each collection can be deleted by itself.</p>
       <Chart
         title="Duplicates"
-        says="Of the captures of each collection: whose content the collection has more than once, and whose content the collection before it has. Of its addresses: those that the collection before it has."
-        draw={draw}
+        description="Of the captures of each collection: whose content the collection has more than once, and whose content the collection before it has. Of its addresses: those that the collection before it has."
+        data={data}
       >
         <ul class="legend" aria-hidden="true">
           <li>
@@ -122,7 +122,7 @@ function share(part: number | null | undefined, whole: number): string {
   return typeof part === 'number' ? formatPercent(part, whole) : '\u2013';
 }
 
-function duplicationOf(collections: readonly CollectionStats[]): Draw {
+function duplicationOf(collections: readonly CollectionStats[]): ChartData {
   const percent = (part: number | null | undefined, whole: number) =>
     typeof part === 'number' && whole > 0 ? (100 * part) / whole : undefined;
   return {

@@ -9,13 +9,13 @@ import { useInfo, useReply } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatBytes, formatTime, kindOfContent, shownUrl } from '../app/wording.ts';
+import { AddressTitle } from '../components/address-title.tsx';
+import { Choice } from '../components/choice.tsx';
+import { DiffView, type Layout } from '../components/diff-view.tsx';
+import { HeadTable } from '../components/head-table.tsx';
+import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
+import { ReplayFrame } from '../components/replay-frame.tsx';
 import { useDiff } from '../diff-request.ts';
-import { AddressTitle } from '../parts/address-title.tsx';
-import { Choice } from '../parts/choice.tsx';
-import { DiffView, type Layout } from '../parts/diff-view.tsx';
-import { HeadTable } from '../parts/head-table.tsx';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
-import { ReplayFrame } from '../parts/replay-frame.tsx';
 
 type What = 'text' | 'source' | 'headers' | 'pages';
 

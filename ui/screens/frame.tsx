@@ -9,9 +9,9 @@ import { useInfo, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { fullTimestamp, pathTo } from '../app/route.ts';
 import { formatDay, shownUrl, w3cDate } from '../app/wording.ts';
-import { FrameBanner } from '../parts/frame-banner.tsx';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
-import { ReplayFrame } from '../parts/replay-frame.tsx';
+import { FrameBanner } from '../components/frame-banner.tsx';
+import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
+import { ReplayFrame } from '../components/replay-frame.tsx';
 
 type FrameProperties = { readonly time: string; readonly modifier: '' | 'if_' | 'id_'; readonly url: string };
 
@@ -20,9 +20,9 @@ type Shown = { readonly url: string; readonly timestamp: string; readonly title:
 
 export function FrameScreen({ time, modifier, url }: FrameProperties) {
   const info = useInfo();
-  const asked = `${time} ${url}`;
-  const [moved, setMoved] = useState<(Shown & { asked: string }) | undefined>(undefined);
-  const isMoved = moved?.asked === asked;
+  const requested = `${time} ${url}`;
+  const [moved, setMoved] = useState<(Shown & { requested: string }) | undefined>(undefined);
+  const isMoved = moved?.requested === requested;
   const shownAddress = isMoved ? moved.url : url;
   const at = isMoved ? moved.timestamp : fullTimestamp(time);
   const nearby = useNearby(shownAddress.split('#')[0]!, at);
@@ -41,10 +41,10 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
       title={`Archived page: ${title}`}
       onMessage={(message) => {
         if (message.kind === 'title') {
-          setMoved((before) => (before?.asked === asked ? { ...before, title: message.title } : before));
+          setMoved((before) => (before?.requested === requested ? { ...before, title: message.title } : before));
           return;
         }
-        setMoved({ asked, url: message.url, timestamp: message.timestamp, title: message.title });
+        setMoved({ requested, url: message.url, timestamp: message.timestamp, title: message.title });
         navigate(pathTo.frame(message.timestamp, message.url, modifier), { replace: true, isQuiet: true });
       }}
     />
@@ -57,7 +57,7 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
           timestamp={timestamp}
           previous={nearby.previous}
           next={nearby.next}
-          isOld={nearby.isOld}
+          isStale={nearby.isStale}
           calendar={nearby.calendar}
         />
       )}
@@ -85,7 +85,7 @@ function useNearby(url: string, timestamp: string) {
     current: reply?.current,
     previous,
     next,
-    isOld: reply === undefined,
+    isStale: reply === undefined,
     calendar: calendar.reply,
     isMissing: reply !== undefined && !reply.current,
     error,

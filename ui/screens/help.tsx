@@ -1,8 +1,8 @@
 /** Help: addresses, keys, command lines, and how other tools use the archive. */
 import { useInfo } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
-import { CommandLine, PinakesCommand } from '../parts/command-line.tsx';
-import { ShortcutList } from '../parts/shortcuts.tsx';
+import { CommandLine, PinakesCommand } from '../components/command-line.tsx';
+import { ShortcutList } from '../components/shortcuts.tsx';
 
 const COMMANDS: readonly (readonly [does: string, command: string])[] = [
   ['Take files in', 'add --collection spring crawls/'],

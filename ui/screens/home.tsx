@@ -9,11 +9,11 @@ import { useStats } from '../api/stats.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatCount, formatSpan, formatTime, noun } from '../app/wording.ts';
-import { PinakesCommand } from '../parts/command-line.tsx';
-import { JobList } from '../parts/job-list.tsx';
-import { FaultNotice, Waiting } from '../parts/notice.tsx';
-import { Savings } from '../parts/savings.tsx';
-import { UrlSearch } from '../parts/url-search.tsx';
+import { PinakesCommand } from '../components/command-line.tsx';
+import { JobList } from '../components/job-list.tsx';
+import { FaultNotice, Waiting } from '../components/notice.tsx';
+import { Savings } from '../components/savings.tsx';
+import { UrlSearch } from '../components/url-search.tsx';
 
 const RECENT = 5;
 const CARDS = 8;

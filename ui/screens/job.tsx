@@ -9,13 +9,21 @@ import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatDuration, formatTime, shortened, shownUrl } from '../app/wording.ts';
-import { PinakesCommand } from '../parts/command-line.tsx';
-import { commandLine } from '../parts/command-subject.ts';
-import { JobStateMark, stateWords } from '../parts/job-list.tsx';
-import { argvOf, endSentence, jobTitle, recordOf, reportFacts, reportSentences, savedBy } from '../parts/job-report.ts';
-import { FaultNotice, Note, Waiting, withCode } from '../parts/notice.tsx';
-import { ProgressLine } from '../parts/progress-line.tsx';
-import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
+import { PinakesCommand } from '../components/command-line.tsx';
+import { commandLine } from '../components/command-subject.ts';
+import { JobStateMark, stateWords } from '../components/job-list.tsx';
+import {
+  argvOf,
+  endSentence,
+  jobTitle,
+  recordOf,
+  reportFacts,
+  reportSentences,
+  savedBy,
+} from '../components/job-report.ts';
+import { FaultNotice, Note, Waiting, withCode } from '../components/notice.tsx';
+import { ProgressLine } from '../components/progress-line.tsx';
+import { TokenGate, useHasToken } from '../components/token-gate.tsx';
 
 const SEEDS_SHOWN = 3;
 /** Characters of an address on a button. */

@@ -5,14 +5,14 @@ import { isUnderWay } from '../api/job-merge.ts';
 import { useInfo } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { counted } from '../app/wording.ts';
-import { JobForm } from '../parts/job-form.tsx';
-import { JobList } from '../parts/job-list.tsx';
-import { kindTitle } from '../parts/job-report.ts';
-import { Note, Waiting } from '../parts/notice.tsx';
-import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
-import { UploadForm } from '../parts/upload-form.tsx';
+import { JobForm } from '../components/job-form.tsx';
+import { JobList } from '../components/job-list.tsx';
+import { kindTitle } from '../components/job-report.ts';
+import { Note, Waiting } from '../components/notice.tsx';
+import { TokenGate, useHasToken } from '../components/token-gate.tsx';
+import { UploadForm } from '../components/upload-form.tsx';
 
-const SAYS: Readonly<Record<string, string>> = {
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   add: 'Take in WARC, ARC and WACZ files that lie on the machine the server runs on.',
   compact: 'Free the bytes of deleted captures. No other capture loses its content.',
   crawl: 'Fetch pages from the web into the archive.',
@@ -22,7 +22,7 @@ const SAYS: Readonly<Record<string, string>> = {
 };
 
 /** Deleting has a screen of its own, where the preview comes first. */
-const ELSEWHERE = ['delete'];
+const OTHER_SCREEN_KINDS = ['delete'];
 
 /** `start`: the kind of job whose form is open. */
 export function JobsScreen({ start }: { start?: string | undefined }) {
@@ -70,20 +70,20 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
 function Starting({ start }: { start: string | undefined }) {
   const info = useInfo();
   const [open, setOpen] = useState(start);
-  const asked = useRef<HTMLLIElement>(null);
+  const opened = useRef<HTMLLIElement>(null);
   const isKnown = info !== undefined;
   useEffect(() => {
     if (!isKnown || start === undefined) return;
-    asked.current?.scrollIntoView({ block: 'start' });
-    asked.current?.querySelector('button')?.focus({ preventScroll: true });
+    opened.current?.scrollIntoView({ block: 'start' });
+    opened.current?.querySelector('button')?.focus({ preventScroll: true });
   }, [isKnown, start]);
-  const kinds = (info?.jobKinds ?? []).filter((kind) => !ELSEWHERE.includes(kind)).sort(byUse);
+  const kinds = (info?.jobKinds ?? []).filter((kind) => !OTHER_SCREEN_KINDS.includes(kind)).sort(byUse);
   return (
     <>
       <UploadForm />
       <ul class="starters">
         {kinds.map((kind) => (
-          <li key={kind} ref={kind === start ? asked : null} class={open === kind ? 'starter open' : 'starter'}>
+          <li key={kind} ref={kind === start ? opened : null} class={open === kind ? 'starter open' : 'starter'}>
             <button
               type="button"
               class="starter-head"
@@ -91,7 +91,7 @@ function Starting({ start }: { start: string | undefined }) {
               onClick={() => setOpen(open === kind ? undefined : kind)}
             >
               <span class="starter-title">{kind === 'add' ? 'Add files of the server' : kindTitle(kind)}</span>
-              <span class="muted">{SAYS[kind] ?? ''}</span>
+              <span class="muted">{DESCRIPTIONS[kind] ?? ''}</span>
             </button>
             {open === kind && <JobForm kind={kind} />}
           </li>

@@ -7,10 +7,10 @@ import { useList } from '../api/request.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatSpan, shortened, shownUrl } from '../app/wording.ts';
-import { AddressTitle } from '../parts/address-title.tsx';
-import { Choice } from '../parts/choice.tsx';
-import { type LinkRow, rowOf, rowsByPage } from '../parts/link-rows.ts';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { AddressTitle } from '../components/address-title.tsx';
+import { Choice } from '../components/choice.tsx';
+import { type LinkRow, rowOf, rowsByPage } from '../components/link-rows.ts';
+import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 const PAGE = 100;
 /** Characters of an address, or of a link's text, in a row. */

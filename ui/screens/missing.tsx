@@ -1,7 +1,7 @@
 /** An address that is no screen. */
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
-import { UrlSearch } from '../parts/url-search.tsx';
+import { UrlSearch } from '../components/url-search.tsx';
 
 export function MissingScreen({ path }: { path: string }) {
   useTitle('Not found');

@@ -6,8 +6,8 @@ import { useTitle } from '../app/navigation.ts';
 import { readableHost } from '../app/readable-host.ts';
 import { pathTo } from '../app/route.ts';
 import { formatCount, formatShortDay, kindOfContent, readableUrl, shortened, shownUrl } from '../app/wording.ts';
-import { AddressTitle } from '../parts/address-title.tsx';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { AddressTitle } from '../components/address-title.tsx';
+import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 const PAGE = 100;
 /** Characters of an address in a row. */

@@ -4,15 +4,15 @@ import type { SearchPage, SearchResult } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
 import { useStats } from '../api/stats.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
-import { type AskedSearch, looksLikeAddress, pathTo, type Sort, withScheme } from '../app/route.ts';
+import { looksLikeAddress, pathTo, type SearchInput, type Sort, withScheme } from '../app/route.ts';
 import { counted } from '../app/wording.ts';
-import { Note, Waiting } from '../parts/notice.tsx';
-import { ChosenFilters, FacetList } from '../parts/search-facets.tsx';
-import { SearchFault } from '../parts/search-fault.tsx';
-import { SearchHelp } from '../parts/search-help.tsx';
-import { sentQuery } from '../parts/search-query.ts';
-import { ResultItem } from '../parts/search-result.tsx';
-import { UrlSearch } from '../parts/url-search.tsx';
+import { Note, Waiting } from '../components/notice.tsx';
+import { ChosenFilters, FacetList } from '../components/search-facets.tsx';
+import { SearchFault } from '../components/search-fault.tsx';
+import { SearchHelp } from '../components/search-help.tsx';
+import { sentQuery } from '../components/search-query.ts';
+import { ResultItem } from '../components/search-result.tsx';
+import { UrlSearch } from '../components/url-search.tsx';
 
 const PAGE = 20;
 
@@ -24,15 +24,15 @@ const SORT_LABELS: readonly (readonly [Sort, string])[] = [
   ['rank', 'highest rank first'],
 ];
 
-export function SearchScreen({ asked }: { asked: AskedSearch }) {
-  const isEmpty = asked.query.trim() === '' && Object.keys(asked.filters).length === 0;
+export function SearchScreen({ input }: { input: SearchInput }) {
+  const isEmpty = input.query.trim() === '' && Object.keys(input.filters).length === 0;
   const isArchiveEmpty = useStats().reply?.captures === 0;
-  useTitle(isEmpty ? 'Search' : `Search for ${asked.query}`);
+  useTitle(isEmpty ? 'Search' : `Search for ${input.query}`);
   return (
     <>
       <h1 class="search-title">Search</h1>
-      <UrlSearch initial={asked.query} label="Find" />
-      {!isEmpty && <Results asked={asked} isArchiveEmpty={isArchiveEmpty} />}
+      <UrlSearch initial={input.query} label="Find" />
+      {!isEmpty && <Results input={input} isArchiveEmpty={isArchiveEmpty} />}
       {isEmpty && (isArchiveEmpty ? <EmptyArchive /> : <SearchHelp isOpen />)}
     </>
   );
@@ -48,19 +48,19 @@ function EmptyArchive() {
   );
 }
 
-function Results({ asked, isArchiveEmpty }: { asked: AskedSearch; isArchiveEmpty: boolean }) {
-  const { text, typedAt } = sentQuery(asked);
-  const path = apiPath('search', { q: text, sort: asked.sort, facets: 'true', limit: PAGE });
+function Results({ input, isArchiveEmpty }: { input: SearchInput; isArchiveEmpty: boolean }) {
+  const { text, typedAt } = sentQuery(input);
+  const path = apiPath('search', { q: text, sort: input.sort, facets: 'true', limit: PAGE });
   const list = useList<SearchResult, SearchPage>(path);
   const { first } = list;
   // The count may be behind the archive: what is found all the same is shown.
   if (isArchiveEmpty && (first?.total === 0 || list.error?.code === 'INDEX_MISSING')) return <EmptyArchive />;
   return (
     <>
-      <ChosenFilters asked={asked} />
-      {list.error && <SearchFault error={list.error} query={asked.query} typedAt={typedAt} onRetry={list.more} />}
+      <ChosenFilters input={input} />
+      {list.error && <SearchFault error={list.error} query={input.query} typedAt={typedAt} onRetry={list.more} />}
       {list.error?.at !== undefined && <SearchHelp isOpen />}
-      {first && first.total === 0 && <NothingFound asked={asked} isGrowing={first.indexing === 'working'} />}
+      {first && first.total === 0 && <NothingFound input={input} isGrowing={first.indexing === 'working'} />}
       {first && first.total > 0 && (
         <div class="search-layout">
           <section class="found" aria-labelledby="results">
@@ -69,7 +69,7 @@ function Results({ asked, isArchiveEmpty }: { asked: AskedSearch; isArchiveEmpty
                 {first.isTotalExact ? '' : 'About '}
                 {counted(first.total, 'result')}
               </h2>
-              <SortChoice asked={asked} />
+              <SortChoice input={input} />
             </div>
             {first.indexing === 'working' && <p class="muted">The index is being brought up to date; more may come.</p>}
             {first.indexing === 'failed' && (
@@ -77,7 +77,7 @@ function Results({ asked, isArchiveEmpty }: { asked: AskedSearch; isArchiveEmpty
             )}
             <ol class="results">
               {list.items.map((result) => (
-                <ResultItem key={`${result.url} ${result.timestamp}`} result={result} asked={asked} />
+                <ResultItem key={`${result.url} ${result.timestamp}`} result={result} input={input} />
               ))}
             </ol>
             {list.isLoading && <Waiting what="Fetching results" />}
@@ -87,7 +87,7 @@ function Results({ asked, isArchiveEmpty }: { asked: AskedSearch; isArchiveEmpty
               </button>
             )}
           </section>
-          {first.facets && <FacetList facets={first.facets} leftOut={first.facetsLeftOut} asked={asked} />}
+          {first.facets && <FacetList facets={first.facets} leftOut={first.facetsLeftOut} input={input} />}
         </div>
       )}
       {!first && list.isLoading && <Waiting what="Searching" />}
@@ -95,13 +95,13 @@ function Results({ asked, isArchiveEmpty }: { asked: AskedSearch; isArchiveEmpty
   );
 }
 
-function SortChoice({ asked }: { asked: AskedSearch }) {
+function SortChoice({ input }: { input: SearchInput }) {
   return (
     <label class="sort-choice">
       Order{' '}
       <select
-        value={asked.sort}
-        onChange={(event) => navigate(pathTo.search({ ...asked, sort: event.currentTarget.value as Sort }))}
+        value={input.sort}
+        onChange={(event) => navigate(pathTo.search({ ...input, sort: event.currentTarget.value as Sort }))}
       >
         {SORT_LABELS.map(([value, label]) => (
           <option key={value} value={value}>
@@ -113,16 +113,16 @@ function SortChoice({ asked }: { asked: AskedSearch }) {
   );
 }
 
-function NothingFound({ asked, isGrowing }: { asked: AskedSearch; isGrowing: boolean }) {
-  const hasFilters = Object.keys(asked.filters).length > 0;
-  const word = asked.query.trim();
+function NothingFound({ input, isGrowing }: { input: SearchInput; isGrowing: boolean }) {
+  const hasFilters = Object.keys(input.filters).length > 0;
+  const word = input.query.trim();
   return (
     <>
       <Note title="Nothing was found.">
         {isGrowing && <p>The index is being brought up to date; ask again in a while.</p>}
         {hasFilters && (
           <p>
-            <a href={pathTo.search({ query: asked.query })}>Search without the filters</a>
+            <a href={pathTo.search({ query: input.query })}>Search without the filters</a>
           </p>
         )}
         <p>

@@ -13,8 +13,8 @@ const SPANS_SHOWN = 50;
 export function FindInVersions({ url }: { url: string }) {
   const id = useId();
   const [typed, setTyped] = useState('');
-  const [asked, setAsked] = useState('');
-  const path = asked === '' ? undefined : apiPath('appearances', { url, q: asked });
+  const [query, setQuery] = useState('');
+  const path = query === '' ? undefined : apiPath('appearances', { url, q: query });
   const { reply, error, isLoading, reload } = useReply<Appearances>(path);
   return (
     <section aria-labelledby={`${id}-title`}>
@@ -23,7 +23,7 @@ export function FindInVersions({ url }: { url: string }) {
         class="find-form"
         onSubmit={(event) => {
           event.preventDefault();
-          setAsked(typed.trim());
+          setQuery(typed.trim());
         }}
       >
         <label class="unseen" for={`${id}-box`}>
@@ -41,20 +41,20 @@ export function FindInVersions({ url }: { url: string }) {
       </form>
       <div aria-live="polite">
         {isLoading && <Waiting what="Looking through the versions" />}
-        {error && <SearchFault error={error} query={asked} onRetry={reload} />}
-        {reply && <Found url={url} asked={asked} found={reply} />}
+        {error && <SearchFault error={error} query={query} onRetry={reload} />}
+        {reply && <Found url={url} query={query} found={reply} />}
       </div>
     </section>
   );
 }
 
-function Found({ url, asked, found }: { url: string; asked: string; found: Appearances }) {
+function Found({ url, query, found }: { url: string; query: string; found: Appearances }) {
   const { captures, found: fitting, first, last, spans } = found;
   if (captures === 0) return <p>The index has no version of this page. It holds pages with text only.</p>;
   if (first === undefined || last === undefined) {
     return (
       <p>
-        <q>{asked}</q> is in none of {counted(captures, 'capture')}.
+        <q>{query}</q> is in none of {counted(captures, 'capture')}.
       </p>
     );
   }

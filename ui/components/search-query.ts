@@ -1,5 +1,5 @@
 /** The query that is sent: what was typed, and behind it what the results are narrowed by. */
-import { type AskedSearch, FACETS, type FacetName } from '../app/route.ts';
+import { FACETS, type FacetName, type SearchInput } from '../app/route.ts';
 
 export type SentQuery = {
   readonly text: string;
@@ -7,7 +7,7 @@ export type SentQuery = {
   readonly typedAt: number;
 };
 
-export function sentQuery({ query, filters }: AskedSearch): SentQuery {
+export function sentQuery({ query, filters }: SearchInput): SentQuery {
   const terms = FACETS.flatMap((name) => {
     const value = filters[name];
     return value === undefined ? [] : [termOf(name, value)];
@@ -20,8 +20,8 @@ export function sentQuery({ query, filters }: AskedSearch): SentQuery {
 }
 
 /** The same query, asked of one address only. */
-export function queryWithin(asked: AskedSearch, url: string): string {
-  return `(${sentQuery(asked).text}) url:${quoted(url)}`;
+export function queryWithin(input: SearchInput, url: string): string {
+  return `(${sentQuery(input).text}) url:${quoted(url)}`;
 }
 
 function termOf(name: FacetName, value: string): string {

@@ -26,7 +26,7 @@ const SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-
  * any more. So its frame gets a jar of its own, where browsers know of that, which goes with this page. Not behind a
  * proxy, which may let people in by a cookie; the server itself speaks plain HTTP.
  */
-function confines(replayOrigin: string) {
+function sandboxAttributes(replayOrigin: string) {
   const isShared = location.protocol === 'http:' && new URL(replayOrigin).hostname === location.hostname;
   return { sandbox: SANDBOX, ...(isShared && { credentialless: true }) };
 }
@@ -67,7 +67,7 @@ export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessa
       ref={frame}
       class="replay"
       title={title}
-      {...confines(replayOrigin)}
+      {...sandboxAttributes(replayOrigin)}
       src={source}
     />
   );

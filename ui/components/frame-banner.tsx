@@ -5,7 +5,7 @@ import { navigate } from '../app/navigation.ts';
 import { pathTo, withScheme } from '../app/route.ts';
 import { counted, formatClock, formatShortDay, formatTime, readableUrl, w3cDate } from '../app/wording.ts';
 import { Icon } from './icon.tsx';
-import { Mark } from './masthead.tsx';
+import { Logo } from './masthead.tsx';
 import { monthCounts } from './month-counts.ts';
 
 type BannerProperties = {
@@ -14,24 +14,24 @@ type BannerProperties = {
   readonly previous: ShownCapture | undefined;
   readonly next: ShownCapture | undefined;
   /** Whether these two belong to what was shown before. */
-  readonly isOld: boolean;
+  readonly isStale: boolean;
   readonly calendar: Calendar | undefined;
 };
 
-export function FrameBanner({ url, timestamp, previous, next, isOld, calendar }: BannerProperties) {
+export function FrameBanner({ url, timestamp, previous, next, isStale, calendar }: BannerProperties) {
   const time = w3cDate(timestamp);
   return (
     <header class="banner">
       <a class="banner-home" href={pathTo.home()} aria-label="Pinakes, home">
-        <Mark />
+        <Logo />
       </a>
       <AddressForm url={url} timestamp={timestamp} />
       <div class="banner-time">
-        <Step name="Previous capture" icon="left" capture={previous} shortcut="p" isOld={isOld} />
+        <Step name="Previous capture" icon="left" capture={previous} shortcut="p" isStale={isStale} />
         <time dateTime={time} title={formatTime(time)}>
           {formatShortDay(time)} <span class="clock">{formatClock(time)}</span>
         </time>
-        <Step name="Next capture" icon="right" capture={next} shortcut="n" isOld={isOld} />
+        <Step name="Next capture" icon="right" capture={next} shortcut="n" isStale={isStale} />
       </div>
       <a class="banner-calendar" href={pathTo.captures(url)}>
         {calendar && calendar.years.length > 0 ? (
@@ -93,10 +93,10 @@ type StepProperties = {
    * It belongs to what was shown before, and stays until the next one is known: who steps on with the keyboard keeps
    * the focus.
    */
-  readonly isOld: boolean;
+  readonly isStale: boolean;
 };
 
-function Step({ name, icon, capture, shortcut, isOld }: StepProperties) {
+function Step({ name, icon, capture, shortcut, isStale }: StepProperties) {
   if (!capture) {
     return (
       <button type="button" class="icon-button" disabled aria-label={`${name}: there is none`}>
@@ -113,7 +113,7 @@ function Step({ name, icon, capture, shortcut, isOld }: StepProperties) {
       title={label}
       data-shortcut={shortcut}
       onClick={(event) => {
-        if (isOld) event.preventDefault();
+        if (isStale) event.preventDefault();
       }}
     >
       <Icon name={icon} />

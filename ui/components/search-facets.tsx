@@ -5,7 +5,7 @@
 import { useState } from 'preact/hooks';
 import type { SearchPage } from '../api/replies.ts';
 import { readableHost } from '../app/readable-host.ts';
-import { type AskedSearch, FACETS, type FacetName, pathTo } from '../app/route.ts';
+import { FACETS, type FacetName, pathTo, type SearchInput } from '../app/route.ts';
 import { formatCount, kindOfContent } from '../app/wording.ts';
 import { Icon } from './icon.tsx';
 
@@ -33,17 +33,17 @@ function shownValue(name: FacetName, value: string): string {
   }
 }
 
-export function ChosenFilters({ asked }: { asked: AskedSearch }) {
-  const chosen = FACETS.filter((name) => asked.filters[name] !== undefined);
+export function ChosenFilters({ input }: { input: SearchInput }) {
+  const chosen = FACETS.filter((name) => input.filters[name] !== undefined);
   if (chosen.length === 0) return null;
   return (
     <ul class="chips" aria-label="Only these results">
       {chosen.map((name) => {
-        const { [name]: value = '', ...filters } = asked.filters;
+        const { [name]: value = '', ...filters } = input.filters;
         const text = shownValue(name, value);
         return (
           <li key={name}>
-            <a class="chip" href={pathTo.search({ ...asked, filters })} aria-label={`${LABELS[name]} ${text}: remove`}>
+            <a class="chip" href={pathTo.search({ ...input, filters })} aria-label={`${LABELS[name]} ${text}: remove`}>
               {LABELS[name]}: {text} <Icon name="close" />
             </a>
           </li>
@@ -56,11 +56,11 @@ export function ChosenFilters({ asked }: { asked: AskedSearch }) {
 type FacetListProperties = {
   readonly facets: NonNullable<SearchPage['facets']>;
   readonly leftOut: SearchPage['facetsLeftOut'];
-  readonly asked: AskedSearch;
+  readonly input: SearchInput;
 };
 
-export function FacetList({ facets, leftOut, asked }: FacetListProperties) {
-  const useful = FACETS.filter((name) => asked.filters[name] === undefined && facets[name].length > 1);
+export function FacetList({ facets, leftOut, input }: FacetListProperties) {
+  const useful = FACETS.filter((name) => input.filters[name] === undefined && facets[name].length > 1);
   // On a phone the results come first: what narrows them opens when touched.
   const isNarrow = matchMedia('(max-width: 46rem)').matches;
   if (useful.length === 0) return null;
@@ -69,7 +69,7 @@ export function FacetList({ facets, leftOut, asked }: FacetListProperties) {
       {useful.map((name) => (
         <details key={name} open={!isNarrow}>
           <summary>{LABELS[name]}</summary>
-          <FacetValues name={name} values={facets[name]} leftOut={leftOut?.[name]} asked={asked} />
+          <FacetValues name={name} values={facets[name]} leftOut={leftOut?.[name]} input={input} />
         </details>
       ))}
     </aside>
@@ -80,10 +80,10 @@ type FacetValuesProperties = {
   readonly name: FacetName;
   readonly values: NonNullable<SearchPage['facets']>[FacetName];
   readonly leftOut: number | undefined;
-  readonly asked: AskedSearch;
+  readonly input: SearchInput;
 };
 
-function FacetValues({ name, values, leftOut, asked }: FacetValuesProperties) {
+function FacetValues({ name, values, leftOut, input }: FacetValuesProperties) {
   const [isWhole, setIsWhole] = useState(false);
   const shown = isWhole ? values : values.slice(0, SHOWN);
   // Years in their order, the rest by their counts.
@@ -93,7 +93,7 @@ function FacetValues({ name, values, leftOut, asked }: FacetValuesProperties) {
       <ul>
         {list.map(({ value, count }) => (
           <li key={value}>
-            <a href={pathTo.search({ ...asked, filters: { ...asked.filters, [name]: value } })}>
+            <a href={pathTo.search({ ...input, filters: { ...input.filters, [name]: value } })}>
               {shownValue(name, value)}
             </a>{' '}
             <span class="muted">{formatCount(count)}</span>

@@ -4,10 +4,10 @@ import { parseQuery } from '../../src/search/index.ts';
 import { markedParts, queryWithin, sentQuery } from './search-query.ts';
 
 test('filters stand behind what was typed, and hold for all of it', () => {
-  const asked = { query: 'flood OR drought', sort: 'relevance', filters: { site: 'a.test', year: '2024' } } as const;
-  const { text, typedAt } = sentQuery(asked);
+  const input = { query: 'flood OR drought', sort: 'relevance', filters: { site: 'a.test', year: '2024' } } as const;
+  const { text, typedAt } = sentQuery(input);
   assert.equal(text, '(flood OR drought) site:"a.test" from:"2024" to:"2024"');
-  assert.equal(text.indexOf(asked.query), typedAt);
+  assert.equal(text.indexOf(input.query), typedAt);
   const plain = sentQuery({ query: 'size>big', sort: 'date', filters: { collection: 'a b' } });
   assert.deepEqual(plain, { text: 'size>big collection:"a b"', typedAt: 0 });
   assert.deepEqual(sentQuery({ query: 'x', sort: 'date', filters: {} }), { text: 'x', typedAt: 0 });
@@ -17,8 +17,8 @@ test('every query that is made here can be read', () => {
   const filters = { site: 'a.test', type: 'text/html', language: 'de', year: '2024', collection: 'spring' };
   for (const query of ['a', 'a OR b', '"a b" -c', '(a | b) c']) {
     for (const given of [{}, filters]) {
-      const asked = { query, sort: 'relevance', filters: given } as const;
-      for (const text of [sentQuery(asked).text, queryWithin(asked, 'http://a.test/(x)?"y" z')]) {
+      const input = { query, sort: 'relevance', filters: given } as const;
+      for (const text of [sentQuery(input).text, queryWithin(input, 'http://a.test/(x)?"y" z')]) {
         const parsed = parseQuery(text);
         assert.ok(!('problem' in parsed), `${text}: ${JSON.stringify(parsed)}`);
       }

@@ -3,9 +3,9 @@
  * switched off.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { areKeysOn, chooseKeys, onKeysChoice } from '../app/keys-choice.ts';
 import { navigate } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
+import { areShortcutsOn, onShortcutSettingChange, setShortcutsOn } from '../app/shortcut-setting.ts';
 
 const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['/', 'go to the search box'],
@@ -31,7 +31,7 @@ export function Shortcuts() {
   useEffect(() => {
     let wentAt = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent) => {
-      if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (!areShortcutsOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const place = PLACES[event.key];
       if (event.key === '?') dialog.current?.showModal();
       else if (event.key === 'g') wentAt = event.timeStamp;
@@ -61,9 +61,9 @@ export function Shortcuts() {
 }
 
 export function ShortcutList() {
-  const [isOn, setIsOn] = useState(areKeysOn());
+  const [isOn, setIsOn] = useState(areShortcutsOn());
   // The list may be on the screen twice.
-  useEffect(() => onKeysChoice(() => setIsOn(areKeysOn())), []);
+  useEffect(() => onShortcutSettingChange(() => setIsOn(areShortcutsOn())), []);
   return (
     <>
       <dl class="keys">
@@ -78,7 +78,7 @@ export function ShortcutList() {
       </dl>
       <div class="field switch">
         <label>
-          <input type="checkbox" checked={isOn} onChange={(event) => chooseKeys(event.currentTarget.checked)} />
+          <input type="checkbox" checked={isOn} onChange={(event) => setShortcutsOn(event.currentTarget.checked)} />
           These keys work
         </label>
       </div>

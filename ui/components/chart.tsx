@@ -4,29 +4,29 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Colours, Draw, Drawing } from './drawing.ts';
+import type { ChartData, Colours, DrawnChart } from './chart-drawing.ts';
 
 type ChartProperties = {
   readonly title: string;
   /** What a reader sees in it, in a sentence. */
-  readonly says?: string;
-  readonly draw: Draw;
+  readonly description?: string;
+  readonly data: ChartData;
   /** The table. */
   readonly children: ComponentChildren;
 };
 
-export function Chart({ title, says, draw, children }: ChartProperties) {
+export function Chart({ title, description, data, children }: ChartProperties) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current!;
-    let drawing: Drawing | undefined;
+    let drawing: DrawnChart | undefined;
     let isGone = false;
     const redraw = async () => {
-      const module = await import('./drawing.ts').catch(() => undefined);
+      const module = await import('./chart-drawing.ts').catch(() => undefined);
       // Without the picture there is still the table.
       if (isGone || !module) return;
       drawing?.destroy();
-      drawing = module.newDrawing(element, coloursOf(element), draw);
+      drawing = module.drawChart(element, coloursOf(element), data);
     };
     redraw();
     const scheme = matchMedia('(prefers-color-scheme: dark)');
@@ -41,11 +41,11 @@ export function Chart({ title, says, draw, children }: ChartProperties) {
       scheme.removeEventListener('change', redraw);
       removeEventListener('pinakes-theme', redraw);
     };
-  }, [draw]);
+  }, [data]);
   return (
     <figure class="chart">
       <figcaption>{title}</figcaption>
-      {says && <p class="muted">{says}</p>}
+      {description && <p class="muted">{description}</p>}
       <div class="chart-box" ref={box} aria-hidden="true" />
       {children}
     </figure>

@@ -26,16 +26,16 @@ export type AreaData = {
   readonly series: readonly { readonly label: string; readonly bytes: readonly number[] }[];
 };
 
-export type Draw = BarData | AreaData;
+export type ChartData = BarData | AreaData;
 
-export type Drawing = { resize(width: number): void; destroy(): void };
+export type DrawnChart = { resize(width: number): void; destroy(): void };
 
 const HEIGHT = 260;
 const NARROW = 520;
 
-export function newDrawing(element: HTMLElement, colours: Colours, draw: Draw): Drawing {
+export function drawChart(element: HTMLElement, colours: Colours, chart: ChartData): DrawnChart {
   const width = element.clientWidth;
-  const [options, data] = draw.kind === 'bars' ? bars(draw, colours, width) : areas(draw, colours);
+  const [options, data] = chart.kind === 'bars' ? bars(chart, colours, width) : areas(chart, colours);
   const plot = new uPlot({ ...options, width, height: HEIGHT }, data, element);
   return { resize: (next) => plot.setSize({ width: next, height: HEIGHT }), destroy: () => plot.destroy() };
 }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { SearchPage, SearchResult } from '../api/replies.ts';
 import { useReply } from '../api/request.ts';
-import { type AskedSearch, pathTo } from '../app/route.ts';
+import { pathTo, type SearchInput } from '../app/route.ts';
 import {
   counted,
   formatClock,
@@ -22,7 +22,7 @@ const VERSIONS_SHOWN = 20;
 const TITLE_MOST = 160;
 const ADDRESS_MOST = 140;
 
-export function ResultItem({ result, asked }: { result: SearchResult; asked: AskedSearch }) {
+export function ResultItem({ result, input }: { result: SearchResult; input: SearchInput }) {
   const { url, title, time, timestamp, mime, status, versions, captures, first, last, inlinks } = result;
   const kind = kindOfContent(mime);
   return (
@@ -49,7 +49,7 @@ export function ResultItem({ result, asked }: { result: SearchResult; asked: Ask
         </a>
         <a href={pathTo.links(url)}>{inlinks === 0 ? 'Links' : `Cited by ${formatCount(inlinks)}`}</a>
       </p>
-      {versions > 1 && <Versions url={url} count={versions} asked={asked} />}
+      {versions > 1 && <Versions url={url} count={versions} input={input} />}
     </li>
   );
 }
@@ -66,10 +66,10 @@ function MarkedText({ text, marks }: { text: string; marks: SearchResult['marks'
 }
 
 /** The captures of this page that fit; fetched when somebody wants to see them. */
-function Versions({ url, count, asked }: { url: string; count: number; asked: AskedSearch }) {
+function Versions({ url, count, input }: { url: string; count: number; input: SearchInput }) {
   const [isOpen, setIsOpen] = useState(false);
   const path = apiPath('search', {
-    q: queryWithin(asked, url),
+    q: queryWithin(input, url),
     group: 'capture',
     sort: 'date',
     limit: VERSIONS_SHOWN,

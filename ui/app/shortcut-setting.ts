@@ -16,16 +16,16 @@ function storedChoice(): boolean {
   }
 }
 
-export function areKeysOn(): boolean {
+export function areShortcutsOn(): boolean {
   return isOn;
 }
 
-export function onKeysChoice(listener: () => void): () => void {
+export function onShortcutSettingChange(listener: () => void): () => void {
   addEventListener(CHANGED, listener);
   return () => removeEventListener(CHANGED, listener);
 }
 
-export function chooseKeys(wanted: boolean): void {
+export function setShortcutsOn(wanted: boolean): void {
   isOn = wanted;
   try {
     if (wanted) localStorage.removeItem(KEY);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { presented } from './job-fields.ts';
+import { formFields } from './job-fields.ts';
 
 test('known kinds ask for the important things first, and for nothing less than the server takes', () => {
   const properties = { robots: {}, seeds: { type: 'array' }, scope: {}, unheard: { type: 'string' }, collection: {} };
-  const { first, rest } = presented('crawl', { type: 'object', properties });
+  const { first, rest } = formFields('crawl', { type: 'object', properties });
   assert.deepEqual(Object.keys(first.properties!), ['seeds', 'collection', 'scope']);
   assert.deepEqual(Object.keys(rest.properties!), ['robots', 'unheard']);
   assert.equal(first.properties!.seeds!.type, 'array');
@@ -12,12 +12,12 @@ test('known kinds ask for the important things first, and for nothing less than 
 });
 
 test('what the server needs is never folded away', () => {
-  const { first } = presented('crawl', { properties: { novel: { type: 'string' } }, required: ['novel'] });
+  const { first } = formFields('crawl', { properties: { novel: { type: 'string' } }, required: ['novel'] });
   assert.deepEqual(Object.keys(first.properties!), ['novel']);
 });
 
 test('kinds that the page does not know are shown whole', () => {
-  const { first, rest } = presented('gather', { properties: { a: {}, b: {} } });
+  const { first, rest } = formFields('gather', { properties: { a: {}, b: {} } });
   assert.deepEqual([Object.keys(first.properties!), Object.keys(rest.properties!)], [['a', 'b'], []]);
 });
 
@@ -26,12 +26,12 @@ test('an export and a verification are asked for in words, and collections are c
     format: { enum: ['warc.gz', 'warc.zst', 'warc', 'wacz', 'cdxj', 'cdx', 'parquet'] },
     selection: { properties: { from: { description: 'A W3C date, or `2024`.' } } },
   };
-  const { format, selection } = presented('export', { properties: server }, ['spring']).first.properties!;
+  const { format, selection } = formFields('export', { properties: server }, ['spring']).first.properties!;
   assert.deepEqual(Object.keys(format!.names!), server.format.enum);
   assert.deepEqual(selection!.properties!.collection!.enum, ['spring']);
   assert.doesNotMatch(JSON.stringify(selection), /W3C|timestamp|`/);
   const depth = { enum: ['quick', 'full'], description: '`quick` does not hash payloads.' };
-  const verify = presented('verify', { properties: { depth } }).first.properties!;
+  const verify = formFields('verify', { properties: { depth } }).first.properties!;
   assert.deepEqual(Object.keys(verify.depth!.names!).sort(), depth.enum.toSorted());
   assert.doesNotMatch(JSON.stringify(verify), /`|hash/);
 });

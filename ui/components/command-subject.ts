@@ -1,7 +1,7 @@
 /** What a command of the command line was about, read from what was typed. Knows nothing of the browser. */
 
 /** Options without a value; of all others the next word is the value. */
-const BARE = new Set([
+const FLAGS = new Set([
   '--allow-private',
   '--any-certificate',
   '--captures-only',
@@ -20,16 +20,26 @@ const BARE = new Set([
 ]);
 
 /** Their value may be left out. */
-const MAYBE = new Set(['--again', '--browser', '--resume']);
+const OPTIONAL_VALUE = new Set(['--again', '--browser', '--resume']);
 
 /** Options that say what a command is about, the more telling first. */
-const TELLING = ['--again', '--resume', '--collection', '--url', '--prefix', '--query', '--key', '--mime', '--replay'];
+const SUBJECT_OPTIONS = [
+  '--again',
+  '--resume',
+  '--collection',
+  '--url',
+  '--prefix',
+  '--query',
+  '--key',
+  '--mime',
+  '--replay',
+];
 
 export type TypedCommand = {
   /** What stood behind the verb and belongs to no option: files, or addresses. */
   readonly named: readonly string[];
   /** What the most telling option says, or empty. */
-  readonly told: string;
+  readonly subject: string;
 };
 
 export function typedCommand(argv: readonly string[]): TypedCommand {
@@ -41,15 +51,15 @@ export function typedCommand(argv: readonly string[]): TypedCommand {
     if (word !== '-' && word.startsWith('-') && option === undefined) at++;
     else if (option === undefined) named.push(word);
     else if (joined !== undefined) options.set(option, joined);
-    else if (!BARE.has(option) && !option.startsWith('--no-')) {
+    else if (!FLAGS.has(option) && !option.startsWith('--no-')) {
       const next = argv[at + 1];
-      if (next === undefined || (MAYBE.has(option) && next.startsWith('-'))) continue;
+      if (next === undefined || (OPTIONAL_VALUE.has(option) && next.startsWith('-'))) continue;
       options.set(option, next);
       at++;
     }
   }
-  const told = TELLING.map((option) => options.get(option)).find((value) => value !== undefined);
-  return { named: named.slice(1), told: told ?? (argv.includes('--due') ? 'what is due' : '') };
+  const subject = SUBJECT_OPTIONS.map((option) => options.get(option)).find((value) => value !== undefined);
+  return { named: named.slice(1), subject: subject ?? (argv.includes('--due') ? 'what is due' : '') };
 }
 
 /** What was typed behind the name of the program, as it can be typed again. */

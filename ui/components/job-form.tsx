@@ -6,7 +6,7 @@ import { asApiError, useReply } from '../api/request.ts';
 import { navigate } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import type { Schema } from './form-schema.ts';
-import { neededOf, presented } from './job-fields.ts';
+import { formFields, requiredFields } from './job-fields.ts';
 import { recordOf } from './job-report.ts';
 import { FaultNotice, Waiting } from './notice.tsx';
 import { SchemaFields } from './schema-fields.tsx';
@@ -22,7 +22,7 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 /** What is filled in by other screens. */
-const NOT_ASKED = ['upload', 'token'];
+const HIDDEN_FIELDS = ['upload', 'token'];
 
 export function JobForm({ kind }: { kind: string }) {
   const { reply: document, error, isLoading } = useReply<unknown>('/api/openapi.json');
@@ -35,12 +35,12 @@ function KnownForm({ kind, document }: { kind: string; document: unknown }) {
   const { reply: stats } = useReply<Stats>('/api/stats');
   const { first, rest } = useMemo(() => {
     const collections = stats?.collections.map(({ collection }) => collection);
-    return presented(kind, inputSchemaOf(document, kind), collections);
+    return formFields(kind, inputSchemaOf(document, kind), collections);
   }, [kind, document, stats]);
   const [values, setValues] = useState<Values>(() => ({ ...defaultsOf(first), ...defaultsOf(rest) }));
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [isSending, setIsSending] = useState(false);
-  const asked = { ...first, required: [...(first.required ?? []), ...neededOf(kind, values)] };
+  const shown = { ...first, required: [...(first.required ?? []), ...requiredFields(kind, values)] };
   const start = async () => {
     setIsSending(true);
     try {
@@ -63,7 +63,7 @@ function KnownForm({ kind, document }: { kind: string; document: unknown }) {
       }}
     >
       <div class="field-grid">
-        <SchemaFields schema={asked} values={values} onChange={setValues} />
+        <SchemaFields schema={shown} values={values} onChange={setValues} />
       </div>
       {Object.keys(rest.properties ?? {}).length > 0 && (
         <details class="more-settings">
@@ -92,6 +92,6 @@ function inputSchemaOf(document: unknown, kind: string): Schema {
     return named.const === kind || (named.enum?.length === 1 && named.enum[0] === kind);
   });
   const { properties = {}, ...rest } = (mine?.input ?? {}) as Schema;
-  const asked = Object.entries(properties).filter(([name]) => !NOT_ASKED.includes(name));
-  return { ...rest, properties: Object.fromEntries(asked) };
+  const fields = Object.entries(properties).filter(([name]) => !HIDDEN_FIELDS.includes(name));
+  return { ...rest, properties: Object.fromEntries(fields) };
 }

@@ -27,7 +27,7 @@ export function Masthead({ route }: { route: Route }) {
     <header class="masthead">
       <div class="masthead-row">
         <a class="wordmark" href={pathTo.home()} aria-current={route.kind === 'home' ? 'page' : undefined}>
-          <Mark />
+          <Logo />
           Pinakes
         </a>
         <nav class="places" aria-label="Main">
@@ -57,7 +57,7 @@ function initialOf(route: Route): string {
   return route.kind === 'prefix' ? `${readableUrl(route.prefix)}*` : '';
 }
 
-export function Mark() {
+export function Logo() {
   return (
     <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
       <rect class="mark-ground" width="32" height="32" rx="6" />

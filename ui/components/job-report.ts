@@ -37,7 +37,7 @@ function subjectOf(input: unknown): string {
   if (first !== undefined) return rest.length === 0 ? shortened(first) : `${shortened(first)} and ${rest.length} more`;
   const selection = recordOf(record.selection ?? input);
   const said = SUBJECTS.map((name) => selection[name]).find(isText);
-  return shortened(said ?? command.told);
+  return shortened(said ?? command.subject);
 }
 
 /** What was typed, of a job that was begun on the command line. */
@@ -77,51 +77,51 @@ export function reportSentences(kind: string, report: unknown): string[] {
   const { many, size, isSome } = numbersOf(facts);
   const sentences: Record<string, () => (string | false | undefined)[]> = {
     add: () => [
-      whole`${many('files', 'file')} read: ${many('captures', 'new capture')}, ${many('capturesKnown', 'capture')} there already.`,
+      ifKnown`${many('files', 'file')} read: ${many('captures', 'new capture')}, ${many('capturesKnown', 'capture')} there already.`,
       isSome('duplicates')
-        ? whole`${many('duplicates', 'capture')} had a content that the archive held; ${size('duplicateBytes')} of payload were not stored again.`
+        ? ifKnown`${many('duplicates', 'capture')} had a content that the archive held; ${size('duplicateBytes')} of payload were not stored again.`
         : '',
       isSome('unresolved')
-        ? whole`${many('unresolved', 'revisit')} without an original in the archive; add the file that holds it.`
+        ? ifKnown`${many('unresolved', 'revisit')} without an original in the archive; add the file that holds it.`
         : '',
       isSome('errors')
-        ? whole`${many('errors', 'error')} and ${many('warnings', 'warning')} were found in what was read; the log names the last. All that can be read was kept.`
+        ? ifKnown`${many('errors', 'error')} and ${many('warnings', 'warning')} were found in what was read; the log names the last. All that can be read was kept.`
         : '',
       ...failureSentences(facts.failed),
     ],
     delete: () => {
-      const deleted = whole`${many('captures', 'capture')} and ${many('contents', 'content')} were deleted.`;
+      const deleted = ifKnown`${many('captures', 'capture')} and ${many('contents', 'content')} were deleted.`;
       return [deleted, deleted && 'Their bytes leave the disk when the archive is compacted.'];
     },
     compact: () => [
       facts.segments === 0
         ? leftSegments(facts) === 0 && 'There was nothing to free.'
-        : whole`${many('segments', 'segment')} written anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`,
-      isSome('promoted') ? whole`${many('promoted', 'revisit')} became the holder of a shared content.` : '',
+        : ifKnown`${many('segments', 'segment')} written anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`,
+      isSome('promoted') ? ifKnown`${many('promoted', 'revisit')} became the holder of a shared content.` : '',
       ...leftSentences(facts),
       packedSentence(recordOf(facts.recompression)),
     ],
     verify: () => [
-      whole`Read: ${many('records', 'record')} in ${many('segments', 'segment')}, ${size('bytes')}.`,
+      ifKnown`Read: ${many('records', 'record')} in ${many('segments', 'segment')}, ${size('bytes')}.`,
       facts.errors === 0 && facts.warnings === 0
         ? 'Nothing is wrong.'
-        : whole`${many('errors', 'error')} and ${many('warnings', 'warning')} were found; the log names them.`,
+        : ifKnown`${many('errors', 'error')} and ${many('warnings', 'warning')} were found; the log names them.`,
     ],
     rebuild: () => [
-      whole`The catalog was made from ${many('segments', 'segment')}: ${many('captures', 'capture')}, ${many('blocks', 'content')}.`,
+      ifKnown`The catalog was made from ${many('segments', 'segment')}: ${many('captures', 'capture')}, ${many('blocks', 'content')}.`,
     ],
     crawl: () => crawlSentences(facts),
     export: () => [
       'bytes' in facts
-        ? whole`Written: ${many('captures', 'capture')}, ${size('bytes')}.`
-        : whole`Written: ${many('captures', 'capture')}.`,
+        ? ifKnown`Written: ${many('captures', 'capture')}, ${size('bytes')}.`
+        : ifKnown`Written: ${many('captures', 'capture')}.`,
       isSome('unresolved')
-        ? whole`${many('unresolved', 'revisit')} stayed without content, because the archive does not have it, or because it is damaged.`
+        ? ifKnown`${many('unresolved', 'revisit')} stayed without content, because the archive does not have it, or because it is damaged.`
         : '',
       isSome('damaged')
-        ? whole`The file has ${many('damaged', 'damaged record')}, as stored or as far as readable.`
+        ? ifKnown`The file has ${many('damaged', 'damaged record')}, as stored or as far as readable.`
         : '',
-      isSome('leftOut') ? whole`${many('leftOut', 'damaged record')} had to be left out: nothing usable is there.` : '',
+      isSome('leftOut') ? ifKnown`${many('leftOut', 'damaged record')} had to be left out: nothing usable is there.` : '',
       isSome('damaged') || isSome('leftOut')
         ? 'The log says where. Put sound copies of these segments back from a backup, and export again.'
         : '',
@@ -156,7 +156,7 @@ function leftSentences(facts: Record<string, unknown>): string[] {
 function packedSentence(recompression: Record<string, unknown>): string | undefined {
   const { many, size, isSome } = numbersOf(recompression);
   if (!isSome('segments')) return undefined;
-  return whole`${many('segments', 'segment')} packed anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`;
+  return ifKnown`${many('segments', 'segment')} packed anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`;
 }
 
 function failureSentences(failed: unknown): string[] {
@@ -177,7 +177,7 @@ function crawlSentences(facts: Record<string, unknown>): (string | undefined)[] 
   const held = count('duplicate') + count('unchanged');
   const limit = typeof facts.limit === 'string' ? `, because the limit of ${facts.limit} was reached` : '';
   return [
-    whole`${many('pages', 'page')} and ${many('captures', 'capture')} in all, ${size('bytes')}.`,
+    ifKnown`${many('pages', 'page')} and ${many('captures', 'capture')} in all, ${size('bytes')}.`,
     count('rendered') > 0
       ? `${counted(count('rendered'), 'page')} rendered in a browser, with ${counted(count('screenshots'), 'screenshot')}.`
       : '',
@@ -226,7 +226,7 @@ function numbersOf(facts: Readonly<Record<string, unknown>>) {
 }
 
 /** A sentence, when all that it tells is known. */
-function whole(texts: TemplateStringsArray, ...parts: readonly (string | undefined)[]): string | undefined {
+function ifKnown(texts: TemplateStringsArray, ...parts: readonly (string | undefined)[]): string | undefined {
   if (parts.includes(undefined)) return undefined;
   return texts.map((text, at) => text + (parts[at] ?? '')).join('');
 }

@@ -146,13 +146,13 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
  * What must be filled in here, besides what the server always needs: other ways to say it are for other screens, or
  * chosen among the settings.
  */
-export function neededOf(kind: string, values: Values): readonly string[] {
+export function requiredFields(kind: string, values: Values): readonly string[] {
   if (kind === 'add') return ['paths'];
   return kind === 'crawl' && !values.mode ? ['seeds'] : [];
 }
 
 /** The schema of a kind in two parts: what is asked first, and what only some want to set. */
-export function presented(
+export function formFields(
   kind: string,
   schema: Schema,
   collections: readonly string[] = [],
