@@ -1,2 +1,2 @@
-/** Styles are taken in for their effect; the build makes one file of them. */
+/** Style sheets are imported for their side effect; the build bundles them into one file. */
 declare module '*.css';

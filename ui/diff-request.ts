@@ -1,9 +1,9 @@
-/** Has two texts compared by the worker, and ends it when it takes too long or nobody waits any more. */
+/** Compares two texts in a worker. Ends the worker when it takes too long or the component is gone. */
 import { useEffect, useState } from 'preact/hooks';
 import type { DiffResult } from './diff-rows.ts';
-import type { DiffQuestion } from './diff-worker.ts';
+import type { DiffRequest } from './diff-worker.ts';
 
-/** Put in by the build: where the worker's script is. */
+/** The address of the worker's script. The build inserts it. */
 declare const DIFF_WORKER_PATH: string;
 
 const TIMEOUT_MS = 15_000;
@@ -29,7 +29,7 @@ export function useDiff(before: string | undefined, after: string | undefined): 
     const timer = setTimeout(() => end({ state: 'failed' }), TIMEOUT_MS);
     worker.onmessage = (event: MessageEvent<DiffResult>) => end({ state: 'done', result: event.data });
     worker.onerror = () => end({ state: 'failed' });
-    worker.postMessage({ before, after } satisfies DiffQuestion);
+    worker.postMessage({ before, after } satisfies DiffRequest);
     return () => {
       worker.terminate();
       clearTimeout(timer);

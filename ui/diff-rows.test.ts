@@ -11,7 +11,7 @@ function textOf(line: DiffLine): string {
   return line.parts.map(({ text }) => text).join('');
 }
 
-test('both texts can be read out of the rows again, line by line and in order', () => {
+test('the rows contain both texts, line by line and in order', () => {
   const line = fc.constantFrom('a', 'b', 'a b', 'a c', '', '<p>x</p>', 'a longer line of words');
   const text = fc.array(line, { maxLength: 40 }).map((lines) => lines.join('\n'));
   fc.assert(
@@ -32,7 +32,7 @@ test('both texts can be read out of the rows again, line by line and in order', 
   );
 });
 
-test('only the words that changed are marked in a line that changed', () => {
+test('only the changed words of a changed line are marked', () => {
   const { rows, changes } = diffRows('one\nthe quick brown fox\ntwo', 'one\nthe slow brown fox\ntwo');
   assert.equal(changes, 1);
   const changed = rows.find((row) => row.kind === 'changed');
@@ -43,7 +43,7 @@ test('only the words that changed are marked in a line that changed', () => {
   assert.deepEqual(marked(changed.after), ['slow']);
 });
 
-test('long runs of same lines are folded, but for three around each change', () => {
+test('long runs of equal lines are folded, except for three lines around each change', () => {
   const lines = Array.from({ length: 50 }, (_, index) => `line ${index}`);
   const after = lines.map((line, index) => (index === 25 ? 'another' : line));
   const { rows } = diffRows(lines.join('\n'), after.join('\n'));
@@ -53,14 +53,14 @@ test('long runs of same lines are folded, but for three around each change', () 
   );
 });
 
-test('a page on one long line is broken between its tags', () => {
+test('a page on one long line is split between its tags', () => {
   const items = Array.from({ length: 100 }, (_, index) => `<li>${index}</li>`);
   const before = items.join('');
   const { linesAdded, linesRemoved, changes } = diffRows(before, before.replace('<li>50</li>', '<li>fifty</li>'));
   assert.deepEqual({ linesAdded, linesRemoved, changes }, { linesAdded: 1, linesRemoved: 1, changes: 1 });
 });
 
-test('texts that differ too much are compared roughly, and nothing of them is left out', () => {
+test('texts that differ too much are compared roughly, without losing a line', () => {
   const text = (seed: string) => Array.from({ length: 3000 }, (_, index) => `${seed} ${index}`).join('\n');
   const limits = { linesTimeoutMs: 0, wordsTimeoutMs: 0 };
   const { rows, isRough, linesAdded, linesRemoved } = diffRows(`head\n${text('a')}`, `head\n${text('b')}`, limits);

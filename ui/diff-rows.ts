@@ -1,7 +1,7 @@
 /**
- * The difference of two texts as rows to show: lines that are the same, lines that changed with the words that changed
- * in them, and runs of same lines that are folded away. Work is bounded: texts that differ too much are compared
- * roughly, by what they have in common at their beginning and end. Knows nothing of the browser.
+ * The difference between two texts as rows to show: equal lines, changed lines with their changed words, and folded
+ * runs of equal lines. The work is bounded: texts that differ too much are compared roughly, by the lines that they
+ * have in common at their beginning and end. Does not use the browser.
  */
 import { diffLines, diffWordsWithSpace } from 'diff';
 
@@ -13,7 +13,7 @@ export type DiffRow =
   | { readonly kind: 'same'; readonly before: DiffLine; readonly after: DiffLine }
   | {
       readonly kind: 'changed';
-      /** Rows of one change have one number, counted from 0. */
+      /** The number of the change that the row belongs to, counted from 0. */
       readonly change: number;
       readonly before: DiffLine | undefined;
       readonly after: DiffLine | undefined;
@@ -47,7 +47,7 @@ export function diffRows(before: string, after: string, limits: DiffLimits = LIM
   return new RowBuilder(limits).build(runs, exact === undefined);
 }
 
-/** Lines, with long ones broken between tags: much of the web is written on one line. */
+/** Splits a text into lines. Long lines are split between tags, because much HTML is written on one line. */
 function linesOf(text: string): string[] {
   return text
     .replace(/\r\n?/g, '\n')
@@ -145,7 +145,7 @@ class RowBuilder {
     const words = diffWordsWithSpace(a, b, { timeout: WORD_TIMEOUT_MS });
     this.#wordsLeftMs -= performance.now() - start;
     const kept = words?.filter(({ added, removed }) => !added && !removed);
-    // Lines with next to nothing in common are better shown whole than as confetti.
+    // Lines that have little in common are easier to read whole than word by word.
     const common = kept?.reduce((sum, { value }) => sum + value.trim().length, 0) ?? 0;
     if (!words || common < 0.2 * Math.min(a.length, b.length)) return [whole(a)!, whole(b)!];
     const side = (isGone: 'added' | 'removed', isMine: 'added' | 'removed') =>
@@ -158,7 +158,7 @@ function whole(text: string | undefined): DiffPart[] | undefined {
   return text === undefined ? undefined : [{ text, isChanged: true }];
 }
 
-/** Long runs of same lines folded, but for some lines around every change. */
+/** Folds long runs of equal lines, except for some lines around every change. */
 function folded(rows: readonly DiffRow[]): DiffRow[] {
   const result: DiffRow[] = [];
   let run: DiffRow[] = [];

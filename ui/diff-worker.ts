@@ -1,8 +1,8 @@
-/** Compares texts beside the page, so that large ones do not stop it. One question, one answer. */
+/** Compares texts in a worker, so that large texts do not block the page. It answers one request. */
 import { diffRows } from './diff-rows.ts';
 
-export type DiffQuestion = { readonly before: string; readonly after: string };
+export type DiffRequest = { readonly before: string; readonly after: string };
 
-addEventListener('message', (event: MessageEvent<DiffQuestion>) => {
+addEventListener('message', (event: MessageEvent<DiffRequest>) => {
   postMessage(diffRows(event.data.before, event.data.after));
 });

@@ -1,4 +1,4 @@
-/** Starts the pages. */
+/** Starts the web page. */
 import './style/tokens.css';
 import './style/base.css';
 import './style/masthead.css';

@@ -1,4 +1,4 @@
-/** Runs before anything is painted, so that a chosen theme never flashes into place. */
+/** Sets the theme before the first paint, so that the page does not flash in the wrong theme. */
 import { applyTheme, storedTheme } from './app/theme.ts';
 
 applyTheme(storedTheme());

@@ -31,7 +31,7 @@ suite('the first crawl', () => {
     const { page, record } = checked;
     await page.goto(`${setting.server.uiUrl}/#token=${TOKEN}`);
     await page.getByRole('link', { name: 'Start a crawl here' }).click();
-    await page.getByLabel('Begin with').fill(`http://${HOST}:${web.port}/`);
+    await page.getByLabel('Start pages').fill(`http://${HOST}:${web.port}/`);
     const collection = page.getByRole('textbox', { name: 'Collection' }).last();
     await collection.fill('my crawl');
     await page.getByRole('button', { name: 'Start the crawl' }).click();
@@ -53,7 +53,7 @@ suite('the first crawl', () => {
     await page.getByRole('link', { name: 'Open the collection library' }).click();
     await page.getByRole('heading', { name: 'library', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Pinakes', exact: true }).click();
-    await page.getByText(/In a small archive these take more room than the pages/).waitFor();
+    await page.getByText(/In a small archive these take more room than the\s+pages/).waitFor();
     await screenshot(page, 'ui-home-small-wide');
   });
 

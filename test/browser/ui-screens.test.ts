@@ -44,7 +44,7 @@ suite('screens', () => {
           await heading(page, 'library.example');
           await text(page, /14 captures from 10 May 2022 to 10 March 2024; 8 distinct contents/);
           await page.getByRole('button', { name: '4 March 2024: 1 capture, 1 changed' }).waitFor();
-          await page.getByRole('button', { name: '5 March 2024: 1 capture, nothing new' }).waitFor();
+          await page.getByRole('button', { name: '5 March 2024: 1 capture, unchanged' }).waitFor();
           await page.getByRole('button', { name: '2022: 1 capture' }).waitFor();
           await page.locator('tbody tr').nth(13).waitFor();
           assert.equal(await page.locator('tbody tr').count(), 14);
@@ -111,7 +111,7 @@ suite('screens', () => {
         path: '/jobs',
         look: async (page) => {
           await heading(page, 'Jobs');
-          await text(page, "Starting a job needs the server's token.");
+          await text(page, 'Starting a job needs the token of the server.');
         },
       },
       {
@@ -131,9 +131,9 @@ suite('screens', () => {
         name: 'delete',
         path: `/delete?collection=library-2022#token=${TOKEN}`,
         look: async (page) => {
-          await page.getByRole('button', { name: 'Show what would go' }).click();
-          await text(page, '13 captures would go');
-          await text(page, 'With them 4 contents of 5.5 KB that nothing else refers to.');
+          await page.getByRole('button', { name: 'Preview' }).click();
+          await text(page, '13 captures would be deleted');
+          await text(page, '4 contents (5.5 KB) would be deleted with them, because no other capture refers to them.');
           await text(page, '9 contents stay, because other captures share them.');
         },
       },
@@ -185,7 +185,7 @@ suite('screens', () => {
       await page.goto(`${setting.server.uiUrl}/delete?from=yesterday#token=${TOKEN}`);
       await page.getByRole('option', { name: 'library-2022' }).waitFor({ state: 'attached' });
       assert.equal(await page.getByRole('combobox').locator('option').first().textContent(), 'any');
-      await page.getByRole('button', { name: 'Show what would go' }).click();
+      await page.getByRole('button', { name: 'Preview' }).click();
       await page.getByRole('alert').getByText('This is no time').waitFor();
       await page.getByRole('alert').getByText('yesterday', { exact: true }).waitFor();
       await screenshot(page, `ui-delete-wrong-time-${options === WIDE ? 'wide' : 'phone'}`);
@@ -202,12 +202,12 @@ suite('screens', () => {
       await screenshot(page, `ui-empty-${options === WIDE ? 'wide' : 'phone'}`);
       await checkScreen(page, record, { where: 'empty archive' });
       await page.getByRole('link', { name: 'Collections' }).click();
-      await text(page, 'There is no collection yet.');
+      await text(page, 'There are no collections yet.');
       await checkScreen(page, record, { where: 'no collections' });
       for (const path of ['/search', '/search?q=words']) {
         await page.goto(empty.server.uiUrl + path);
         await text(page, 'The archive is empty.');
-        await page.getByRole('link', { name: 'See how to fill it' }).waitFor();
+        await page.getByRole('link', { name: 'See how to add pages' }).waitFor();
       }
       await screenshot(page, `ui-empty-search-${options === WIDE ? 'wide' : 'phone'}`);
     }

@@ -293,7 +293,7 @@ suite('search screens', () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${setting.server.uiUrl}/links`);
-    await text(page, 'A page is needed.');
+    await text(page, 'Choose a page first.');
     assert.equal(await page.getByRole('link', { name: 'Captures of this page' }).count(), 0);
     await checkScreen(page, record, { where: 'links of no page' });
   });

@@ -134,7 +134,7 @@ suite('work with the web page', () => {
     await page.waitForURL(/\/compare\?a=/);
     await page.getByText(/change(s)?: /).waitFor();
     await page.getByText('Source', { exact: true }).click();
-    await page.getByText('Show 3 lines that are the same').or(page.locator('.diff.source')).first().waitFor();
+    await page.getByText('Show 3 unchanged lines').or(page.locator('.diff.source')).first().waitFor();
     await page.getByText('Inline', { exact: true }).click();
     await page.locator('.diff.source.inline').waitFor();
     await page.getByRole('button', { name: 'Next change' }).click();
@@ -182,8 +182,8 @@ suite('work with the web page', () => {
     await page.getByRole('button', { name: 'Use this token' }).click();
     await page.getByLabel('Collection').first().fill('uploads');
     await page.getByLabel('Files', { exact: true }).setInputFiles(file);
-    await page.getByRole('link', { name: 'Sent; being added' }).click();
-    await page.getByText('1 file read: 1 new capture, 0 captures there already.').waitFor();
+    await page.getByRole('link', { name: 'Uploaded; see the job' }).click();
+    await page.getByText('1 file read: 1 new capture, 0 captures already in the archive.').waitFor();
     await page.getByRole('heading', { name: 'Add files: other.warc.gz' }).waitFor();
     await checkScreen(page, record, { where: 'job' });
     await screenshot(page, 'ui-job-wide');
@@ -287,9 +287,9 @@ suite('work with the web page', () => {
     await page.goto(`${origin}/jobs#token=${TOKEN}`);
     await page.getByRole('button', { name: /^Crawl/ }).click();
     // The server does not crawl its own machine for who comes by HTTP.
-    await page.getByLabel('Begin with').fill(`${setting.server.replayUrl}/`);
+    await page.getByLabel('Start pages').fill(`${setting.server.replayUrl}/`);
     await page.getByRole('textbox', { name: 'Collection' }).last().fill('small');
-    await page.getByLabel('At most so many pages').fill('1');
+    await page.getByLabel('Maximum number of pages', { exact: true }).fill('1');
     await page.getByText('More settings').click();
     await page.getByLabel('Read sitemaps').uncheck();
     await screenshot(page, 'ui-crawl-form-wide');
@@ -298,7 +298,7 @@ suite('work with the web page', () => {
     await page.getByRole('heading', { name: /^Crawl: http:/ }).waitFor();
     await page.getByRole('status').getByText('done, with errors').waitFor();
     await page.getByText('1 address could not be fetched:').waitFor();
-    await page.getByText(/network of your own in archive\.yaml/).waitFor();
+    await page.getByText(/allow a private network in archive\.yaml/).waitFor();
     assert.match(await page.title(), /, done, with errors \u2013 Pinakes$/);
     await checkScreen(page, record, { where: 'crawl' });
   });
@@ -308,8 +308,8 @@ suite('work with the web page', () => {
     const { page } = checked;
     await page.goto(`${origin}/jobs#token=${TOKEN}`);
     for (const [kind, start, field] of [
-      [/^Crawl/, 'Start the crawl', 'Begin with (needed)'],
-      [/^Add files of the server/, 'Add these files', 'Files or directories (needed)'],
+      [/^Crawl/, 'Start the crawl', 'Start pages (required)'],
+      [/^Add files on the server/, 'Add these files', 'Files or directories (required)'],
     ] as const) {
       await page.getByRole('button', { name: kind }).click();
       await page.getByRole('button', { name: start }).click();
@@ -318,8 +318,8 @@ suite('work with the web page', () => {
     }
     await page.getByRole('button', { name: /^Crawl/ }).click();
     await page.getByText('More settings').click();
-    await page.getByLabel('What to do').selectOption('again');
-    await page.getByLabel('Begin with', { exact: true }).waitFor();
+    await page.getByLabel('Type of crawl').selectOption('again');
+    await page.getByLabel('Start pages', { exact: true }).waitFor();
   });
 
   test('the archive is verified, and a part of it exported and downloaded', async () => {
@@ -328,7 +328,7 @@ suite('work with the web page', () => {
     await page.goto(`${origin}/jobs#token=${TOKEN}`);
     await page.getByRole('button', { name: /^Verify/ }).click();
     await page.getByRole('button', { name: 'Verify now' }).click();
-    await page.getByText('Nothing is wrong.').waitFor();
+    await page.getByText('No damage was found.').waitFor();
     await page.getByRole('link', { name: 'Jobs' }).first().click();
     await page.getByRole('button', { name: /^Export/ }).click();
     await page.getByLabel(/^Format/).selectOption('wacz');
@@ -346,8 +346,8 @@ suite('work with the web page', () => {
     const { page, record } = checked;
     await page.goto(`${origin}/collections/library-2022#token=${TOKEN}`);
     await page.getByRole('link', { name: 'Delete this collection' }).click();
-    await page.getByRole('button', { name: 'Show what would go' }).click();
-    await page.getByRole('heading', { name: '13 captures would go' }).waitFor();
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('heading', { name: '13 captures would be deleted' }).waitFor();
     // It is read out: the focus comes to it, a moment after it shows.
     await page.locator('#preview:focus').waitFor();
     const button = page.getByRole('button', { name: 'Delete 13 captures' });
@@ -368,8 +368,8 @@ suite('work with the web page', () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(`${origin}/jobs#token=wrong%`);
-    await page.getByText("Starting a job needs the server's token.").waitFor();
-    await page.getByText("The token that was given is not this server's.").waitFor();
+    await page.getByText('Starting a job needs the token of the server.').waitFor();
+    await page.getByText('The server refused this token.').waitFor();
     assert.equal(await page.getByText('The connection to the server is broken.').count(), 0);
     await page.getByPlaceholder('Token').fill(TOKEN);
     await page.getByRole('button', { name: 'Use this token' }).click();
@@ -380,7 +380,7 @@ suite('work with the web page', () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/jobs/${COMMAND_JOBS[0]!.id}`);
-    await page.getByText("Seeing what a job is about and what came of it needs the server's token.").waitFor();
+    await page.getByText('Seeing the details and the result of a job needs the token of the server.').waitFor();
     await page.getByRole('status').getByText('done, with errors').waitFor();
     assert.ok(!(await page.content()).includes('secret'));
     await screenshot(page, 'ui-job-without-token-wide');
@@ -399,7 +399,7 @@ suite('work with the web page', () => {
       const { page, record } = checked;
       await page.goto(`${origin}/jobs`);
       await page.getByRole('link', { name: 'Delete captures', exact: true }).first().waitFor();
-      await page.getByText("What these jobs did is shown to people who have the server's token.").waitFor();
+      await page.getByText('Enter the token of the server to see the details of these jobs.').waitFor();
       assert.doesNotMatch(await page.content(), /gone\.example|secret/);
       await screenshot(page, `ui-jobs-public-${size}`);
       await checkScreen(page, record, { where: `jobs without token, ${size}` });
@@ -417,8 +417,8 @@ suite('work with the web page', () => {
       await screenshot(page, `ui-jobs-commands-${size}`);
       await checkScreen(page, record, { where: `jobs of commands, ${size}` });
       await page.getByRole('link', { name: 'Verify the archive' }).last().click();
-      await page.getByText('It ended, and found errors or left something out (exit code 1).').waitFor();
-      await page.getByText('3 errors and 0 warnings were found; the log names them.').waitFor();
+      await page.getByText('It ended, but found errors or left something out (exit code 1).').waitFor();
+      await page.getByText('3 errors and 0 warnings were found; the log lists them.').waitFor();
       await screenshot(page, `ui-job-command-${size}`);
       await checkScreen(page, record, { where: `job of a command, ${size}` });
       await page.goBack();
@@ -479,7 +479,7 @@ suite('work with the web page', () => {
     await page.goto(origin);
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     const light = await ground();
-    await page.getByRole('button', { name: /^Theme: as the system/ }).click();
+    await page.getByRole('button', { name: /^Theme: system/ }).click();
     await page.getByRole('button', { name: /^Theme: light/ }).click();
     assert.notEqual(await ground(), light);
     await page.reload();
@@ -505,7 +505,7 @@ suite('work with the web page', () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/help`);
-    const choice = page.getByRole('checkbox', { name: 'These keys work' });
+    const choice = page.getByRole('checkbox', { name: 'Use keyboard shortcuts' });
     await choice.uncheck();
     await page.reload();
     assert.equal(await choice.isChecked(), false);

@@ -1,7 +1,4 @@
-/**
- * The frame of every screen: skip link, masthead, the screen itself, foot. A replayed page has the window to itself,
- * but for its banner.
- */
+/** The frame of every screen: skip link, masthead, screen and footer. A replayed page has only its banner. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useInfo } from '../api/request.ts';
@@ -47,7 +44,7 @@ export function App() {
   );
 }
 
-/** Screens of one kind but of another thing begin anew. */
+/** A new key makes the screen start with fresh state. */
 function keyOf(route: Route): string {
   return route.kind === 'delete' ? 'delete' : JSON.stringify(route);
 }
@@ -57,7 +54,7 @@ let isFirstScreen = true;
 function Main({ children }: { children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
-    // The first screen came with the page, which the browser announces itself.
+    // The browser itself announces the first screen, because it is part of the page load.
     if (!isFirstScreen && !main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     isFirstScreen = false;
   }, []);
@@ -104,7 +101,7 @@ function Foot() {
   return (
     <footer class="foot">
       <p>
-        Pinakes {info?.version ?? ''} keeps every distinct content once, on plain WARC files.{' '}
+        Pinakes {info?.version ?? ''} stores every distinct content once, in plain WARC files.{' '}
         <a href={pathTo.help()}>Help</a> · <a href="/assets/licences.txt">Licences</a>
       </p>
     </footer>

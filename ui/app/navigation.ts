@@ -1,7 +1,4 @@
-/**
- * Moving between screens without loading the page anew, and telling people who do not see it that the screen has
- * changed.
- */
+/** Moves between screens without reloading the page, and announces each new screen to screen readers. */
 import { useEffect, useState } from 'preact/hooks';
 import { parseRoute, type Route } from './route.ts';
 
@@ -9,7 +6,7 @@ const MOVED = 'pinakes-moved';
 
 let isBack = false;
 
-/** Whether the screen was come to with the browser's own back and forward: then it is to be as it was left. */
+/** True when the reader came here with Back or Forward: the screen must then look as it was left. */
 export function isReturning(): boolean {
   return isBack;
 }
@@ -18,7 +15,7 @@ export function currentRoute(): Route {
   return parseRoute(location);
 }
 
-/** Goes to a screen. `isQuiet` changes the address only: the screen has followed by itself already. */
+/** Goes to a screen. `isQuiet` changes only the address, because the screen shows the right page already. */
 export function navigate(path: string, options: { readonly replace?: boolean; readonly isQuiet?: boolean } = {}): void {
   if (options.replace) history.replaceState(null, '', path);
   else history.pushState(null, '', path);
@@ -45,9 +42,7 @@ export function useRoute(): Route {
   return route;
 }
 
-/**
- * Links to screens of ours change the screen; every other link, and every wish for a new tab, is left to the browser.
- */
+/** Handles links to our own screens. The browser handles all other links, and those opened in a new tab. */
 function followLink(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
@@ -59,7 +54,7 @@ function followLink(event: MouseEvent): void {
   navigate(link.pathname + link.search + link.hash);
 }
 
-/** The title of the window; with a new title the heading takes the focus, so that it is read out. */
+/** Sets the title of the window. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === '' ? 'Pinakes' : `${title} \u2013 Pinakes`;

@@ -17,7 +17,7 @@ const READABLE = [
   'łódź.pl',
 ];
 
-test('names of hosts are shown in their own script', () => {
+test('host names are shown in their own script', () => {
   for (const host of READABLE) {
     assert.ok(domainToASCII(host).includes('xn--'), host);
     assert.equal(readableHost(domainToASCII(host)), host);
@@ -25,7 +25,7 @@ test('names of hosts are shown in their own script', () => {
   }
 });
 
-test('names that could be taken for others stay as they are', () => {
+test('names that readers could mistake for others are not decoded', () => {
   const unsafe = [
     'аррӏе.com',
     'pаypal.com',
@@ -36,7 +36,7 @@ test('names that could be taken for others stay as they are', () => {
     'νικο.gr',
     'ספר.example',
     'مثال.example',
-    // A mark that hardly shows, letters of no language of today, digits of other scripts, parts of syllables.
+    // A mark that is hardly visible, letters that no modern language uses, digits of other scripts, parts of syllables.
     'аррӏе\u0487.com',
     'сосаы.com',
     'νοϳα.com',
@@ -52,7 +52,7 @@ test('names that could be taken for others stay as they are', () => {
   }
 });
 
-test('what stands for no name stays as it is', () => {
+test('invalid labels are not decoded', () => {
   for (const host of [
     'xn--.example',
     'xn--a.example',
@@ -61,7 +61,7 @@ test('what stands for no name stays as it is', () => {
     'example.org',
     'my-xn--mnchen-3ya.de',
     'xn--mnchen-3ya_.de',
-    // More digits than a number has room for.
+    // More digits than a number can hold.
     `xn--${'9'.repeat(400)}b.example`,
     '',
   ])

@@ -1,13 +1,15 @@
 /**
- * Names of hosts in their own script: `xn--mnchen-3ya.de` is shown as `münchen.de`, where nobody can take the name for
- * another. A label stays as it is when it mixes scripts, when all of its letters look like Latin ones, when it has
- * letters of no language of today, which nobody knows the look of, or when it is written from right to left, which
- * would turn what stands beside it around.
+ * Shows host names in their own script: `xn--mnchen-3ya.de` becomes `münchen.de`. A label is decoded only if readers
+ * cannot mistake it for another name. It stays as it is when:
+ * - it mixes scripts;
+ * - all of its letters look like Latin ones;
+ * - it has letters that no modern language uses, which readers do not know;
+ * - it is written from right to left, which would reorder the text around it.
  */
 
-/** What the letters of one label may be, beside digits and dashes. */
-const WRITINGS: readonly RegExp[] = [
-  // Without the i that has no dot, and the q of Greenland that looks like k.
+/** The letters that one label may have, besides digits and dashes. */
+const SCRIPTS: readonly RegExp[] = [
+  // Without the dotless i, and the q of Greenlandic that looks like k.
   'a-z\\u00df-\\u00f6\\u00f8-\\u0130\\u0132-\\u0137\\u0139-\\u017e',
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\u30fc',
   // Whole syllables.
@@ -21,21 +23,21 @@ const WRITINGS: readonly RegExp[] = [
 ].map((letters) => new RegExp(`^[-0-9${letters}]+$`, 'u'));
 /** Cyrillic and Greek letters that look like Latin ones. */
 const ALIKE = /^[-0-9аысԁеԍһіюјӏорԗԛѕԝхуүъьҽпгαγηικνορστυχω]+$/;
-/** Digits of other scripts look like other Latin ones, or like letters. */
+/** Only ASCII digits: digits of other scripts can look like different ASCII digits, or like letters. */
 const LETTERS = /^[-0-9\p{L}\p{M}]+$/u;
 
-/** Names are no longer: what goes beyond stands for nothing. */
+/** A label has at most 63 characters. */
 const LABEL = /(^|[.@])(xn--[-a-z0-9]{1,59})(?![^.:])/gi;
 
 export function readableHost(host: string): string {
   return host.replace(LABEL, (_, before: string, label: string) => {
     const letters = lettersOf(label.slice('xn--'.length).toLowerCase());
-    const isClear = LETTERS.test(letters) && !ALIKE.test(letters) && WRITINGS.some((writing) => writing.test(letters));
+    const isClear = LETTERS.test(letters) && !ALIKE.test(letters) && SCRIPTS.some((script) => script.test(letters));
     return before + (isClear && isNameOf(letters, label) ? letters : label);
   });
 }
 
-/** Whether a browser would make the label of the letters again: there are labels that no letters lead to. */
+/** True if a browser encodes the letters to this label again. Some labels are not the encoding of any letters. */
 function isNameOf(letters: string, label: string): boolean {
   try {
     return new URL(`http://${letters}/`).hostname === label.toLowerCase();
@@ -44,7 +46,7 @@ function isNameOf(letters: string, label: string): boolean {
   }
 }
 
-/** What a label stands for (RFC 3492, section 6.2); nothing, when it stands for nothing. */
+/** Decodes a Punycode label (RFC 3492, section 6.2). Returns '' if the label is invalid. */
 function lettersOf(label: string): string {
   const dash = label.lastIndexOf('-');
   const letters = [...label.slice(0, Math.max(0, dash))];
@@ -55,7 +57,7 @@ function lettersOf(label: string): string {
       const digit = (Number.parseInt(label[at++] ?? '', 36) + 26) % 36;
       place += digit * weight;
       const threshold = Math.min(Math.max(k - bias, 1), 26);
-      // Also for what is no digit.
+      // Also ends the loop when the character is not a digit (NaN).
       if (!(digit >= threshold)) break;
       weight *= 36 - threshold;
     }

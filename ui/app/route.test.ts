@@ -69,13 +69,13 @@ test('every screen has an address, and the address leads back to the screen', ()
   for (const screen of screens) assert.deepEqual(at(pathOf(screen)), screen);
 });
 
-test('what is no screen is told as missing, with its path', () => {
+test('a path that does not belong to a screen is missing', () => {
   for (const path of ['/nowhere', '/jobs/a/b', '/web/', '/web/abc/http://example.org/', '/collections/a/b']) {
     assert.deepEqual(at(path), { kind: 'missing', path });
   }
 });
 
-test('a list of captures may be asked for from a time on', () => {
+test('a list of captures can open at a time', () => {
   const captures = (time: string) => ({ kind: 'captures', url: 'http://example.org/a?b', time });
   assert.deepEqual(at('/web/2020*/http://example.org/a?b'), captures('2020'));
   assert.deepEqual(at('/web/20200301-2021*/example.org/a?b'), captures('20200301'));
@@ -83,7 +83,7 @@ test('a list of captures may be asked for from a time on', () => {
   assert.deepEqual(at('/web/2020*/example.org/a*'), { kind: 'prefix', prefix: 'http://example.org/a' });
 });
 
-test('slashes that a proxy took away are put back, and a scheme that was not typed is added', () => {
+test('slashes that a proxy removed are restored, and a missing scheme is added', () => {
   assert.deepEqual(at('/web/*/http:/example.org/a'), { kind: 'captures', url: 'http://example.org/a' });
   assert.equal(withScheme('example.org'), 'http://example.org');
   assert.equal(withScheme('example.org:8080/a'), 'http://example.org:8080/a');
@@ -91,21 +91,21 @@ test('slashes that a proxy took away are put back, and a scheme that was not typ
   assert.equal(withScheme('urn:isbn:1'), 'urn:isbn:1');
 });
 
-test('what is typed leads to a page or, with a star, to everything under it', () => {
+test('a typed address leads to its captures and, with a star, to all addresses under it', () => {
   assert.equal(pathToTyped(' example.org/a '), '/web/*/http://example.org/a');
   assert.equal(pathToTyped('example.org/*'), '/web/*/http://example.org/*');
   assert.equal(pathToTyped('  '), undefined);
   assert.equal(pathToTyped('*'), undefined);
 });
 
-test('addresses are suggested while they are typed, with a port too, and not for queries', () => {
+test('addresses are suggested while they are typed, also with a port, but not for queries', () => {
   for (const text of ['ex', 'http://ex', 'localhost:8080/a', 'example.org/a?b=c'])
     assert.ok(mayBeginAddress(text), text);
   for (const text of ['e', 'two words', '"quoted', 'site:example.org', 'title:'])
     assert.ok(!mayBeginAddress(text), text);
 });
 
-test('addresses lead to captures, and everything else is searched for', () => {
+test('a typed address leads to captures, and every other text to a search', () => {
   const addresses = [
     'example.org',
     'www.example.org/a b'.replace(' ', '%20'),
@@ -143,7 +143,7 @@ test('addresses lead to captures, and everything else is searched for', () => {
   for (const text of queries) assert.equal(pathToTyped(text), pathTo.search({ query: text }), text);
 });
 
-test('an archived address never becomes an address of ours, whatever it is', () => {
+test('no archived address leads out of /web/', () => {
   for (const url of ['javascript:alert(1)', '//evil.example/', 'http://a/"><script>', 'data:text/html,x']) {
     for (const path of [pathTo.captures(url), pathTo.frame('20240101000000', url), pathTo.prefix(url)]) {
       assert.ok(path.startsWith('/web/'), path);
@@ -152,14 +152,14 @@ test('an archived address never becomes an address of ours, whatever it is', () 
   }
 });
 
-test('a time to the millisecond is shown by its second', () => {
+test('a time with milliseconds is cut to seconds', () => {
   const route = { kind: 'frame', time: '20240301120000', modifier: '', url: 'http://example.org/' };
   assert.deepEqual(at('/web/20240301120000123/http://example.org/'), route);
   assert.deepEqual(at('/web/20240301120000123if_/http://example.org/'), { ...route, modifier: 'if_' });
   assert.equal(at('/web/202403011200001234/http://example.org/').kind, 'missing');
 });
 
-test('a page with steps up in its address is shown by an address that no browser folds', () => {
+test('an archived address with dot segments is escaped, so that browsers do not resolve them', () => {
   const address = replayAddress('http://localhost:8081', '20240301120000', 'https://a.example/../x?y#z');
   assert.equal(new URL(address).href, address);
   assert.match(address, /a\.example%2F\.\.%2Fx%3Fy#z$/);
@@ -167,7 +167,7 @@ test('a page with steps up in its address is shown by an address that no browser
   assert.equal(plain, 'http://localhost:8081/web/20240301120000mp_/https://a.example/x?../y');
 });
 
-test('a part of a time means its beginning', () => {
+test('a partial time means the beginning of the year, month or day', () => {
   assert.equal(fullTimestamp('2024'), '20240101000000');
   assert.equal(fullTimestamp('202403'), '20240301000000');
   assert.equal(fullTimestamp('20240305101112'), '20240305101112');

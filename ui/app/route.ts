@@ -1,11 +1,11 @@
 /**
- * Addresses of the screens: what a path means, and the path to every screen. Knows nothing of the browser.
+ * Addresses of the screens: parses a path, and builds the path to every screen. Does not use the browser.
  *
- * Under /web/ the rest of the address, query and all, is the archived page's own: `/web/*` +
- * `/http://example.org/a?b=c`. A last `*` asks for everything that begins so; before the first `*` a time may stand,
- * `/web/2020*` + `/http://example.org/`, or two of them with a dash, and then the list opens there. A page whose own
- * address ends in one has it written as %2A. An address with `/../` in it, which browsers would fold together with
- * ours, is escaped whole.
+ * Under /web/ the rest of the address, with its query, is the address of the archived page: `/web/*` +
+ * `/http://example.org/a?b=c`. A `*` at the end asks for all addresses with this prefix. A `*` that belongs to the
+ * archived address is written as %2A. Before the first `*` there may be a time, `/web/2020*` + `/http://example.org/`,
+ * or two times with a dash; the list then opens there. An address that contains `/../` is escaped as a whole, because
+ * browsers would resolve it against our own path.
  */
 export type Route =
   | { readonly kind: 'home' }
@@ -27,7 +27,7 @@ export type Route =
 const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** What results are narrowed by, besides the query itself. */
+/** The facets that filter the results, besides the query itself. */
 export const FACETS = ['site', 'type', 'language', 'year', 'collection'] as const;
 export type FacetName = (typeof FACETS)[number];
 
@@ -39,7 +39,7 @@ export type SearchInput = {
 
 export type Place = { readonly pathname: string; readonly search: string; readonly hash: string };
 
-/** Up to 17 digits, which is to the millisecond; what is shown goes by seconds. */
+/** Up to 17 digits, which is a time with milliseconds. Screens use whole seconds. */
 const FRAME = /^\/web\/(\d{1,14})\d{0,3}([a-z]{2}_)?\/(.+)$/s;
 
 const LISTED = /^\/web\/(\d{1,17})?(?:-(\d{1,17})?)?\*\//;
@@ -111,10 +111,7 @@ function parseArchived(path: string, hash: string, pathname: string): Route {
   };
 }
 
-/**
- * An address as a person types it, with its scheme, and with the slash that some servers and proxies take away put
- * back.
- */
+/** Adds the scheme to an address as a person typed it, and the slash after `http:/` that some proxies remove. */
 export function withScheme(url: string): string {
   const collapsed = /^(https?|ftp):\/(?!\/)/i.exec(url);
   if (collapsed) return `${collapsed[1]}://${url.slice(collapsed[0].length)}`;
@@ -147,9 +144,7 @@ export const pathTo = {
   help: () => '/help',
 } as const;
 
-/**
- * Where what was typed into the search box leads: a page's captures, everything under a prefix, or a search for words.
- */
+/** The path for a text typed into the search box: captures of a page, addresses under a prefix, or a word search. */
 export function pathToTyped(typed: string): string | undefined {
   const text = typed.trim();
   if (text === '' || text === '*') return undefined;
@@ -159,40 +154,37 @@ export function pathToTyped(typed: string): string | undefined {
 
 const SCHEME = /^(?:https?:\/|[a-z][a-z0-9+.-]*:\/\/|(?:urn|dns|info|mailto|data|metadata|javascript):)/i;
 const FIELD = /^-?[a-z-]+(?::[^/]|[<>=])/i;
-/** A name with a dot in it, an IP address, or localhost; then perhaps a port, then nothing or a path. */
+/** A name with a dot in it, an IP address, or localhost; then an optional port and an optional path. */
 const HOST =
   /^(?:(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.(?:\p{L}{2,}|xn--[a-z0-9-]+|\d{1,3})\.?|localhost|\[[0-9a-f:.]+\])(?::\d+)?(?:[/?#*].*)?$/iu;
 
-/** Addresses have no blanks, and begin with a scheme or a host; everything else is words. */
+/** An address has no spaces, and begins with a scheme or a host. Every other text is words to search for. */
 export function looksLikeAddress(text: string): boolean {
   if (/[\s"]/.test(text)) return false;
   if (SCHEME.test(text)) return true;
   return HOST.test(text) || (!FIELD.test(text) && /^[\p{L}\p{N}_-]+(?::\d+)?\//u.test(text));
 }
 
-/**
- * Whether more letters could make an address of it. A colon behind a word makes it a field of a query, unless it is
- * that of a port.
- */
+/** True if the text may be the beginning of an address. A colon after a word begins a query field, or a port. */
 export function mayBeginAddress(text: string): boolean {
   return text.length >= 2 && !/[\s"]|:(?!\d)/.test(text.replace(/^https?:/i, ''));
 }
 
-/** A page on the origin that shows archived pages. */
+/** The address of an archived page on the replay origin. */
 export function replayAddress(origin: string, timestamp: string, url: string): string {
   const [address, fragment] = splitFragment(url);
   return `${origin}/web/${timestamp}mp_/${DOT_SEGMENT.test(address) ? inPath(address) : address}${fragment}`;
 }
 
-/** A time of an address as 14 digits: the beginning of what it names, as the server takes it. */
+/** Completes the time of an address to 14 digits, as the server does: the beginning of the year, month or day. */
 export function fullTimestamp(time: string): string {
   return time + '00000101000000'.slice(time.length);
 }
 
-/** A step up or to the same place, in the path of an address of the web. */
+/** A `.` or `..` segment in the path of an http address. */
 const DOT_SEGMENT = /^https?:[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** What was escaped whole, as it is. */
+/** Decodes an address that was escaped as a whole. */
 function unfolded(url: string): string {
   return /^https?%3a/i.test(url) ? decoded(url) : url;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether keys without Ctrl or Alt act. Who speaks to the computer, or touches keys unawares, can switch them off (WCAG
- * 2.2, 2.1.4). The choice is kept in this browser.
+ * The setting that turns keyboard shortcuts without Ctrl or Alt on or off. People who use speech input, or press keys
+ * by accident, can turn them off (WCAG 2.2, 2.1.4). This browser stores the setting.
  */
 const KEY = 'pinakes.keys';
 const CHANGED = 'pinakes:keys';
@@ -31,7 +31,7 @@ export function setShortcutsOn(wanted: boolean): void {
     if (wanted) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, 'off');
   } catch {
-    // The choice then lasts as long as the page.
+    // Without storage the setting is lost when the page is closed.
   }
   dispatchEvent(new Event(CHANGED));
 }

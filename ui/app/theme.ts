@@ -1,4 +1,4 @@
-/** Light or dark: what the reader's system asks for, unless the reader chose. The choice is kept in this browser. */
+/** Light or dark theme: that of the reader's system, unless the reader chose one. This browser stores the choice. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'pinakes.theme';
@@ -24,7 +24,7 @@ export function chooseTheme(theme: Theme): void {
     if (theme === 'system') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
   } catch {
-    // The choice then lasts as long as the page.
+    // Without storage the choice is lost when the page is closed.
   }
   dispatchEvent(new Event('pinakes-theme'));
 }

@@ -1,7 +1,7 @@
-/** Numbers, sizes and times as people read them. All times are UTC, as in the records. */
+/** Formats numbers, sizes, times and addresses for people. All times are UTC, as in the records. */
 import { readableHost } from './readable-host.ts';
 
-/** 12 345 with a narrow space, the same for every reader. */
+/** 12 345 with a narrow space, in every locale. */
 export function formatCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
@@ -10,7 +10,7 @@ export function counted(count: number, singular: string, plural: string = `${sin
   return `${formatCount(count)} ${noun(count, singular, plural)}`;
 }
 
-/** The word for so many, where the number stands by itself. */
+/** The singular or plural of a noun, without the number. */
 export function noun(count: number, singular: string, plural: string = `${singular}s`): string {
   return count === 1 ? singular : plural;
 }
@@ -55,7 +55,7 @@ export function monthName(month: number): string {
   return MONTHS[month - 1] ?? '';
 }
 
-/** As in the head of a calendar; weeks begin on Monday, as ISO 8601 has it. */
+/** Weeks begin on Monday (ISO 8601). */
 export const WEEKDAYS: readonly string[] = [
   'Monday',
   'Tuesday',
@@ -66,12 +66,12 @@ export const WEEKDAYS: readonly string[] = [
   'Sunday',
 ];
 
-/** Place in WEEKDAYS of a day that a calendar names: 2024-03-03 is 6. */
+/** The index in WEEKDAYS of a date: 6 for 2024-03-03. */
 export function weekdayOf(date: string): number {
   return (new Date(`${date.slice(0, 10)}T00:00:00Z`).getUTCDay() + 6) % 7;
 }
 
-/** 3 March 2024, from a W3C date or from the date of a calendar. */
+/** 3 March 2024, from a W3C date or a calendar date. */
 export function formatDay(time: string): string {
   const [year, month, day] = time.slice(0, 10).split('-').map(Number);
   return `${day} ${monthName(month ?? 0)} ${year}`;
@@ -83,13 +83,13 @@ export function formatShortDay(time: string): string {
   return `${day} ${monthName(month ?? 0).slice(0, 3)} ${year}`;
 }
 
-/** 3 Mar 2024 to 9 May 2025, or the one day. */
+/** 3 Mar 2024 – 9 May 2025, or a single day. */
 export function formatSpan(first: string, last: string): string {
   const [from, to] = [formatShortDay(first), formatShortDay(last)];
   return from === to ? from : `${from} \u2013 ${to}`;
 }
 
-/** from 3 March 2024 to 9 May 2025, or on the one day. */
+/** from 3 March 2024 to 9 May 2025, or on 3 March 2024. */
 export function spanWords(first: string, last: string): string {
   const [from, to] = [formatDay(first), formatDay(last)];
   return from === to ? `on ${from}` : `from ${from} to ${to}`;
@@ -104,7 +104,7 @@ export function formatTime(time: string): string {
   return `${formatDay(time)}, ${formatClock(time)} UTC`;
 }
 
-/** 2024-03-03T14:05:09Z, of 14 digits. */
+/** 2024-03-03T14:05:09Z, from 14 digits. */
 export function w3cDate(timestamp: string): string {
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(timestamp) ?? [];
   return `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
@@ -119,16 +119,15 @@ export function formatDuration(from: string, to: string): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** An address as shown: without what every address has, and readable. */
+/** An address without its scheme and the slash of a bare host, with readable letters. */
 export function shownUrl(url: string): string {
   const bare = url.replace(/^https?:\/\//i, '').replace(/^([^/]+)\/$/, '$1');
   return readableUrl(bare.replace(/^[^/?#]+/, readableHost));
 }
 
 /**
- * Letters and digits of all scripts, which browsers put into addresses as %-escapes, as what they are. What else is
- * escaped stays so: blanks, signs that turn the direction of writing and the like would make the address look like
- * another.
+ * Decodes the %-escapes of letters and digits of all scripts. All other escapes stay: spaces, direction controls and
+ * the like would make the address look like another one.
  */
 export function readableUrl(url: string): string {
   return url.replace(/(?:%[89a-f][0-9a-f])+/gi, (escapes) => {
@@ -140,15 +139,15 @@ export function readableUrl(url: string): string {
   });
 }
 
-/** Something very long without its middle: the beginning and the end tell it apart from others. */
+/** Cuts out the middle of a long text, because its beginning and end distinguish it from others. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = Math.floor(most * 0.3);
-  // Cut between whole characters, also those that take two units.
+  // Do not cut surrogate pairs.
   return `${text.slice(0, most - end - 1).replace(/[\ud800-\udbff]$/, '')}\u2026${text.slice(-end).replace(/^[\udc00-\udfff]/, '')}`;
 }
 
-/** text/html and the like, in one word. */
+/** A short name for a media type: HTML for text/html. */
 export function kindOfContent(mime: string): string {
   const [type = '', subtype = ''] = mime.split(';')[0]!.trim().toLowerCase().split('/');
   if (subtype === '') return mime || 'unknown';

@@ -1,4 +1,4 @@
-/** The main heading of a screen about an address. One that is very long is shortened, and whole in its tooltip. */
+/** The main heading of a screen about an address. A very long address is shortened; its tooltip has all of it. */
 import { shortened } from '../app/wording.ts';
 
 const LONG = 100;

@@ -1,4 +1,4 @@
-/** The captures of an address, newest first, a page at a time. Two that are marked can be compared. */
+/** The captures of an address, newest first, one page at a time. The reader can mark two of them to compare. */
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Capture } from '../api/replies.ts';
@@ -111,7 +111,7 @@ function isHeld({ kind, contentKey }: Capture): boolean {
   return kind !== 'revisit' || contentKey !== null;
 }
 
-/** A revisit whose original was never added has nothing to show, unless it is a redirection. */
+/** A revisit whose original was never added cannot be shown, unless it is a redirect. */
 function isShown(capture: Capture): boolean {
   const { status } = capture;
   return isHeld(capture) || (status >= 300 && status <= 399 && status !== 304);
@@ -128,13 +128,13 @@ function Sameness({ capture }: { capture: Capture }) {
   );
 }
 
-/** The older one stands left, whichever was marked first. */
+/** The older capture is on the left, in whichever order the two were marked. */
 function CompareBar({ marked }: { marked: readonly Capture[] }) {
   const [a, b] = [...marked].sort((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
   return (
     <div class={a ? 'compare-bar' : 'compare-bar idle'} role="status">
       {!a && <p class="muted">Mark two captures to compare them.</p>}
-      {a && !b && <p>{nameOf(a)} is marked. Mark another one to compare it with.</p>}
+      {a && !b && <p>{nameOf(a)} is marked. Mark a second capture to compare them.</p>}
       {a && b && (
         <>
           <p>
@@ -149,7 +149,7 @@ function CompareBar({ marked }: { marked: readonly Capture[] }) {
   );
 }
 
-/** By its day, and by the clock beside another one of that day. */
+/** The day of a capture, with its time if the other capture is of the same day. */
 function nameOf({ time }: Capture, other?: Capture): string {
   const day = formatDay(time);
   return other && formatDay(other.time) === day ? `${day}, ${formatClock(time)}` : day;

@@ -1,4 +1,4 @@
-/** Draws charts with uPlot: bars in groups, and areas over time. */
+/** Draws charts with uPlot: grouped bars, and areas over time. */
 import uPlot from 'uplot';
 import { formatBytes, monthName } from '../app/wording.ts';
 
@@ -10,7 +10,7 @@ export type Colours = {
   readonly light: string;
 };
 
-/** Bars beside one another for each name; a missing value has no bar. */
+/** A group of bars for each name. A missing value has no bar. */
 export type BarData = {
   readonly kind: 'bars';
   readonly unit: 'percent' | 'bytes';
@@ -18,7 +18,7 @@ export type BarData = {
   readonly series: readonly { readonly label: string; readonly values: readonly (number | undefined)[] }[];
 };
 
-/** Bytes at the ends of months; each area lies in the one before it. */
+/** Bytes at the end of each month. Each area lies within the area before it. */
 export type AreaData = {
   readonly kind: 'areas';
   /** Seconds since 1970. */
@@ -42,7 +42,7 @@ export function drawChart(element: HTMLElement, colours: Colours, chart: ChartDa
 
 type Plan = [Omit<uPlot.Options, 'width' | 'height'>, uPlot.AlignedData];
 
-/** Each group takes one place more than it has bars, for the space between groups. */
+/** Each group takes one slot more than it has bars, as the space between groups. */
 function bars({ unit, names, series }: BarData, colours: Colours, width: number): Plan {
   const stride = series.length + 1;
   const places = names.flatMap((_, group) => series.map((_, index) => group * stride + index));
@@ -127,7 +127,7 @@ function bytesAxis(colours: Colours): uPlot.Axis {
 }
 
 const DAY = 86_400;
-/** Steps of the time axis that uPlot takes for whole months and years. */
+/** The steps of the time axis that uPlot treats as whole months and years. */
 const MONTHS = [30, 60, 90, 120, 180, 365, 730, 1825, 3650].map((days) => days * DAY);
 
 function monthOf(seconds: number): string {
@@ -135,7 +135,7 @@ function monthOf(seconds: number): string {
   return `${monthName(time.getUTCMonth() + 1).slice(0, 3)} ${time.getUTCFullYear()}`;
 }
 
-/** Both ends of a name: crawls of one site differ by what stands last. */
+/** Keeps both ends of a name, because the names of crawls of one site often differ at the end. */
 function shortened(name: string, width: number): string {
   const most = width < NARROW ? 9 : 13;
   if (name.length <= most) return name;

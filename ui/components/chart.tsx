@@ -1,6 +1,6 @@
 /**
- * A picture of figures that stand in a table beneath it, so that nothing is told by the picture alone. The library that
- * draws comes when the first chart does.
+ * A chart above a table with the same figures, so that no information is in the picture alone. The drawing library is
+ * loaded with the first chart.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -8,7 +8,7 @@ import type { ChartData, Colours, DrawnChart } from './chart-drawing.ts';
 
 type ChartProperties = {
   readonly title: string;
-  /** What a reader sees in it, in a sentence. */
+  /** One sentence about what the chart shows. */
   readonly description?: string;
   readonly data: ChartData;
   /** The table. */
@@ -23,7 +23,7 @@ export function Chart({ title, description, data, children }: ChartProperties) {
     let isGone = false;
     const redraw = async () => {
       const module = await import('./chart-drawing.ts').catch(() => undefined);
-      // Without the picture there is still the table.
+      // If the library cannot be loaded, the table is still there.
       if (isGone || !module) return;
       drawing?.destroy();
       drawing = module.drawChart(element, coloursOf(element), data);
@@ -52,7 +52,7 @@ export function Chart({ title, description, data, children }: ChartProperties) {
   );
 }
 
-/** Colours as the style has them at this moment, in a form that a canvas understands. */
+/** The current colours of the style sheet, in a form that a canvas understands. */
 function coloursOf(element: HTMLElement): Colours {
   const probe = document.createElement('span');
   element.append(probe);

@@ -1,4 +1,4 @@
-/** A few alternatives of which one holds, as radio buttons that look like one bar. */
+/** Radio buttons that look like one bar. */
 import { useId } from 'preact/hooks';
 
 type ChoiceProperties<Value extends string> = {

@@ -1,8 +1,8 @@
-/** A command to be typed into a terminal, with a button that copies it. */
+/** A command for a terminal, with a button that copies it. */
 import { useState } from 'preact/hooks';
 import { useInfo } from '../api/request.ts';
 
-/** A command of Pinakes; `words` follow the name of the program. */
+/** A Pinakes command; `words` come after the name of the program. */
 export function PinakesCommand({ words }: { words: string }) {
   return <CommandLine command={`${useInfo()?.program ?? 'pinakes'} ${words}`} />;
 }

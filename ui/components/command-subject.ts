@@ -1,6 +1,6 @@
-/** What a command of the command line was about, read from what was typed. Knows nothing of the browser. */
+/** Finds the subject of a typed command in its arguments. Does not use the browser. */
 
-/** Options without a value; of all others the next word is the value. */
+/** Options without a value. For every other option the next word is the value. */
 const FLAGS = new Set([
   '--allow-private',
   '--any-certificate',
@@ -19,10 +19,10 @@ const FLAGS = new Set([
   '--yes',
 ]);
 
-/** Their value may be left out. */
+/** Options whose value may be omitted. */
 const OPTIONAL_VALUE = new Set(['--again', '--browser', '--resume']);
 
-/** Options that say what a command is about, the more telling first. */
+/** Options that name the subject of a command, the most specific first. */
 const SUBJECT_OPTIONS = [
   '--again',
   '--resume',
@@ -36,9 +36,9 @@ const SUBJECT_OPTIONS = [
 ];
 
 export type TypedCommand = {
-  /** What stood behind the verb and belongs to no option: files, or addresses. */
+  /** The arguments after the verb that do not belong to an option: files or addresses. */
   readonly named: readonly string[];
-  /** What the most telling option says, or empty. */
+  /** The value of the most specific option, or ''. */
   readonly subject: string;
 };
 
@@ -59,10 +59,10 @@ export function typedCommand(argv: readonly string[]): TypedCommand {
     }
   }
   const subject = SUBJECT_OPTIONS.map((option) => options.get(option)).find((value) => value !== undefined);
-  return { named: named.slice(1), subject: subject ?? (argv.includes('--due') ? 'what is due' : '') };
+  return { named: named.slice(1), subject: subject ?? (argv.includes('--due') ? 'due crawls' : '') };
 }
 
-/** What was typed behind the name of the program, as it can be typed again. */
+/** The arguments after the name of the program, quoted so that they can be pasted into a terminal. */
 export function commandLine(argv: readonly string[]): string {
   return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(' ');
 }

@@ -1,6 +1,6 @@
 /**
- * A comparison as a table of lines: both sides beside one another, or one under the other. Signs and words say what
- * colours say.
+ * A comparison as a table of lines: both versions side by side, or one under the other. Signs and words repeat what the
+ * colours show.
  */
 import { useRef, useState } from 'preact/hooks';
 import { counted } from '../app/wording.ts';
@@ -36,7 +36,7 @@ export function DiffView({ result, layout, what }: { result: DiffResult; layout:
           {counted(result.changes, 'change')}: {counted(result.linesRemoved, 'line')} removed,{' '}
           {counted(result.linesAdded, 'line')} added
           {at >= 0 && `; at change ${at + 1}`}
-          {result.isRough && '; compared roughly, because they differ in very much'}
+          {result.isRough && '; compared roughly, because the captures differ too much'}
         </p>
         <div>
           <button type="button" data-shortcut="p" onClick={() => go(at < 0 ? 0 : -1)}>
@@ -113,7 +113,7 @@ function keyOf({ before, after }: LineRow): string {
   return `${before?.number ?? ''}:${after?.number ?? ''}`;
 }
 
-/** The first row of a change can be jumped to. */
+/** The attributes that make the first row of a change a target of the Next and Previous buttons. */
 function jump({ row, isFirst, isAt }: RowProperties) {
   return {
     class: isAt ? 'at' : undefined,
@@ -200,7 +200,7 @@ function Folded({ count, columns, onOpen }: { count: number; columns: number; on
     <tr class="folded">
       <td colSpan={columns}>
         <button type="button" class="plain" onClick={onOpen}>
-          Show {counted(count, 'line')} that are the same
+          Show {counted(count, 'unchanged line')}
         </button>
       </td>
     </tr>

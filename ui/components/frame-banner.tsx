@@ -1,4 +1,4 @@
-/** The banner above a replayed page: what and when it is, and the way to its other captures. */
+/** The banner above a replayed page: its address and time, with links to its other captures. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Calendar, ShownCapture } from '../api/replies.ts';
 import { navigate } from '../app/navigation.ts';
@@ -13,7 +13,7 @@ type BannerProperties = {
   readonly timestamp: string;
   readonly previous: ShownCapture | undefined;
   readonly next: ShownCapture | undefined;
-  /** Whether these two belong to what was shown before. */
+  /** True while these two still belong to the page that was shown before. */
   readonly isStale: boolean;
   readonly calendar: Calendar | undefined;
 };
@@ -75,7 +75,7 @@ function AddressForm({ url, timestamp }: { url: string; timestamp: string }) {
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
-        aria-label="Address of the archived page; change it to see another page at this time"
+        aria-label="Address of the archived page. Change it to see another page at this time"
         data-shortcut="search"
         value={typed}
         onInput={(event) => setTyped(event.currentTarget.value)}
@@ -90,8 +90,8 @@ type StepProperties = {
   readonly capture: ShownCapture | undefined;
   readonly shortcut: 'n' | 'p';
   /**
-   * It belongs to what was shown before, and stays until the next one is known: who steps on with the keyboard keeps
-   * the focus.
+   * The capture belongs to the page that was shown before. The link stays until the next capture is known, so that it
+   * keeps the keyboard focus.
    */
   readonly isStale: boolean;
 };
@@ -99,7 +99,7 @@ type StepProperties = {
 function Step({ name, icon, capture, shortcut, isStale }: StepProperties) {
   if (!capture) {
     return (
-      <button type="button" class="icon-button" disabled aria-label={`${name}: there is none`}>
+      <button type="button" class="icon-button" disabled aria-label={`${name}: none`}>
         <Icon name={icon} />
       </button>
     );
@@ -124,7 +124,7 @@ function Step({ name, icon, capture, shortcut, isStale }: StepProperties) {
 const HEIGHT = 24;
 const BAR_WIDTH = 2;
 
-/** Captures by month over all years, with the month that is shown marked. */
+/** Captures by month over all years. The month of the shown capture is marked. */
 function Sparkline({ calendar, timestamp }: { calendar: Calendar; timestamp: string }) {
   const counts = monthCounts(calendar.years);
   const bars = counts.flatMap(({ months }) => months);

@@ -4,7 +4,7 @@ import { readFrameMessage } from './frame-message.ts';
 
 const MOVED = { wb_type: 'load', url: 'http://example.org/a', ts: '20240301120000', title: 'A' };
 
-test('a page that has moved is followed', () => {
+test('a message with a new address is read', () => {
   assert.deepEqual(readFrameMessage(MOVED), {
     kind: 'moved',
     url: 'http://example.org/a',
@@ -13,7 +13,7 @@ test('a page that has moved is followed', () => {
   });
 });
 
-test('messages of any other shape are passed over', () => {
+test('messages of any other form are ignored', () => {
   const bad: unknown[] = [
     undefined,
     null,
@@ -33,7 +33,7 @@ test('messages of any other shape are passed over', () => {
   for (const data of bad) assert.equal(readFrameMessage(data), undefined, JSON.stringify(data)?.slice(0, 100));
 });
 
-test('titles are bounded, and what is no title is none', () => {
+test('long titles are cut, and a title that is not a text is empty', () => {
   const long = readFrameMessage({ wb_type: 'title', title: 'x'.repeat(10_000) });
   assert.equal(long?.title.length, 300);
   assert.equal(readFrameMessage({ ...MOVED, title: 7 })?.title, '');

@@ -1,7 +1,7 @@
 /**
- * What a replayed page tells the window around it: where it is after a link was followed inside it, and its title. The
- * page is hostile, so a message is believed only as far as it can do no harm: it changes the address shown and nothing
- * else, and everything in it is bounded. Knows nothing of the browser.
+ * Messages from a replayed page to the window around it: its new address after the reader followed a link, and its
+ * title. The page may be hostile, so a message can only change the address and title that are shown, and their lengths
+ * are bounded. Does not use the browser.
  */
 export type FrameMessage =
   | { readonly kind: 'moved'; readonly url: string; readonly timestamp: string; readonly title: string }
@@ -10,10 +10,7 @@ export type FrameMessage =
 const URL_LENGTH_MAX = 64 * 1024;
 const TITLE_LENGTH_MAX = 300;
 
-/**
- * The message in what a frame posted; undefined when it is none of ours. The shape is that of wombat, which runs in the
- * page.
- */
+/** Reads a message that a frame posted, in the format of wombat, which runs in the page. Undefined for other messages. */
 export function readFrameMessage(data: unknown): FrameMessage | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
   const { wb_type: kind, url, ts, title } = data as Record<string, unknown>;

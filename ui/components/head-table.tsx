@@ -1,4 +1,4 @@
-/** Headers of two captures, name by name, with what differs marked and first. */
+/** The headers of two captures, name by name. Headers that differ are marked and come first. */
 import type { CaptureDetail } from '../api/replies.ts';
 
 type Row = { readonly name: string; readonly before: string; readonly after: string };

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formFields } from './job-fields.ts';
 
-test('known kinds ask for the important things first, and for nothing less than the server takes', () => {
+test('forms of known kinds begin with the important fields, and have every field that the server takes', () => {
   const properties = { robots: {}, seeds: { type: 'array' }, scope: {}, unheard: { type: 'string' }, collection: {} };
   const { first, rest } = formFields('crawl', { type: 'object', properties });
   assert.deepEqual(Object.keys(first.properties!), ['seeds', 'collection', 'scope']);
   assert.deepEqual(Object.keys(rest.properties!), ['robots', 'unheard']);
   assert.equal(first.properties!.seeds!.type, 'array');
-  assert.equal(first.properties!.seeds!.title, 'Begin with');
+  assert.equal(first.properties!.seeds!.title, 'Start pages');
 });
 
-test('what the server needs is never folded away', () => {
+test('a field that the server requires is never folded away', () => {
   const { first } = formFields('crawl', { properties: { novel: { type: 'string' } }, required: ['novel'] });
   assert.deepEqual(Object.keys(first.properties!), ['novel']);
 });
 
-test('kinds that the page does not know are shown whole', () => {
+test('all fields of an unknown kind are shown', () => {
   const { first, rest } = formFields('gather', { properties: { a: {}, b: {} } });
   assert.deepEqual([Object.keys(first.properties!), Object.keys(rest.properties!)], [['a', 'b'], []]);
 });
 
-test('an export and a verification are asked for in words, and collections are chosen from those that there are', () => {
+test('the forms for export and verify have plain words, and a list of collections', () => {
   const server = {
     format: { enum: ['warc.gz', 'warc.zst', 'warc', 'wacz', 'cdxj', 'cdx', 'parquet'] },
     selection: { properties: { from: { description: 'A W3C date, or `2024`.' } } },

@@ -1,22 +1,22 @@
 /**
- * How the fields of jobs are shown: which come first, what they are called, and what to say of them. What is not named
- * here is shown as the server describes it.
+ * The labels, hints and order of the fields of job forms. Fields that are not listed here are shown as the server
+ * describes them.
  */
 import type { Schema } from './form-schema.ts';
 import type { Values } from './schema-values.ts';
 import { selectionSchema } from './selection-schema.ts';
 
 type Presentation = {
-  /** All others are folded away. Without it, all are shown. */
+  /** The fields that are always shown. All others are folded away. Without this list all fields are shown. */
   readonly first?: readonly string[];
   readonly fields: Readonly<Record<string, Schema>>;
 };
 
 const COLLECTION: Schema = {
-  description: 'A name for what belongs together: letters, digits, dots, dashes and underscores. Without it: default.',
+  description: 'A name made of letters, digits, dots, dashes and underscores. If empty: default.',
 };
 
-const CHOSEN = 'All that is said must hold. When nothing is said, everything is meant.';
+const SELECTION_HINT = 'Captures must match every field. Leave all fields empty to select everything.';
 
 const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
   add: {
@@ -25,133 +25,130 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
       paths: { title: 'Files or directories' },
       collection: COLLECTION,
       inPlace: {
-        title: 'Leave them where they are',
-        description: 'Nothing is copied; the files must stay as they are.',
+        title: 'Add in place',
+        description: 'The files are not copied. They must not be moved or changed later.',
       },
     },
   },
   crawl: {
     first: ['seeds', 'collection', 'scope', 'pagesMax', 'depthMax', 'browser'],
     fields: {
-      seeds: { title: 'Begin with', description: 'Addresses of pages.' },
+      seeds: { title: 'Start pages', description: 'Addresses of the pages to begin with.' },
       collection: COLLECTION,
       scope: {
-        title: 'How far to go',
-        description: 'Usually everything on the hosts of these pages.',
+        title: 'Scope',
+        description: 'Default: all pages on the hosts of the start pages.',
         names: {
-          host: 'the hosts of these pages',
-          domain: 'their whole domains, with all hosts in them',
-          prefix: 'addresses that begin like these',
-          list: 'these pages alone',
+          host: 'the hosts of the start pages',
+          domain: 'the domains of the start pages, with all hosts in them',
+          prefix: 'addresses that begin like a start page',
+          list: 'only the start pages',
         },
       },
-      pagesMax: { title: 'At most so many pages', description: 'Usually no limit.' },
-      depthMax: { title: 'At most so many links away', description: 'Counted from the pages to begin with.' },
+      pagesMax: { title: 'Maximum number of pages', description: 'Default: no limit.' },
+      depthMax: { title: 'Maximum number of links to follow', description: 'Counted from the start pages.' },
       browser: {
-        title: 'With a browser',
-        description: 'Pages that scripts fill are whole only when a browser renders them, which takes longer.',
-        unset: 'as usual: no',
-        names: { none: 'no page', empty: 'pages without text of their own', all: 'every page' },
+        title: 'Render in a browser',
+        description: 'Pages that are built by scripts are complete only if a browser renders them. This is slower.',
+        unset: 'default: no',
+        names: { none: 'no pages', empty: 'pages without text in their HTML', all: 'every page' },
       },
       screenshots: {
-        title: 'Keep a picture of each page',
-        description: 'Of those that a browser renders.',
+        title: 'Keep screenshots',
+        description: 'Only of pages that a browser renders.',
         default: true,
       },
       mode: {
-        title: 'What to do',
-        description: 'All but a new crawl go by what the collection knows, and need no pages to begin with.',
+        title: 'Type of crawl',
+        description: 'Only a new crawl needs start pages. The other types use what the collection knows.',
         unset: 'a new crawl',
         names: {
           new: 'a new crawl',
           again: 'visit the pages of the collection again',
-          resume: 'go on with one that was interrupted',
-          scheduled: 'what its schedule says is due',
+          resume: 'continue an interrupted crawl',
+          scheduled: 'visit the pages that are due by the schedule',
         },
         enum: ['again', 'resume', 'scheduled'],
       },
       fresh: {
-        title: 'Forget an unfinished crawl',
-        description: 'What it had still to do in this collection is dropped.',
+        title: 'Discard an unfinished crawl',
+        description: 'Forget the addresses that an interrupted crawl of this collection has not fetched yet.',
       },
-      include: { title: 'Only addresses that match', description: 'Regular expressions on whole addresses.' },
-      exclude: { title: 'No addresses that match', description: 'Regular expressions on whole addresses.' },
-      bytesMax: { title: 'At most so many megabytes', unit: 1_000_000 },
-      timeMsMax: { title: 'At most so many minutes', unit: 60_000 },
-      urlsPerHostMax: { title: 'At most so many addresses of a host' },
+      include: { title: 'Only addresses that match', description: 'Regular expressions for whole addresses.' },
+      exclude: { title: 'No addresses that match', description: 'Regular expressions for whole addresses.' },
+      bytesMax: { title: 'Maximum megabytes', unit: 1_000_000 },
+      timeMsMax: { title: 'Maximum minutes', unit: 60_000 },
+      urlsPerHostMax: { title: 'Maximum number of addresses per host' },
       delayMs: {
         title: 'Seconds between two requests to a host',
-        description: 'Usually 1, and more when the server is slow or its robots.txt asks for it.',
+        description: 'Default: 1, or more if the server is slow or its robots.txt asks for more.',
         unit: 1000,
       },
-      htmlOnly: { title: 'HTML only', description: 'No pictures, styles and scripts; pages will look bare.' },
+      htmlOnly: { title: 'HTML only', description: 'Skip images, styles and scripts. Pages will look plain.' },
       sitemaps: {
         title: 'Read sitemaps',
-        description: 'The lists of pages that sites give themselves.',
+        description: 'Lists of pages that the sites themselves publish.',
         default: true,
       },
       robots: {
-        title: 'What robots.txt forbids',
-        unset: 'as usual: left alone',
-        names: { obey: 'left alone', ignore: 'fetched all the same' },
+        title: 'Pages that robots.txt forbids',
+        unset: 'default: skip them',
+        names: { obey: 'skip them', ignore: 'fetch them anyway' },
       },
       budget: {
-        title: 'Pages to visit again, at most',
-        description: 'When pages are visited again: those first that are likely to have changed.',
+        title: 'Maximum number of pages to visit again',
+        description: 'Pages that are likely to have changed come first.',
       },
-      fixed: { title: 'Visit every page again', description: 'Whether it is likely to have changed or not.' },
+      fixed: { title: 'Visit every page again', description: 'Also pages that are not likely to have changed.' },
       gone: {
         title: 'Pages that are gone',
-        description: 'Those that the server says are no longer there (404, 410).',
-        unset: 'as usual: their history is kept',
-        names: { 'keep-history': 'their history is kept', expunge: 'deleted from the collection' },
+        description: 'Pages that no longer exist on the server (404, 410).',
+        unset: 'default: keep their history',
+        names: { 'keep-history': 'keep their history', expunge: 'delete them from the collection' },
       },
-      userAgent: { title: 'User agent', description: 'What the crawler calls itself; name an address to write to.' },
+      userAgent: { title: 'User agent', description: 'The name of the crawler. Include a contact address.' },
     },
   },
   export: {
     fields: {
       format: {
         names: {
-          'warc.gz': 'WARC, packed with gzip (.warc.gz)',
-          'warc.zst': 'WARC, packed with zstd (.warc.zst)',
-          warc: 'WARC, not packed (.warc)',
-          wacz: 'WACZ, a package with its index (.wacz)',
-          cdxj: 'only the index, CDXJ (.cdxj)',
-          cdx: 'only the index, CDX (.cdx)',
+          'warc.gz': 'WARC, compressed with gzip (.warc.gz)',
+          'warc.zst': 'WARC, compressed with zstd (.warc.zst)',
+          warc: 'WARC, not compressed (.warc)',
+          wacz: 'WACZ, a package with an index (.wacz)',
+          cdxj: 'only the index, as CDXJ (.cdxj)',
+          cdx: 'only the index, as CDX (.cdx)',
           parquet: 'a table of the captures (.parquet)',
         },
       },
       selfContained: {
-        title: 'Stands alone',
+        title: 'Self-contained',
         description:
-          'Captures that lean on others get their contents too. For WARC and WACZ; a WACZ always stands alone.',
+          'Include every content, also if it is stored with a capture that is not exported. For WARC; a WACZ is always self-contained.',
       },
-      capturesOnly: { title: 'Captures only', description: 'Without the requests and the metadata of the crawler.' },
-      title: { description: 'What the file is called inside. Without it: the name of the archive.' },
+      capturesOnly: { title: 'Captures only', description: 'Leave out requests and crawler metadata.' },
+      title: { description: 'The title inside the file. If empty: the name of the archive.' },
     },
   },
   verify: {
     fields: {
       depth: {
-        description: 'Reading every content finds all damage, and takes as long as reading all files.',
-        unset: 'as usual: every content too',
-        names: { full: 'every content too', quick: 'files and catalog, not the contents' },
+        description: 'Checking the contents finds all damage, but reads every file completely.',
+        unset: 'default: files, catalog and contents',
+        names: { full: 'files, catalog and contents', quick: 'files and catalog only' },
       },
     },
   },
 };
 
-/**
- * What must be filled in here, besides what the server always needs: other ways to say it are for other screens, or
- * chosen among the settings.
- */
+/** Fields that the form requires and the server does not: the server also takes other fields in their place. */
 export function requiredFields(kind: string, values: Values): readonly string[] {
   if (kind === 'add') return ['paths'];
   return kind === 'crawl' && !values.mode ? ['seeds'] : [];
 }
 
-/** The schema of a kind in two parts: what is asked first, and what only some want to set. */
+/** Splits the schema of a job kind in two: the fields that are always shown, and the rest. */
 export function formFields(
   kind: string,
   schema: Schema,
@@ -160,7 +157,10 @@ export function formFields(
   const { first, fields } = PRESENTATIONS[kind] ?? { fields: {} };
   const all = Object.entries(schema.properties ?? {}).map(([name, field]): [string, Schema] => [
     name,
-    { ...field, ...(name === 'selection' ? { ...selectionSchema(collections), description: CHOSEN } : fields[name]) },
+    {
+      ...field,
+      ...(name === 'selection' ? { ...selectionSchema(collections), description: SELECTION_HINT } : fields[name]),
+    },
   ]);
   const isFirst = (name: string) => first === undefined || first.includes(name) || schema.required?.includes(name);
   const place = (name: string) => first?.indexOf(name) ?? 0;

@@ -1,4 +1,4 @@
-/** Starts a job of a kind. The fields are those that the server's own description of the kind has. */
+/** The form that starts a job of a kind. Its fields come from the OpenAPI document of the server. */
 import { useMemo, useState } from 'preact/hooks';
 import { type ApiError, apiPath, post } from '../api/client.ts';
 import type { Job, Stats } from '../api/replies.ts';
@@ -21,13 +21,13 @@ const VERBS: Readonly<Record<string, string>> = {
   verify: 'Verify now',
 };
 
-/** What is filled in by other screens. */
+/** Fields that only other screens fill in. */
 const HIDDEN_FIELDS = ['upload', 'token'];
 
 export function JobForm({ kind }: { kind: string }) {
   const { reply: document, error, isLoading } = useReply<unknown>('/api/openapi.json');
   if (error) return <FaultNotice error={error} />;
-  if (isLoading) return <Waiting what="Fetching what can be set" />;
+  if (isLoading) return <Waiting what="Fetching the settings" />;
   return <KnownForm kind={kind} document={document} />;
 }
 
@@ -81,7 +81,7 @@ function KnownForm({ kind, document }: { kind: string; document: unknown }) {
   );
 }
 
-/** What the document says that a job of this kind takes: one of the alternatives of the body of POST /api/jobs. */
+/** The input schema of a job kind: one of the alternatives for the body of POST /api/jobs in the OpenAPI document. */
 function inputSchemaOf(document: unknown, kind: string): Schema {
   const paths = recordOf(recordOf(document).paths);
   const body = recordOf(recordOf(recordOf(paths['/api/jobs']).post).requestBody);

@@ -1,4 +1,4 @@
-/** Jobs in short: what, how it stands, how far it is. */
+/** A list of jobs: title, state and progress of each. */
 import { isUnderWay } from '../api/job-merge.ts';
 import type { Job, JobState } from '../api/replies.ts';
 import { pathTo } from '../app/route.ts';

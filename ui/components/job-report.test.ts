@@ -5,25 +5,25 @@ import { endSentence, jobTitle, reportSentences } from './job-report.ts';
 
 const KINDS = ['add', 'delete', 'compact', 'verify', 'rebuild', 'crawl', 'export'];
 
-test('of what a report does not say, nothing is said', () => {
+test('a number that the report does not have is not shown', () => {
   for (const kind of KINDS)
     for (const report of [undefined, {}, { exitCode: 0 }, { exitCode: 1 }, { counts: {} }])
       assert.deepEqual(reportSentences(kind, report), [], kind);
 });
 
-test('what was found is said, and that nothing was found only when that is known', () => {
+test('a report is summed up in sentences, and "no damage" is shown only if the report has the counts', () => {
   const verified = { exitCode: 1, records: 12, segments: 2, bytes: 3000, errors: 3, warnings: 0 };
   assert.deepEqual(reportSentences('verify', verified), [
     'Read: 12 records in 2 segments, 3.0 KB.',
-    '3 errors and 0 warnings were found; the log names them.',
+    '3 errors and 0 warnings were found; the log lists them.',
   ]);
-  assert.equal(reportSentences('verify', { ...verified, errors: 0 }).at(-1), 'Nothing is wrong.');
+  assert.equal(reportSentences('verify', { ...verified, errors: 0 }).at(-1), 'No damage was found.');
   assert.deepEqual(reportSentences('delete', { captures: 2, contents: 1 }), [
     '2 captures and 1 content were deleted.',
-    'Their bytes leave the disk when the archive is compacted.',
+    'Their bytes stay on disk until the archive is compacted.',
   ]);
   assert.deepEqual(reportSentences('add', { unresolved: 1 }), [
-    '1 revisit without an original in the archive; add the file that holds it.',
+    'The archive does not have the content of 1 revisit. Add the files that contain it.',
   ]);
   assert.deepEqual(reportSentences('crawl', { crawls: 0 }), ['No crawl was due.']);
   const failedUrls = [{ url: 'http://a.test/', reason: 'timeout' }];
@@ -34,28 +34,28 @@ test('what was found is said, and that nothing was found only when that is known
   ]);
 });
 
-test('what a crawl held already is counted once, and how to fetch from a network of your own is said where it was refused', () => {
+test('duplicates of a crawl are counted once, and refused addresses get advice about private networks', () => {
   const counts = { pages: 3, captures: 3, bytes: 9, duplicate: 1, unchanged: 2, notModified: 2, failed: 1 };
   const sentences = reportSentences('crawl', { counts, failedUrls: [], outcome: 'done' });
-  assert.ok(sentences.includes('3 captures had a content that the archive held.'), sentences.join('\n'));
+  assert.ok(sentences.includes('The archive already had the content of 3 captures.'), sentences.join('\n'));
   assert.doesNotMatch(sentences.join('\n'), /privateNetworks/);
   const refused = { counts: { ...counts, failures: { 'address-refused': 1 } }, failedUrls: [], outcome: 'done' };
   assert.match(reportSentences('crawl', refused).join('\n'), /archive\.yaml.*privateNetworks/);
 });
 
-test('damage is told: in files that were added, in the file of an export, and of segments that compaction had to leave', () => {
+test('damage is shown for added files, for the file of an export, and for segments that compaction could not rewrite', () => {
   const added = { files: 1, captures: 3, capturesKnown: 0, errors: 2, warnings: 1 };
   assert.deepEqual(reportSentences('add', added), [
-    '1 file read: 3 new captures, 0 captures there already.',
-    '2 errors and 1 warning were found in what was read; the log names the last. All that can be read was kept.',
+    '1 file read: 3 new captures, 0 captures already in the archive.',
+    'The files have 2 errors and 1 warning; the log lists the last of them. All readable records were kept.',
   ]);
   assert.equal(reportSentences('add', { ...added, errors: 0 }).length, 1);
   const exported = { captures: 3, bytes: 3000, unresolved: 0, damaged: 2, leftOut: 1 };
   assert.deepEqual(reportSentences('export', exported), [
     'Written: 3 captures, 3.0 KB.',
     'The file has 2 damaged records, as stored or as far as readable.',
-    '1 damaged record had to be left out: nothing usable is there.',
-    'The log says where. Put sound copies of these segments back from a backup, and export again.',
+    'Left out as unreadable: 1 damaged record.',
+    'The log lists them. Restore these segments from a backup, then export again.',
   ]);
   assert.deepEqual(reportSentences('export', { ...exported, damaged: 0, leftOut: 0 }), [
     'Written: 3 captures, 3.0 KB.',
@@ -65,23 +65,23 @@ test('damage is told: in files that were added, in the file of an export, and of
   assert.deepEqual(
     reportSentences('compact', { ...compacted, damaged: [{ segment: 'a', why: 'b' }], kept: [{}, {}] }),
     [
-      '1 segment with deleted records had to stay, because of damage. Put a sound copy back from a backup.',
-      '2 segments with deleted records had to stay, in a snapshot.',
+      'Not compacted: 1 segment with deleted records, because of damage. Restore the file from a backup.',
+      'Not compacted: 2 segments with deleted records, because a snapshot needs the records.',
     ],
   );
   assert.deepEqual(reportSentences('compact', { ...compacted, doubled: [{ segment: 'a', volume: 'second' }] }), [
-    '1 segment with deleted records had to stay, because another volume has a different file of the same name.',
+    'Not compacted: 1 segment with deleted records, because another volume has a different file of the same name.',
   ]);
 });
 
-test('an exit code is told in words', () => {
+test('an exit code is shown in words', () => {
   assert.match(endSentence({ exitCode: 1 }), /found errors/);
-  assert.match(endSentence({ exitCode: 2 }), /could not do all/);
+  assert.match(endSentence({ exitCode: 2 }), /failed/);
   assert.match(endSentence({ exitCode: 130 }), /interrupted/);
   assert.equal(endSentence({ captures: 1 }), '');
 });
 
-test('a job that was begun on the command line is called after what it is about', () => {
+test('the title of a command job names the subject of the command', () => {
   const title = (kind: string, ...argv: string[]) =>
     jobTitle({ id: '1', kind, state: 'done', createdAt: '', input: { argv: [kind, ...argv], directory: '/' } } as Job);
   assert.equal(title('verify', '--archive', 'served', '--quick'), 'Verify the archive');
@@ -92,7 +92,7 @@ test('a job that was begun on the command line is called after what it is about'
   assert.equal(title('delete', '--yes', '--prefix', 'http://a.test/'), 'Delete captures: http://a.test/');
   assert.equal(title('delete', '--collection=spring', '--url', 'http://a.test/'), 'Delete captures: spring');
   assert.equal(title('crawl', '--again', '--budget', '5'), 'Crawl');
-  assert.equal(title('crawl', '--due'), 'Crawl: what is due');
+  assert.equal(title('crawl', '--due'), 'Crawl: due crawls');
   assert.equal(title('crawl', '--again', 'news', '--no-sitemaps'), 'Crawl: news');
   assert.equal(title('crawl', '--pages', '5', 'http://a.test/'), 'Crawl: http://a.test/');
 });

@@ -1,4 +1,4 @@
-/** What a job is and what came of it, in words. */
+/** The title and the result of a job, in words. */
 import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
 import { counted, formatBytes } from '../app/wording.ts';
@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<string, string>> = {
   verify: 'Verify the archive',
 };
 
-/** What the server puts before the name of a file that was sent. */
+/** The server puts this before the name of an uploaded file. */
 const UPLOAD_PREFIX = /^[0-9a-f-]{36}-(?=.)/;
 
 export function kindTitle(kind: string): string {
@@ -23,7 +23,7 @@ export function kindTitle(kind: string): string {
 
 const SUBJECTS = ['collection', 'url', 'prefix', 'format', 'depth'];
 
-/** The kind, and what tells this job from others of its kind. */
+/** The kind of the job, and its subject, which distinguishes it from other jobs of its kind. */
 export function jobTitle(job: Job): string {
   const subject = subjectOf(job.input);
   return subject === '' ? kindTitle(job.kind) : `${kindTitle(job.kind)}: ${subject}`;
@@ -36,11 +36,11 @@ function subjectOf(input: unknown): string {
   const [first, ...rest] = list.filter(isText);
   if (first !== undefined) return rest.length === 0 ? shortened(first) : `${shortened(first)} and ${rest.length} more`;
   const selection = recordOf(record.selection ?? input);
-  const said = SUBJECTS.map((name) => selection[name]).find(isText);
-  return shortened(said ?? command.subject);
+  const selected = SUBJECTS.map((name) => selection[name]).find(isText);
+  return shortened(selected ?? command.subject);
 }
 
-/** What was typed, of a job that was begun on the command line. */
+/** The arguments of a job that was started on the command line. */
 export function argvOf(input: unknown): readonly string[] {
   const { argv } = recordOf(input);
   return Array.isArray(argv) ? argv.filter(isText) : [];
@@ -52,60 +52,62 @@ function shortened(text: string): string {
   return last && last.length > 80 ? `${last.slice(0, 79)}\u2026` : (last ?? text);
 }
 
-/** Of many that failed. */
+/** The number of failed addresses that are listed. */
 const NAMED_MAX = 10;
 
 const ENDS: readonly string[] = [
   'It ended without errors (exit code 0).',
-  'It ended, and found errors or left something out (exit code 1).',
-  'It could not do all that was asked (exit code 2).',
-  'It met a bug in Pinakes (exit code 3).',
+  'It ended, but found errors or left something out (exit code 1).',
+  'It failed (exit code 2).',
+  'It failed because of a bug in Pinakes (exit code 3).',
 ];
 
 const EXIT_INTERRUPTED = 130;
 
-/** How a command ended, in words; empty of what was no command. */
+/** The exit code of a command, in words; '' for a job that is not a command. */
 export function endSentence(report: unknown): string {
   const { exitCode } = recordOf(report);
   if (exitCode === EXIT_INTERRUPTED) return 'It was interrupted (exit code 130).';
   return typeof exitCode === 'number' ? (ENDS[exitCode] ?? `It ended with exit code ${exitCode}.`) : '';
 }
 
-/** Sentences about the report of a job. Of what the report does not say, nothing is said. */
+/** Sentences about the report of a job. A sentence is left out if the report does not have all of its numbers. */
 export function reportSentences(kind: string, report: unknown): string[] {
   const facts = recordOf(report);
   const { many, size, isSome } = numbersOf(facts);
   const sentences: Record<string, () => (string | false | undefined)[]> = {
     add: () => [
-      ifKnown`${many('files', 'file')} read: ${many('captures', 'new capture')}, ${many('capturesKnown', 'capture')} there already.`,
+      ifKnown`${many('files', 'file')} read: ${many('captures', 'new capture')}, ${many('capturesKnown', 'capture')} already in the archive.`,
       isSome('duplicates')
-        ? ifKnown`${many('duplicates', 'capture')} had a content that the archive held; ${size('duplicateBytes')} of payload were not stored again.`
+        ? ifKnown`The archive already had the content of ${many('duplicates', 'capture')}, so ${size('duplicateBytes')} were not stored again.`
         : '',
       isSome('unresolved')
-        ? ifKnown`${many('unresolved', 'revisit')} without an original in the archive; add the file that holds it.`
+        ? ifKnown`The archive does not have the content of ${many('unresolved', 'revisit')}. Add the files that contain it.`
         : '',
       isSome('errors')
-        ? ifKnown`${many('errors', 'error')} and ${many('warnings', 'warning')} were found in what was read; the log names the last. All that can be read was kept.`
+        ? ifKnown`The files have ${many('errors', 'error')} and ${many('warnings', 'warning')}; the log lists the last of them. All readable records were kept.`
         : '',
       ...failureSentences(facts.failed),
     ],
     delete: () => {
       const deleted = ifKnown`${many('captures', 'capture')} and ${many('contents', 'content')} were deleted.`;
-      return [deleted, deleted && 'Their bytes leave the disk when the archive is compacted.'];
+      return [deleted, deleted && 'Their bytes stay on disk until the archive is compacted.'];
     },
     compact: () => [
       facts.segments === 0
         ? leftSegments(facts) === 0 && 'There was nothing to free.'
-        : ifKnown`${many('segments', 'segment')} written anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`,
-      isSome('promoted') ? ifKnown`${many('promoted', 'revisit')} became the holder of a shared content.` : '',
+        : ifKnown`${many('segments', 'segment')} rewritten: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`,
+      isSome('promoted')
+        ? ifKnown`Changed into full records, because their originals were deleted: ${many('promoted', 'revisit')}.`
+        : '',
       ...leftSentences(facts),
       packedSentence(recordOf(facts.recompression)),
     ],
     verify: () => [
       ifKnown`Read: ${many('records', 'record')} in ${many('segments', 'segment')}, ${size('bytes')}.`,
       facts.errors === 0 && facts.warnings === 0
-        ? 'Nothing is wrong.'
-        : ifKnown`${many('errors', 'error')} and ${many('warnings', 'warning')} were found; the log names them.`,
+        ? 'No damage was found.'
+        : ifKnown`${many('errors', 'error')} and ${many('warnings', 'warning')} were found; the log lists them.`,
     ],
     rebuild: () => [
       ifKnown`The catalog was made from ${many('segments', 'segment')}: ${many('captures', 'capture')}, ${many('blocks', 'content')}.`,
@@ -116,14 +118,14 @@ export function reportSentences(kind: string, report: unknown): string[] {
         ? ifKnown`Written: ${many('captures', 'capture')}, ${size('bytes')}.`
         : ifKnown`Written: ${many('captures', 'capture')}.`,
       isSome('unresolved')
-        ? ifKnown`${many('unresolved', 'revisit')} stayed without content, because the archive does not have it, or because it is damaged.`
+        ? ifKnown`Exported without content, because the content is missing or damaged: ${many('unresolved', 'revisit')}.`
         : '',
       isSome('damaged')
         ? ifKnown`The file has ${many('damaged', 'damaged record')}, as stored or as far as readable.`
         : '',
-      isSome('leftOut') ? ifKnown`${many('leftOut', 'damaged record')} had to be left out: nothing usable is there.` : '',
+      isSome('leftOut') ? ifKnown`Left out as unreadable: ${many('leftOut', 'damaged record')}.` : '',
       isSome('damaged') || isSome('leftOut')
-        ? 'The log says where. Put sound copies of these segments back from a backup, and export again.'
+        ? 'The log lists them. Restore these segments from a backup, then export again.'
         : '',
     ],
   };
@@ -131,11 +133,11 @@ export function reportSentences(kind: string, report: unknown): string[] {
 }
 
 const LEFT: readonly [name: string, why: string][] = [
-  ['damaged', 'because of damage. Put a sound copy back from a backup'],
+  ['damaged', 'because of damage. Restore the file from a backup'],
   ['doubled', 'because another volume has a different file of the same name'],
-  ['readOnly', 'in a volume that may only be read'],
+  ['readOnly', 'because the volume is read-only'],
   ['waiting', 'because a volume is missing, a segment cannot be read or the list of snapshots is damaged'],
-  ['kept', 'in a snapshot'],
+  ['kept', 'because a snapshot needs the records'],
 ];
 
 function countOf(list: unknown): number {
@@ -146,17 +148,17 @@ function leftSegments(facts: Record<string, unknown>): number {
   return LEFT.reduce((sum, [name]) => sum + countOf(facts[name]), 0);
 }
 
-/** What compaction could not free. */
+/** The segments that compaction could not free. */
 function leftSentences(facts: Record<string, unknown>): string[] {
   return LEFT.filter(([name]) => countOf(facts[name]) > 0).map(
-    ([name, why]) => `${counted(countOf(facts[name]), 'segment')} with deleted records had to stay, ${why}.`,
+    ([name, why]) => `Not compacted: ${counted(countOf(facts[name]), 'segment')} with deleted records, ${why}.`,
   );
 }
 
 function packedSentence(recompression: Record<string, unknown>): string | undefined {
   const { many, size, isSome } = numbersOf(recompression);
   if (!isSome('segments')) return undefined;
-  return ifKnown`${many('segments', 'segment')} packed anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`;
+  return ifKnown`${many('segments', 'segment')} recompressed: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`;
 }
 
 function failureSentences(failed: unknown): string[] {
@@ -166,27 +168,27 @@ function failureSentences(failed: unknown): string[] {
 }
 
 const ADDRESSES_REFUSED =
-  'Addresses that are not on the public internet are refused. An administrator can allow a network of your own in archive.yaml, as `crawl: { privateNetworks: [10.20.0.0/16] }`; the server has to be started again then.';
+  'The crawler refuses addresses that are not on the public internet. An administrator can allow a private network in archive.yaml, for example `crawl: { privateNetworks: [10.20.0.0/16] }`, and restart the server.';
 
 function crawlSentences(facts: Record<string, unknown>): (string | undefined)[] {
   if (typeof facts.crawls === 'number')
-    return [facts.crawls === 0 ? 'No crawl was due.' : `${counted(facts.crawls, 'crawl')} run; the log has each.`];
+    return [facts.crawls === 0 ? 'No crawl was due.' : `${counted(facts.crawls, 'crawl')} run; the log lists each.`];
   const counts = recordOf(facts.counts);
   const { many, size } = numbersOf(counts);
   const count = (name: string) => (typeof counts[name] === 'number' ? counts[name] : 0);
   const held = count('duplicate') + count('unchanged');
   const limit = typeof facts.limit === 'string' ? `, because the limit of ${facts.limit} was reached` : '';
   return [
-    ifKnown`${many('pages', 'page')} and ${many('captures', 'capture')} in all, ${size('bytes')}.`,
+    ifKnown`${many('pages', 'page')} and ${many('captures', 'capture')} in total, ${size('bytes')}.`,
     count('rendered') > 0
       ? `${counted(count('rendered'), 'page')} rendered in a browser, with ${counted(count('screenshots'), 'screenshot')}.`
       : '',
-    held > 0 ? `${counted(held, 'capture')} had a content that the archive held.` : '',
+    held > 0 ? `The archive already had the content of ${counted(held, 'capture')}.` : '',
     ...unfetchedSentences(count('failed'), facts.failedUrls),
     recordOf(counts.failures)['address-refused'] === undefined ? '' : ADDRESSES_REFUSED,
     facts.outcome === undefined || facts.outcome === 'done'
       ? ''
-      : `It ended before all was fetched${limit}. It can be resumed.`,
+      : `It ended before every page was fetched${limit}. You can resume it.`,
   ];
 }
 
@@ -201,7 +203,7 @@ function unfetchedSentences(failed: number, urls: unknown): string[] {
   return [`${words}${failed > named.length ? ', among them' : ''}:`, ...named];
 }
 
-/** Where to see what a job took in: the collection, and the pages that a crawl began with. */
+/** The collection that a job stored into, and the start pages if it is a crawl. */
 export function savedBy(job: Job): { readonly collection: string; readonly seeds: readonly string[] } | undefined {
   if (isUnderWay(job) || !['add', 'crawl'].includes(job.kind)) return undefined;
   const { collection = recordOf(job.input).collection, seeds } = recordOf(job.report);
@@ -209,7 +211,7 @@ export function savedBy(job: Job): { readonly collection: string; readonly seeds
   return { collection, seeds: Array.isArray(seeds) ? seeds.filter(isText) : [] };
 }
 
-/** Numbers of a report in words; undefined when the report has no such number, which is not the same as none. */
+/** Numbers of a report in words. A number that the report does not have is undefined, which is not the same as 0. */
 function numbersOf(facts: Readonly<Record<string, unknown>>) {
   const numberOf = (name: string) => (typeof facts[name] === 'number' ? facts[name] : undefined);
   return {
@@ -225,13 +227,13 @@ function numbersOf(facts: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** A sentence, when all that it tells is known. */
+/** Builds a sentence; undefined if one of its parts is undefined. */
 function ifKnown(texts: TemplateStringsArray, ...parts: readonly (string | undefined)[]): string | undefined {
   if (parts.includes(undefined)) return undefined;
   return texts.map((text, at) => text + (parts[at] ?? '')).join('');
 }
 
-/** The plain facts of a report, for kinds without sentences and for who wants to know exactly. */
+/** All simple values of a report, for kinds without sentences and for readers who want the details. */
 export function reportFacts(report: unknown): [name: string, value: string][] {
   return Object.entries(recordOf(report))
     .filter(([name, value]) => name !== 'exitCode' && ['string', 'number', 'boolean'].includes(typeof value))

@@ -7,7 +7,7 @@ function link(url: string, text: string, first: string, last = first): LinkEnd {
   return { url, kind: 'anchor', text, isNofollow: false, isEmbed: false, first, last, isKnown: true };
 }
 
-test('pages that link here are as many rows as they are pages, whatever versions and links they have', () => {
+test('a linking page is one row, however many versions and links it has', () => {
   const rows = rowsByPage([
     link('http://a.test/', 'Home', '2020-01-01T00:00:00Z'),
     link('http://b.test/', 'See also', '2020-02-01T00:00:00Z'),

@@ -1,7 +1,4 @@
-/**
- * Links to a page, a row for each page that has some: its links and its versions are brought together. Knows nothing of
- * the browser.
- */
+/** Groups links into rows: one row for each linking page, with all of its links and versions. Does not use the browser. */
 import type { LinkEnd } from '../api/replies.ts';
 
 export type LinkRow = Pick<LinkEnd, 'url' | 'first' | 'last' | 'isKnown'> & {
@@ -9,7 +6,7 @@ export type LinkRow = Pick<LinkEnd, 'url' | 'first' | 'last' | 'isKnown'> & {
   readonly links: readonly Pick<LinkEnd, 'text' | 'kind' | 'isNofollow'>[];
 };
 
-/** A row for each page, in the order in which the pages first appear. */
+/** One row for each page, in the order of their first links. */
 export function rowsByPage(items: readonly LinkEnd[]): LinkRow[] {
   const rows = new Map<string, LinkRow>();
   for (const item of items) {
@@ -19,7 +16,7 @@ export function rowsByPage(items: readonly LinkEnd[]): LinkRow[] {
   return [...rows.values()];
 }
 
-/** A row for each link, as where one page links to. */
+/** A row with a single link. */
 export function rowOf({ url, first, last, isKnown, text, kind, isNofollow }: LinkEnd): LinkRow {
   return { url, first, last, isKnown, links: [{ text, kind, isNofollow }] };
 }

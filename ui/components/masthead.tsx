@@ -1,7 +1,4 @@
-/**
- * The head of every screen: the name, the way to the other screens, a search box where the screen has none of its own,
- * and the theme.
- */
+/** The top of every screen: logo, navigation, theme switch, and a search box if the screen does not have its own. */
 import { useState } from 'preact/hooks';
 import { pathTo, type Route } from '../app/route.ts';
 import { chooseTheme, storedTheme, type Theme } from '../app/theme.ts';
@@ -68,7 +65,7 @@ export function Logo() {
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 const ICONS: Readonly<Record<Theme, IconName>> = { system: 'half', light: 'sun', dark: 'moon' };
-const WORDS: Readonly<Record<Theme, string>> = { system: 'as the system', light: 'light', dark: 'dark' };
+const WORDS: Readonly<Record<Theme, string>> = { system: 'system', light: 'light', dark: 'dark' };
 
 function ThemeSwitch() {
   const [theme, setTheme] = useState(storedTheme);

@@ -1,13 +1,13 @@
-/** Captures of an address by year and month, for pictures of all its years. Knows nothing of the browser. */
+/** The captures of an address by year and month, for small charts of all years. Does not use the browser. */
 import type { CalendarYear } from '../api/replies.ts';
 
 /** Twelve counts for each year. */
 export type MonthCounts = { readonly year: number; readonly months: readonly number[] };
 
-/** Clocks of servers go wrong by centuries; with more years than this, those without captures are left out. */
+/** Wrong clocks produce captures that are centuries away. Beyond this many years, years without captures are left out. */
 const YEARS_MAX = 60;
 
-/** All years from the first to the last, in order. */
+/** The counts of all years from the first to the last, in order. */
 export function monthCounts(years: readonly CalendarYear[]): MonthCounts[] {
   const known = new Map(years.map((year) => [year.year, monthsOf(year)]));
   const inOrder = [...known.keys()].sort((a, b) => a - b);

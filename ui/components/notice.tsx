@@ -1,4 +1,4 @@
-/** What stands where something is not there: not yet, not at all, or not as it should be. */
+/** Notices for content that is loading, missing or failed. */
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/client.ts';
 import { useInfo } from '../api/request.ts';
@@ -12,7 +12,7 @@ export function Waiting({ what }: { what: string }) {
   );
 }
 
-/** A failure, with what to do about it. */
+/** A failure, with advice. */
 export function FaultNotice({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
   return (
     <div class="notice bad" role="alert">
@@ -45,12 +45,12 @@ export function Note({ title, isBad = false, children }: NoteProperties) {
   );
 }
 
-/** A sentence whose parts between backquotes are commands. */
+/** Formats the parts of a sentence between backquotes as code. */
 export function withCode(sentence: string): ComponentChildren {
   return sentence.split('`').map((part, index) => (index % 2 === 1 ? <Code key={index} text={part} /> : part));
 }
 
-/** A command of Pinakes is named as it is typed on the machine of the server. */
+/** Shows a Pinakes command with the program name that works on the machine of the server. */
 function Code({ text }: { text: string }) {
   const program = useInfo()?.program ?? 'pinakes';
   return <code>{text.replace(/^pinakes(?= )/, () => program)}</code>;

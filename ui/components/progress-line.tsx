@@ -1,10 +1,10 @@
-/** How far a job is: a bar when the end is known, words in any case. */
+/** The progress of a job: a bar, which is filled if the total is known, and words. */
 import type { Job, JobProgress } from '../api/replies.ts';
 import { formatBytes, formatCount } from '../app/wording.ts';
 
 export function ProgressLine({ job }: { job: Job }) {
   const { progress } = job;
-  const words = job.state === 'queued' ? 'Waiting for the job before it to end.' : progressWords(progress);
+  const words = job.state === 'queued' ? 'Waiting for the previous job to end.' : progressWords(progress);
   const share = progress?.total ? Math.min(1, progress.done / progress.total) : undefined;
   return (
     <div class="progress-line">
@@ -17,8 +17,8 @@ export function ProgressLine({ job }: { job: Job }) {
 function progressWords(progress: JobProgress | undefined): string {
   if (!progress) return 'Starting.';
   const { done, total, unit, message } = progress;
-  // Commands say how far they are in words, without a number.
-  if (unit === '') return message ?? 'Under way.';
+  // Commands report their progress in words, without a number.
+  if (unit === '') return message ?? 'Running.';
   const amount = (value: number) => (unit === 'bytes' ? formatBytes(value) : formatCount(value));
   const units = unit === 'bytes' ? '' : ` ${unit}`;
   const counted = total === undefined ? `${amount(done)}${units}` : `${amount(done)} of ${amount(total)}${units}`;

@@ -1,6 +1,6 @@
 /**
- * A replayed page. It runs on an origin of its own, in a sandbox that cannot move the window around it, so that nothing
- * in it reaches these pages, the token or the interface of the server.
+ * A frame with a replayed page. It runs on a separate origin, in a sandbox that cannot navigate the window around it, so
+ * that its scripts cannot reach this web page, the token or the API of the server.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { replayAddress } from '../app/route.ts';
@@ -11,20 +11,20 @@ type ReplayFrameProperties = {
   readonly timestamp: string;
   readonly url: string;
   readonly title: string;
-  /** Links of the page that ask for a new window open in the frame of this name. */
+  /** Links of the page that would open a new window open in the frame with this name. */
   readonly name?: string;
   onMessage?(message: FrameMessage): void;
 };
 
-/** Every message costs requests, so a page that sends many is listened to only so often. */
+/** Every message causes requests to the server, so messages are handled at most once in this interval. */
 const PAUSE_MS = 150;
 
 const SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
 /**
- * Ports of one host share cookies: enough of them, set by a hostile page, and no request to that host would be answered
- * any more. So its frame gets a jar of its own, where browsers know of that, which goes with this page. Not behind a
- * proxy, which may let people in by a cookie; the server itself speaks plain HTTP.
+ * All ports of a host share cookies. A hostile page could set so many that every request to that host would be refused.
+ * So the frame gets its own temporary cookie jar (`credentialless`), in browsers that support it. It does not get one
+ * behind a proxy, which may use a cookie to let readers in. Without a proxy the protocol is plain HTTP.
  */
 function sandboxAttributes(replayOrigin: string) {
   const isShared = location.protocol === 'http:' && new URL(replayOrigin).hostname === location.hostname;
@@ -48,7 +48,7 @@ export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessa
       if (event.origin !== replayOrigin || event.source !== frame.current?.contentWindow) return;
       const message = readFrameMessage(event.data);
       if (!message) return;
-      // A title does not displace the news of a move that it belongs to.
+      // A title must not replace the message with the address that it belongs to.
       waiting = message.kind === 'title' && waiting ? { ...waiting, title: message.title } : message;
       timer ??= setTimeout(deliver, PAUSE_MS);
     };
@@ -57,9 +57,9 @@ export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessa
       removeEventListener('message', receive);
       clearTimeout(timer);
     };
-    // What a page said is not told any more once another one is shown.
+    // Messages of a page are dropped when another page is shown.
   }, [replayOrigin, source]);
-  // A new element for every address: setting the address of the old one would add a step to the history.
+  // A new element for every address, because changing the address of the old one would add a step to the history.
   return (
     <iframe
       key={source}

@@ -1,7 +1,6 @@
 /**
- * What deduplication and compression save, as three bars on one scale: as captured, without what deduplication saves,
- * as it lies on disk. While an archive is so small that its records are larger than its pages, a sentence says why
- * instead.
+ * The savings of deduplication and compression, as three bars on one scale: bytes as captured, after deduplication, and
+ * on disk. If a small archive takes more room than its pages, a sentence explains why instead.
  */
 import type { Stats } from '../api/replies.ts';
 import { formatBytes, formatPercent } from '../app/wording.ts';
@@ -12,7 +11,7 @@ export function Savings({ stats }: { stats: Stats }) {
   const most = Math.max(payloadBytes, 1);
   return (
     <figure class="savings">
-      <figcaption class="unseen">What deduplication and compression save</figcaption>
+      <figcaption class="unseen">Savings by deduplication and compression</figcaption>
       <ol>
         <Bar label="As captured" bytes={payloadBytes} most={most} shade={1} />
         <Bar
@@ -29,14 +28,14 @@ export function Savings({ stats }: { stats: Stats }) {
           shade={3}
           note={
             savedByCompressionBytes < 0
-              ? `the heads of records take ${formatBytes(-savedByCompressionBytes)} more than compression saves`
-              : `compression saves ${formatBytes(savedByCompressionBytes)} more, headers included`
+              ? `record headers take ${formatBytes(-savedByCompressionBytes)} more than compression saves`
+              : `compression saves ${formatBytes(savedByCompressionBytes)} more, including record headers`
           }
         />
       </ol>
       {stats.deadBytes > 0 && (
         <p class="muted">
-          {formatBytes(stats.deadBytes)} on disk belong to deleted captures; compacting the archive frees them.
+          {formatBytes(stats.deadBytes)} on disk belong to deleted captures. Compact the archive to free them.
         </p>
       )}
     </figure>
@@ -47,8 +46,8 @@ function SmallArchive({ stats }: { stats: Stats }) {
   return (
     <p class="aside">
       The pages have {formatBytes(stats.payloadBytes)}; on disk they take {formatBytes(stats.storedBytes)}. Every
-      capture is kept with its request, its headers and the time it was made. In a small archive these take more room
-      than the pages. With more pages, and with pages that are captured again, the archive saves room.
+      capture is stored with its request, its headers and its time. In a small archive these take more room than the
+      pages. The archive saves room when it has more pages, or captures pages again.
     </p>
   );
 }
@@ -63,7 +62,7 @@ function Bar({ label, bytes, most, shade, note }: BarProperties) {
       <span class="saving-track" aria-hidden="true">
         <span class={`saving-bar shade-${shade}`} style={{ width: `${Math.max(0.5, (100 * bytes) / most)}%` }} />
       </span>
-      <span class="saving-note muted">{note ?? 'every capture with its own copy'}</span>
+      <span class="saving-note muted">{note ?? 'if every capture had its own copy'}</span>
     </li>
   );
 }

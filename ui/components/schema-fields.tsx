@@ -1,4 +1,4 @@
-/** Fields of a form, made from a JSON schema: its names become labels, its descriptions hints. */
+/** Makes form fields from a JSON schema. Property names become labels, and descriptions become hints. */
 import { useId } from 'preact/hooks';
 import type { Schema } from './form-schema.ts';
 import { choicesOf, defaultsOf, fieldKindOf, type Value, type Values } from './schema-values.ts';
@@ -76,12 +76,12 @@ function Field(properties: FieldProperties) {
     <div class="field">
       <label for={id}>
         {label}
-        {isRequired && <span class="muted"> (needed)</span>}
+        {isRequired && <span class="muted"> (required)</span>}
       </label>
       <Control {...properties} id={id} hint={hint} />
       {(hint || kind === 'lines') && (
         <p id={hint} class="hint">
-          {schema.description} {kind === 'lines' && 'One a line.'}
+          {schema.description} {kind === 'lines' && 'One per line.'}
         </p>
       )}
     </div>
@@ -101,7 +101,7 @@ function Control({ schema, isRequired, value, onChange, id, hint }: ControlPrope
     case 'choice':
       return (
         <select {...shared} onInput={onInput}>
-          {!isRequired && schema.default === undefined && <option value="">{schema.unset ?? 'as usual'}</option>}
+          {!isRequired && schema.default === undefined && <option value="">{schema.unset ?? 'default'}</option>}
           {choicesOf(schema).map((choice) => (
             <option key={choice} value={choice}>
               {schema.names?.[choice] ?? choice}
@@ -125,19 +125,19 @@ function Control({ schema, isRequired, value, onChange, id, hint }: ControlPrope
 }
 
 const LABELS: Readonly<Record<string, string>> = {
-  from: 'From (time)',
-  to: 'To (time)',
+  from: 'Captured from',
+  to: 'Captured until',
   key: 'Content key',
   mime: 'Media type',
-  prefix: 'Addresses that begin with',
+  prefix: 'Address begins with',
   url: 'Address',
-  depth: 'How thoroughly',
+  depth: 'Check',
   selection: 'Which captures',
   status: 'HTTP status',
   volume: 'Volume',
 };
 
-/** `inPlace` as `In place`. */
+/** The label of a property: `In place` for `inPlace`. */
 function labelOf(name: string): string {
   const spaced = name.replace(
     /([a-z0-9])([A-Z])/g,

@@ -16,20 +16,20 @@ const SCHEMA: Schema = {
   },
 };
 
-test('of choices that must be made, the first is made', () => {
+test('a required choice begins with its first value', () => {
   const format: Schema = { enum: ['wacz', 'warc'] };
   assert.deepEqual(defaultsOf({ properties: { format }, required: ['format'] }), { format: 'wacz' });
   assert.deepEqual(defaultsOf({ properties: { format } }), { format: '' });
 });
 
-test('each kind of value gets the field that suits it', () => {
+test('each type of value gets its kind of field', () => {
   const kinds = Object.values(SCHEMA.properties!).map(fieldKindOf);
   assert.deepEqual(kinds, ['lines', 'choice', 'switch', 'switch', 'number', 'group', 'none']);
   assert.deepEqual(choicesOf({ anyOf: [{ const: 'a' }, { const: 'b' }] }), ['a', 'b']);
   assert.deepEqual(choicesOf({ anyOf: [{ const: 'a' }, { type: 'string' }] }), []);
 });
 
-test('only what was filled in is sent, so that the defaults of the server hold', () => {
+test('only filled-in fields are sent, so that the defaults of the server apply', () => {
   assert.deepEqual(filledIn(SCHEMA, { ...defaultsOf(SCHEMA), depth: '' }), {});
   assert.deepEqual(
     filledIn(SCHEMA, {
@@ -51,7 +51,7 @@ test('only what was filled in is sent, so that the defaults of the server hold',
   );
 });
 
-test('a number is typed in the unit of people and sent in that of the server', () => {
+test('a number is typed in the unit of the form and sent in the unit of the server', () => {
   const schema: Schema = { properties: { delayMs: { type: 'integer', unit: 1000 } } };
   assert.deepEqual(filledIn(schema, { delayMs: '1.5' }), { delayMs: 1500 });
   assert.deepEqual(filledIn(schema, { delayMs: '' }), {});

@@ -1,7 +1,4 @@
-/**
- * What is typed into the fields of a schema, and what of it is sent: only what was filled in. Knows nothing of the
- * browser.
- */
+/** The values of form fields made from a schema. Only fields that were filled in are sent. Does not use the browser. */
 import type { Schema } from './form-schema.ts';
 
 export type Value = string | boolean | Values;
@@ -18,7 +15,7 @@ export function fieldKindOf(schema: Schema): FieldKind {
   return schema.type === 'object' && schema.properties ? 'group' : 'none';
 }
 
-/** The texts that one may choose from. */
+/** The values of a schema that is a choice; empty for other schemas. */
 export function choicesOf(schema: Schema): string[] {
   const listed = schema.enum ?? schema.anyOf?.map((one) => one.const) ?? [];
   return listed.every((one) => typeof one === 'string') ? (listed as string[]) : [];
@@ -47,7 +44,7 @@ function defaultOf(field: Schema): Value {
   }
 }
 
-/** The input to send: empty fields and untouched switches stay away, so that the server's own defaults hold. */
+/** The input to send. It leaves out empty fields and unchanged switches, so that the defaults of the server apply. */
 export function filledIn(schema: Schema, values: Values): Record<string, unknown> {
   const input: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(schema.properties ?? {})) {

@@ -1,7 +1,4 @@
-/**
- * How the results divide, each part a link that narrows them to it; and what they are narrowed to already, each with a
- * way back.
- */
+/** The facets of the results, whose values are links that filter; and the chosen filters, with links that remove them. */
 import { useState } from 'preact/hooks';
 import type { SearchPage } from '../api/replies.ts';
 import { readableHost } from '../app/readable-host.ts';
@@ -37,7 +34,7 @@ export function ChosenFilters({ input }: { input: SearchInput }) {
   const chosen = FACETS.filter((name) => input.filters[name] !== undefined);
   if (chosen.length === 0) return null;
   return (
-    <ul class="chips" aria-label="Only these results">
+    <ul class="chips" aria-label="Filters">
       {chosen.map((name) => {
         const { [name]: value = '', ...filters } = input.filters;
         const text = shownValue(name, value);
@@ -61,7 +58,7 @@ type FacetListProperties = {
 
 export function FacetList({ facets, leftOut, input }: FacetListProperties) {
   const useful = FACETS.filter((name) => input.filters[name] === undefined && facets[name].length > 1);
-  // On a phone the results come first: what narrows them opens when touched.
+  // On a phone the facets are closed at first, so that the results come first.
   const isNarrow = matchMedia('(max-width: 46rem)').matches;
   if (useful.length === 0) return null;
   return (
@@ -86,7 +83,7 @@ type FacetValuesProperties = {
 function FacetValues({ name, values, leftOut, input }: FacetValuesProperties) {
   const [isWhole, setIsWhole] = useState(false);
   const shown = isWhole ? values : values.slice(0, SHOWN);
-  // Years in their order, the rest by their counts.
+  // Years are sorted by year, the other facets by count.
   const list = name === 'year' ? [...shown].sort((a, b) => b.value.localeCompare(a.value)) : shown;
   return (
     <>

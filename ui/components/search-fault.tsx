@@ -1,10 +1,10 @@
-/** Why a search was not answered. Of a query that cannot be read, the place is marked. */
+/** Shows why a search failed. In a query with a syntax error the place is marked. */
 import type { ApiError } from '../api/client.ts';
 import { FaultNotice, withCode } from './notice.tsx';
 
 type SearchFaultProperties = {
   readonly error: ApiError;
-  /** As typed, and where that begins in what was sent. */
+  /** The query as typed, and its offset in the query that was sent. */
   readonly query: string;
   readonly typedAt?: number;
   onRetry(): void;

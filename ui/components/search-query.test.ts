@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseQuery } from '../../src/search/index.ts';
 import { markedParts, queryWithin, sentQuery } from './search-query.ts';
 
-test('filters stand behind what was typed, and hold for all of it', () => {
+test('filters follow the typed query, and apply to all of it', () => {
   const input = { query: 'flood OR drought', sort: 'relevance', filters: { site: 'a.test', year: '2024' } } as const;
   const { text, typedAt } = sentQuery(input);
   assert.equal(text, '(flood OR drought) site:"a.test" from:"2024" to:"2024"');
@@ -13,7 +13,7 @@ test('filters stand behind what was typed, and hold for all of it', () => {
   assert.deepEqual(sentQuery({ query: 'x', sort: 'date', filters: {} }), { text: 'x', typedAt: 0 });
 });
 
-test('every query that is made here can be read', () => {
+test('the query parser accepts every query that is built here', () => {
   const filters = { site: 'a.test', type: 'text/html', language: 'de', year: '2024', collection: 'spring' };
   for (const query of ['a', 'a OR b', '"a b" -c', '(a | b) c']) {
     for (const given of [{}, filters]) {
@@ -26,7 +26,7 @@ test('every query that is made here can be read', () => {
   }
 });
 
-test('a text is cut at its marks, and nothing of it is lost', () => {
+test('a text is split at its highlighted ranges, without losing a character', () => {
   const parts = markedParts('one two three', [
     [4, 7],
     [5, 6],

@@ -1,9 +1,9 @@
-/** The query that is sent: what was typed, and behind it what the results are narrowed by. */
+/** Builds the query that is sent: the typed query, then the filters. */
 import { FACETS, type FacetName, type SearchInput } from '../app/route.ts';
 
 export type SentQuery = {
   readonly text: string;
-  /** Where in it the typed part begins: places of faults are told from there. */
+  /** The offset of the typed query in the text, to find the place of a syntax error. */
   readonly typedAt: number;
 };
 
@@ -13,13 +13,13 @@ export function sentQuery({ query, filters }: SearchInput): SentQuery {
     return value === undefined ? [] : [termOf(name, value)];
   });
   if (terms.length === 0) return { text: query, typedAt: 0 };
-  // OR binds weaker than blanks.
+  // OR binds weaker than a space.
   const isWrapped = /\bOR\b|\|/.test(query);
   const typed = isWrapped ? `(${query})` : query;
   return { text: [typed, ...terms].filter((part) => part !== '').join(' '), typedAt: isWrapped ? 1 : 0 };
 }
 
-/** The same query, asked of one address only. */
+/** The same query, limited to one address. */
 export function queryWithin(input: SearchInput, url: string): string {
   return `(${sentQuery(input).text}) url:${quoted(url)}`;
 }
@@ -39,14 +39,14 @@ function termOf(name: FacetName, value: string): string {
   }
 }
 
-/** A quotation mark cannot stand in quotation marks; addresses have it written as %22. */
+/** A quoted value cannot contain a quotation mark. In addresses it is written as %22. */
 function quoted(value: string): string {
   return `"${value.replaceAll('"', '%22')}"`;
 }
 
 export type TextPart = { readonly text: string; readonly isMarked: boolean };
 
-/** A text cut at its marks. Marks that overlap or lie outside are left out. */
+/** Splits a text at its highlighted ranges. Ranges that overlap or lie outside of the text are ignored. */
 export function markedParts(text: string, marks: readonly (readonly [number, number])[]): TextPart[] {
   const parts: TextPart[] = [];
   let at = 0;

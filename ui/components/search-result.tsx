@@ -1,4 +1,4 @@
-/** One result: the page, where and when it was found, the words in their place, and its other versions. */
+/** One result: title, address, date, snippet, and the other versions of the page. */
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { SearchPage, SearchResult } from '../api/replies.ts';
@@ -7,7 +7,6 @@ import { pathTo, type SearchInput } from '../app/route.ts';
 import {
   counted,
   formatClock,
-  formatCount,
   formatShortDay,
   formatSpan,
   kindOfContent,
@@ -18,7 +17,7 @@ import { FaultNotice, Waiting } from './notice.tsx';
 import { markedParts, queryWithin } from './search-query.ts';
 
 const VERSIONS_SHOWN = 20;
-/** Characters of a title, and of an address, that are shown. */
+/** The number of characters shown of a title, and of an address. */
 const TITLE_MOST = 160;
 const ADDRESS_MOST = 140;
 
@@ -47,7 +46,7 @@ export function ResultItem({ result, input }: { result: SearchResult; input: Sea
         <a href={pathTo.captures(url)}>
           {counted(captures, 'capture')}, {formatSpan(first, last)}
         </a>
-        <a href={pathTo.links(url)}>{inlinks === 0 ? 'Links' : `Cited by ${formatCount(inlinks)}`}</a>
+        <a href={pathTo.links(url)}>{inlinks === 0 ? 'Links' : `Links from ${counted(inlinks, 'page')}`}</a>
       </p>
       {versions > 1 && <Versions url={url} count={versions} input={input} />}
     </li>
@@ -65,7 +64,7 @@ function MarkedText({ text, marks }: { text: string; marks: SearchResult['marks'
   );
 }
 
-/** The captures of this page that fit; fetched when somebody wants to see them. */
+/** The captures of this page that match the query. They are fetched when the reader opens the list. */
 function Versions({ url, count, input }: { url: string; count: number; input: SearchInput }) {
   const [isOpen, setIsOpen] = useState(false);
   const path = apiPath('search', {

@@ -1,4 +1,4 @@
-/** Finds words or a phrase in all captures of one page: the first time, the last, and the times between. */
+/** Finds words or a phrase in all captures of one page: the first and last capture with it, and the times between. */
 import { useId, useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Appearances } from '../api/replies.ts';
@@ -40,7 +40,7 @@ export function FindInVersions({ url }: { url: string }) {
         <button type="submit">Find</button>
       </form>
       <div aria-live="polite">
-        {isLoading && <Waiting what="Looking through the versions" />}
+        {isLoading && <Waiting what="Searching the versions" />}
         {error && <SearchFault error={error} query={query} onRetry={reload} />}
         {reply && <Found url={url} query={query} found={reply} />}
       </div>
@@ -49,8 +49,8 @@ export function FindInVersions({ url }: { url: string }) {
 }
 
 function Found({ url, query, found }: { url: string; query: string; found: Appearances }) {
-  const { captures, found: fitting, first, last, spans } = found;
-  if (captures === 0) return <p>The index has no version of this page. It holds pages with text only.</p>;
+  const { captures, found: matching, first, last, spans } = found;
+  if (captures === 0) return <p>The index has no version of this page. It contains only pages with text.</p>;
   if (first === undefined || last === undefined) {
     return (
       <p>
@@ -62,13 +62,13 @@ function Found({ url, query, found }: { url: string; query: string; found: Appea
   return (
     <>
       <p>
-        In {formatCount(fitting)} of {counted(captures, 'capture')}: first on{' '}
+        In {formatCount(matching)} of {counted(captures, 'capture')}: first on{' '}
         <a href={pathTo.frame(digitsOf(first), url)}>{formatTime(first)}</a>, last on{' '}
         <a href={pathTo.frame(digitsOf(last), url)}>{formatTime(last)}</a>.
       </p>
       {spans.length > 1 && (
         <>
-          <p class="muted">In between it went and came back:</p>
+          <p class="muted">It disappeared and came back. It was on the page at these times:</p>
           <ol class="spans">
             {shown.map(({ from, to, captures: within }) => (
               <li key={from}>
@@ -77,14 +77,16 @@ function Found({ url, query, found }: { url: string; query: string; found: Appea
               </li>
             ))}
           </ol>
-          {(shown.length < spans.length || !found.spansAreAll) && <p class="muted">And more times after these.</p>}
+          {(shown.length < spans.length || !found.spansAreAll) && (
+            <p class="muted">There are more times after these.</p>
+          )}
         </>
       )}
     </>
   );
 }
 
-/** 14 digits, of a W3C date. */
+/** A W3C date as 14 digits. */
 function digitsOf(time: string): string {
   return time.replace(/\D/g, '').slice(0, 14);
 }

@@ -1,7 +1,4 @@
-/**
- * Keys that work on every screen, and the list of them. None acts while something is being typed, or when they are
- * switched off.
- */
+/** Keyboard shortcuts of all screens, and their list. They are off while the reader types, or if the reader turns them off. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { navigate } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
@@ -13,9 +10,9 @@ const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['g s', 'search'],
   ['g c', 'collections'],
   ['g j', 'jobs'],
-  ['n, p', 'next and previous: capture of a shown page, change of a comparison'],
+  ['n, p', 'next and previous capture of a page, or change in a comparison'],
   ['?', 'this list'],
-  ['Esc', 'close what is open'],
+  ['Esc', 'close the open list or dialog'],
 ];
 
 const PLACES: Readonly<Record<string, string>> = {
@@ -62,7 +59,7 @@ export function Shortcuts() {
 
 export function ShortcutList() {
   const [isOn, setIsOn] = useState(areShortcutsOn());
-  // The list may be on the screen twice.
+  // The list may be on the screen twice, so both follow the setting.
   useEffect(() => onShortcutSettingChange(() => setIsOn(areShortcutsOn())), []);
   return (
     <>
@@ -79,7 +76,7 @@ export function ShortcutList() {
       <div class="field switch">
         <label>
           <input type="checkbox" checked={isOn} onChange={(event) => setShortcutsOn(event.currentTarget.checked)} />
-          These keys work
+          Use keyboard shortcuts
         </label>
       </div>
     </>

@@ -1,4 +1,4 @@
-/** All years of an address at a glance: a bar for each month, a button for each year. */
+/** All years of an address: a bar for each month, and a button for each year. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { CalendarYear } from '../api/replies.ts';
 import { counted } from '../app/wording.ts';
@@ -15,7 +15,7 @@ export function Timeline({ years, chosen, onChoose }: TimelineProperties) {
   const most = Math.max(1, ...counts.flatMap(({ months }) => months));
   const box = useRef<HTMLFieldSetElement>(null);
   useEffect(() => {
-    // Only the timeline is scrolled, not the page around it.
+    // Scroll only the timeline, not the page around it.
     const button = box.current?.querySelector<HTMLElement>('[aria-pressed="true"]');
     if (button) box.current!.scrollLeft = button.offsetLeft - (box.current!.clientWidth - button.offsetWidth) / 2;
   }, []);
@@ -46,7 +46,7 @@ export function Timeline({ years, chosen, onChoose }: TimelineProperties) {
 const MONTH_WIDTH = 4;
 const HEIGHT = 32;
 
-/** Twelve bars, one a month. The square root keeps the small ones visible beside the large. */
+/** Twelve bars, one per month. The square root keeps small bars visible next to large ones. */
 function MonthBars({ months, most }: { months: readonly number[]; most: number }) {
   return (
     <svg class="month-bars" viewBox={`0 0 ${12 * MONTH_WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">

@@ -1,4 +1,4 @@
-/** Shows what changes the archive only to who has the server's token, and asks for it otherwise. */
+/** Shows its children only if the reader has the token of the server. Otherwise it asks for the token. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { useToken } from '../api/held-token.ts';
@@ -23,19 +23,17 @@ function TokenForm({ why }: { why: string }) {
       onSubmit={(event) => {
         event.preventDefault();
         const text = typed.trim();
-        // The whole link may have been pasted.
+        // The reader may have pasted the whole link.
         const token = tokenInLink(text) ?? text;
         if (token !== '') keepToken(token);
       }}
     >
       <div>
-        <p class="notice-title">{why} needs the server's token.</p>
-        {wasRefused() && (
-          <p>The token that was given is not this server's. A server that is started anew has another.</p>
-        )}
+        <p class="notice-title">{why} needs the token of the server.</p>
+        {wasRefused() && <p>The server refused this token. A server may have a new token after a restart.</p>}
         <p id={`${id}-help`}>
-          {withCode('`pinakes serve` prints a link with it when it starts.')} Open that link, or paste it here. It is
-          kept until this tab is closed.
+          {withCode('`pinakes serve` prints a link with the token when it starts.')} Open that link, or paste it here.
+          This browser tab keeps the token until you close the tab.
         </p>
         <div class="field-row">
           <label for={id} class="unseen">

@@ -1,7 +1,4 @@
-/**
- * Sends files from the reader's machine: chosen or dropped, one after another, each with its progress; each becomes a
- * job.
- */
+/** Uploads files that the reader chose or dropped, one after another, with progress. Each file becomes a job. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { forgetSent, sendFiles, stopSending, useUploads } from '../api/upload-queue.ts';
 import { pathTo } from '../app/route.ts';
@@ -9,8 +6,8 @@ import { formatBytes } from '../app/wording.ts';
 import { FaultNotice } from './notice.tsx';
 
 /**
- * Takes files that are dropped anywhere on the page: a browser would go to one that nobody takes. Tells whether some
- * are held over it.
+ * Takes files that are dropped anywhere on the page, because a browser would otherwise open a dropped file. Returns true
+ * while files are dragged over the page.
  */
 function useDrop(onFiles: (files: FileList | undefined) => void): boolean {
   const [isOver, setIsOver] = useState(false);
@@ -53,7 +50,8 @@ export function UploadForm() {
     <section class={isOver ? 'upload over' : 'upload'} aria-labelledby={`${id}-title`}>
       <h3 id={`${id}-title`}>Upload files</h3>
       <p class="muted">
-        Drop WARC, ARC or WACZ files on this page, or choose them. Contents that the archive holds are not stored again.
+        Drop WARC, ARC or WACZ files on this page, or choose them. Contents that are already in the archive are not
+        stored again.
       </p>
       <div class="field-row">
         <div class="field">
@@ -86,7 +84,7 @@ export function UploadForm() {
             <span>
               {file.name} <span class="muted">{formatBytes(file.size)}</span>
             </span>
-            {jobId !== undefined && <a href={pathTo.job(jobId)}>Sent; being added</a>}
+            {jobId !== undefined && <a href={pathTo.job(jobId)}>Uploaded; see the job</a>}
             {error && <FaultNotice error={error} />}
             {jobId === undefined && !error && (
               <>

@@ -1,6 +1,6 @@
 /**
- * The box that addresses and words are typed into, with what the archive has under an address. A combobox as ARIA
- * describes it: arrows choose, Enter goes, Escape closes.
+ * The search box for addresses and words, with suggestions of archived addresses. An ARIA combobox: arrow keys choose,
+ * Enter goes to the choice, Escape closes the list.
  */
 import { useEffect, useId, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
@@ -51,7 +51,7 @@ export function UrlSearch({ initial = '', isSmall = false, label = 'Find' }: Url
       }}
     >
       <label class="unseen" for={`${id}-box`}>
-        Address of an archived page, or words on it
+        Address of an archived page, or words to search for
       </label>
       <input
         id={`${id}-box`}
@@ -102,7 +102,7 @@ export function UrlSearch({ initial = '', isSmall = false, label = 'Find' }: Url
   );
 }
 
-/** What the archive has that begins as typed, once the typing pauses. */
+/** Archived addresses that begin with the typed text. They are fetched when the reader pauses typing. */
 function useSuggestions(typed: string): readonly UrlSummary[] {
   const [found, setFound] = useState<readonly UrlSummary[]>([]);
   const text = typed.trim().replace(/\*$/, '');

@@ -1,7 +1,7 @@
 /**
- * A year as twelve months. A day with captures is a button: filled when the page changed on it, a ring when no capture
- * brought anything new; the more captures, the darker. Shape and label say what the colour says. What has no captures
- * is there for the eye only, and not read out.
+ * A year as twelve months. A day with captures is a button: filled if the page changed, a ring if it did not. More
+ * captures make the colour stronger. Shape and label repeat what the colour shows. Days and months without captures are
+ * hidden from screen readers.
  */
 import type { CalendarDay, CalendarYear } from '../api/replies.ts';
 import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../app/wording.ts';
@@ -14,7 +14,7 @@ type YearProperties = {
 
 export function YearCalendar({ year, chosen, onChoose }: YearProperties) {
   const days = new Map(year.days.map((day) => [day.date, day]));
-  // A day with one capture is not the darkest there is, even when no day has more.
+  // A day with one capture is not shown in the darkest colour, even if no day has more.
   const most = Math.max(4, ...year.days.map(({ captures }) => captures));
   return (
     <>
@@ -97,7 +97,7 @@ function DayButton({ day, most, isChosen, onChoose }: DayProperties) {
   const isAllErrors = statuses.length > 0 && statuses.every((status) => status >= 400);
   const words = [
     `${WEEKDAYS[weekdayOf(date)]}, ${formatDay(date)}: ${counted(captures, 'capture')}`,
-    changed > 0 ? `${changed} changed` : 'nothing new',
+    changed > 0 ? `${changed} changed` : 'unchanged',
     ...(isAllErrors ? [`status ${statuses.join(', ')}`] : []),
   ].join(', ');
   const heat = Math.max(1, Math.ceil((4 * Math.sqrt(captures)) / Math.sqrt(most)));
@@ -118,20 +118,20 @@ function DayButton({ day, most, isChosen, onChoose }: DayProperties) {
 
 function Legend() {
   return (
-    <ul class="legend" aria-label="What the days look like">
+    <ul class="legend" aria-label="Legend">
       <li>
         <span class="day has changed heat-2" aria-hidden="true" />
         changed
       </li>
       <li>
         <span class="day has identical" aria-hidden="true" />
-        nothing new
+        unchanged
       </li>
       <li>
         <span class="day has changed heat-2 error" aria-hidden="true" />
         error pages only
       </li>
-      <li class="muted">stronger: more captures</li>
+      <li class="muted">stronger colour: more captures</li>
     </ul>
   );
 }

@@ -1,6 +1,4 @@
-/**
- * One address: when it was captured, when it changed, and every capture with what it is. Two of them can be compared.
- */
+/** The captures of one address: a calendar, the changes, and a table of all captures. Two of them can be compared. */
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Calendar, CalendarDay } from '../api/replies.ts';
@@ -15,7 +13,7 @@ import { FindInVersions } from '../components/search-versions.tsx';
 import { Timeline } from '../components/timeline.tsx';
 import { YearCalendar } from '../components/year-calendar.tsx';
 
-/** `time` is as much of one as the address has: the year to open, or the day. */
+/** `time` is the part of a timestamp that the route has: a year or a day, which opens in the calendar. */
 export function CapturesScreen({ url, time = '' }: { url: string; time?: string | undefined }) {
   useTitle(`Captures of ${shownUrl(url)}`);
   const { reply: calendar, error, isLoading, reload } = useReply<Calendar>(apiPath('calendar', { url }));
@@ -42,11 +40,11 @@ function Found({ url, calendar, time }: { url: string; calendar: Calendar; time:
       <p class="lead wide">
         {counted(captures, 'capture')}
         {first && last && ` ${spanWords(first, last)}`}; {counted(distinct, 'distinct content')}.{' '}
-        <a href={pathTo.prefix(folderOf(url))}>Everything under this address</a>
+        <a href={pathTo.prefix(folderOf(url))}>All addresses under this one</a>
         {canSearch && (
           <>
             {' \u00b7 '}
-            <a href={pathTo.links(url)}>Links to it and from it</a>
+            <a href={pathTo.links(url)}>Links to and from this page</a>
           </>
         )}
       </p>
@@ -76,14 +74,14 @@ function Found({ url, calendar, time }: { url: string; calendar: Calendar; time:
         </div>
         <CaptureTable url={url} day={day?.date} />
         <p class="aside">
-          <a href={pathTo.delete({ url })}>Delete captures of this address</a>, with a preview first.
+          <a href={pathTo.delete({ url })}>Delete captures of this address</a>. You see a preview first.
         </p>
       </section>
     </>
   );
 }
 
-/** The year of a time, or the one nearest to it that has captures; the last without a time. */
+/** The year with captures that is nearest to a time; the last year when no time is given. */
 function yearNear({ years }: Calendar, time: string): number {
   const last = years.at(-1)?.year ?? 0;
   if (time === '') return last;
@@ -92,7 +90,7 @@ function yearNear({ years }: Calendar, time: string): number {
   return years.reduce((best, { year }) => (distance(year) < distance(best) ? year : best), last);
 }
 
-/** The day that a time names, when it has captures. */
+/** The day of a time, if the day has captures. */
 function dayOf({ years }: Calendar, time: string): CalendarDay | undefined {
   if (time.length < 8) return undefined;
   const date = `${time.slice(0, 4)}-${time.slice(4, 6)}-${time.slice(6, 8)}`;
@@ -104,22 +102,26 @@ function NoCaptures({ url }: { url: string }) {
   return (
     <Note title="The archive has no capture of this address.">
       <p>
-        See what it has <a href={pathTo.prefix(folderOf(url))}>under this address</a>
+        See captures <a href={pathTo.prefix(folderOf(url))}>under this address</a>
         {host && (
           <>
             , or <a href={pathTo.prefix(`http://${host}/`)}>anywhere on {host}</a>
           </>
         )}
-        . Scheme, <code>www.</code> and capital letters of the host make no difference; the path does.
+        . The scheme, <code>www.</code> and capital letters in the host make no difference. The path must match exactly.
       </p>
       <p>
-        Or <a href={pathTo.search({ query: `"${shownUrl(url).replaceAll('"', '')}"` })}>search for this in texts</a>.
+        Or{' '}
+        <a href={pathTo.search({ query: `"${shownUrl(url).replaceAll('"', '')}"` })}>
+          search for this address in the text of pages
+        </a>
+        .
       </p>
     </Note>
   );
 }
 
-/** The address up to its last slash, so that its neighbours are found with it. */
+/** The address up to its last slash: the prefix that finds its neighbours too. */
 function folderOf(url: string): string {
   const path = url.split(/[?#]/)[0]!;
   const slash = path.lastIndexOf('/');

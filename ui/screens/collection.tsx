@@ -1,4 +1,4 @@
-/** One collection: how it grew, what of it was new, and its files to download. */
+/** One collection: its growth, how much of it was new to the archive, and its files to download. */
 import { useMemo } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Collection, Growth, GrowthPoint, Segment } from '../api/replies.ts';
@@ -15,7 +15,7 @@ export function CollectionScreen({ name }: { name: string }) {
   useTitle(`Collection ${name}`);
   const cached = useReply<List<Collection>>(apiPath('collections'));
   const isUnknown = cached.reply !== undefined && !cached.reply.items.some((one) => one.name === name);
-  // It may have come since the server counted last.
+  // The collection may be newer than the counts that the server has cached.
   const fresh = useReply<List<Collection>>(isUnknown ? apiPath('collections', { fresh: 'true' }) : undefined);
   const { reply, error, isLoading, reload } = isUnknown ? fresh : cached;
   const collection = reply?.items.find((one) => one.name === name);
@@ -25,12 +25,12 @@ export function CollectionScreen({ name }: { name: string }) {
         <a href={pathTo.collections()}>Collections</a>
       </p>
       <h1>{name}</h1>
-      {isLoading && <Waiting what="Counting what the collection holds" />}
+      {isLoading && <Waiting what="Counting the captures of the collection" />}
       {error && <FaultNotice error={error} onRetry={reload} />}
       {reply && !collection && (
-        <Note title="There is no such collection.">
+        <Note title="The archive has no collection of this name.">
           <p>
-            See <a href={pathTo.collections()}>those that there are</a>.
+            See <a href={pathTo.collections()}>all collections</a>.
           </p>
         </Note>
       )}
@@ -45,18 +45,18 @@ function Detail({ collection }: { collection: Collection }) {
     <>
       <dl class="figures">
         <Figure label={noun(captures, 'capture')} value={formatCount(captures)} />
-        <Figure label={noun(revisits, 'kept as a revisit', 'kept as revisits')} value={formatCount(revisits)} />
+        <Figure label={noun(revisits, 'stored as a revisit', 'stored as revisits')} value={formatCount(revisits)} />
         <Figure label="as captured" value={formatBytes(payloadBytes)} />
-        <Figure label="distinct within it" value={formatBytes(uniquePayloadBytes)} />
+        <Figure label="distinct in this collection" value={formatBytes(uniquePayloadBytes)} />
         <Figure label="on disk" value={formatBytes(storedBytes)} />
         {first && last && <Figure label="captured" value={formatSpan(first, last)} />}
       </dl>
       <GrowthSection name={name} />
       <Segments name={name} />
       <section aria-labelledby="remove">
-        <h2 id="remove">Delete it</h2>
+        <h2 id="remove">Delete</h2>
         <p>
-          Captures of other collections that share its contents keep them. What would go is shown first.{' '}
+          Captures of other collections keep the contents that they share with this one. You see a preview first.{' '}
           <a href={pathTo.delete({ collection: name })}>Delete this collection</a>
         </p>
       </section>
@@ -73,7 +73,7 @@ function GrowthSection({ name }: { name: string }) {
   return (
     <Chart
       title="Growth"
-      description={`What was captured, and what of it the archive did not hold yet${points.length < FEW_MONTHS ? '' : ', summed up'}.`}
+      description={`Bytes captured${points.length < FEW_MONTHS ? '' : ' up to each month'}, and the part that was new to the archive.`}
       data={data}
     >
       <ul class="legend" aria-hidden="true">
@@ -132,10 +132,10 @@ function GrowthSection({ name }: { name: string }) {
   );
 }
 
-/** So few months are told apart better by bars. */
+/** Fewer months than this are drawn as bars. */
 const FEW_MONTHS = 4;
 
-/** Sums at the ends of months, from nothing at the beginning of the first. */
+/** Running totals at the end of each month. They begin with 0 at the start of the first month. */
 function growthOf(points: readonly GrowthPoint[]): ChartData {
   if (points.length < FEW_MONTHS) return barsOf(points);
   const seconds = (month: string, later: number) =>
@@ -173,7 +173,7 @@ function Segments({ name }: { name: string }) {
   return (
     <section aria-labelledby="segments">
       <h2 id="segments">Files</h2>
-      <p class="muted">The segments of this collection: plain WARC files, which any other tool reads as well.</p>
+      <p class="muted">The WARC files (segments) of this collection. Any WARC tool can read them.</p>
       {list.items.length > 0 && (
         <ul class="files">
           {list.items.map((segment) => (

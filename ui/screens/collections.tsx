@@ -1,4 +1,4 @@
-/** Collections: what each holds, and how much they repeat themselves and one another. */
+/** All collections: their sizes, and how much each repeats itself and the collection before it. */
 import { useMemo } from 'preact/hooks';
 import type { CollectionStats } from '../api/replies.ts';
 import { useStats } from '../api/stats.ts';
@@ -15,13 +15,13 @@ export function CollectionsScreen() {
   return (
     <>
       <h1>Collections</h1>
-      {isLoading && <Waiting what="Counting what the collections hold" />}
+      {isLoading && <Waiting what="Counting the captures of all collections" />}
       {error && <FaultNotice error={error} onRetry={reload} />}
       {stats?.collections.length === 0 && (
-        <Note title="There is no collection yet.">
+        <Note title="There are no collections yet.">
           <p>
-            A collection is a name for what belongs together: one crawl, one project. It begins with the first{' '}
-            <a href={pathTo.jobs()}>files that are added</a> to it.
+            A collection is a named group of captures, for example one crawl or one project. It is created when you{' '}
+            <a href={pathTo.jobs()}>add files</a> to it.
           </p>
         </Note>
       )}
@@ -34,21 +34,21 @@ function Collections({ collections }: { collections: readonly CollectionStats[] 
   const data = useMemo(() => duplicationOf(collections), [collections]);
   return (
     <>
-      <p class="lead">Contents are shared between collections; each collection can be deleted by itself.</p>
+      <p class="lead">Collections share contents. Each collection can still be deleted by itself.</p>
       <Chart
         title="Duplicates"
-        description="Of the captures of each collection: whose content the collection has more than once, and whose content the collection before it has. Of its addresses: those that the collection before it has."
+        description="For each collection: the share of captures whose content the collection has more than once, the share whose content is also in the previous collection, and the share of addresses that are also in the previous collection."
         data={data}
       >
         <ul class="legend" aria-hidden="true">
           <li>
-            <span class="swatch dark" /> duplicates within
+            <span class="swatch dark" /> duplicates within the collection
           </li>
           <li>
-            <span class="swatch middle" /> duplicates of the one before
+            <span class="swatch middle" /> duplicates of the previous collection
           </li>
           <li>
-            <span class="swatch light" /> addresses that persist
+            <span class="swatch light" /> addresses in both
           </li>
         </ul>
         <CollectionTable collections={collections} />
@@ -76,10 +76,10 @@ function CollectionTable({ collections }: { collections: readonly CollectionStat
             Duplicates within
           </th>
           <th scope="col" class="number">
-            Duplicates of the one before
+            Duplicates of the previous
           </th>
           <th scope="col" class="number">
-            Addresses that persist
+            Addresses in both
           </th>
         </tr>
       </thead>
@@ -104,10 +104,10 @@ function CollectionTable({ collections }: { collections: readonly CollectionStat
             <td data-label="Duplicates within" class="number">
               {formatPercent(one.duplicates, one.contents)}
             </td>
-            <td data-label="Duplicates of the one before" class="number">
+            <td data-label="Duplicates of the previous" class="number">
               {share(one.duplicatesOfPrevious, one.contents)}
             </td>
-            <td data-label="Addresses that persist" class="number">
+            <td data-label="Addresses in both" class="number">
               {share(one.persistentUrls, one.urls)}
             </td>
           </tr>
@@ -117,7 +117,7 @@ function CollectionTable({ collections }: { collections: readonly CollectionStat
   );
 }
 
-/** The first collection has none before it. */
+/** The first collection has no previous one. */
 function share(part: number | null | undefined, whole: number): string {
   return typeof part === 'number' ? formatPercent(part, whole) : '\u2013';
 }
@@ -130,12 +130,15 @@ function duplicationOf(collections: readonly CollectionStats[]): ChartData {
     unit: 'percent',
     names: collections.map(({ collection }) => collection),
     series: [
-      { label: 'duplicates within', values: collections.map((one) => percent(one.duplicates, one.contents)) },
       {
-        label: 'duplicates of the one before',
+        label: 'duplicates within the collection',
+        values: collections.map((one) => percent(one.duplicates, one.contents)),
+      },
+      {
+        label: 'duplicates of the previous collection',
         values: collections.map((one) => percent(one.duplicatesOfPrevious, one.contents)),
       },
-      { label: 'addresses that persist', values: collections.map((one) => percent(one.persistentUrls, one.urls)) },
+      { label: 'addresses in both', values: collections.map((one) => percent(one.persistentUrls, one.urls)) },
     ],
   };
 }

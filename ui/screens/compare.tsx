@@ -1,7 +1,4 @@
-/**
- * Two captures beside one another: what changed in the text, in the source and in the headers, and both pages as they
- * looked.
- */
+/** Two captures side by side: the changes in text, source and headers, and both pages as they looked. */
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { CaptureDetail, CaptureText } from '../api/replies.ts';
@@ -28,7 +25,7 @@ const OPTIONS: readonly (readonly [What, string])[] = [
   ['pages', 'Pages'],
 ];
 
-/** Contents that have lines to compare. */
+/** Media types of contents that can be compared line by line. */
 const TEXTUAL = /^text\/|[/+](?:x?html|xml|json|javascript|ecmascript|pdf)\b/i;
 
 const LIMIT_BYTES = 2_000_000;
@@ -43,8 +40,8 @@ export function CompareScreen({ a, b }: { a: string; b: string }) {
       <AddressTitle kicker="Changes of" address={before.reply ? shownUrl(before.reply.url) : 'Two captures'} />
       {error && <FaultNotice error={error} />}
       {(a === '' || b === '') && (
-        <Note title="Two captures are needed.">
-          <p>Find an address, mark two of its captures, and choose Compare.</p>
+        <Note title="Choose two captures to compare.">
+          <p>Find an address, mark two of its captures, and press Compare.</p>
         </Note>
       )}
       {(before.isLoading || after.isLoading) && <Waiting what="Fetching both captures" />}
@@ -68,7 +65,7 @@ function Pair({ before, after }: { before: CaptureDetail; after: CaptureDetail }
       </div>
       {isSame && (
         <Note title="Both captures have the same content, byte for byte.">
-          <p>The archive keeps it once. Only the headers can differ.</p>
+          <p>The archive stores it once. Only the headers can differ.</p>
         </Note>
       )}
       <div class="choices">
@@ -133,7 +130,7 @@ function TextComparison({ what, layout, before, after }: TextProperties) {
   return (
     <>
       {(old.reply?.truncated || fresh.reply?.truncated) && (
-        <p class="muted">Only the first {formatBytes(LIMIT_BYTES)} of each are compared.</p>
+        <p class="muted">Only the first {formatBytes(LIMIT_BYTES)} of each capture are compared.</p>
       )}
       <DiffView result={comparison.result} layout={layout} what={what} />
     </>

@@ -1,4 +1,4 @@
-/** Deleting: say what is meant, see what would go and what stays, confirm by typing, then watch the job. */
+/** Deleting: select captures, see a preview of what would be deleted, confirm by typing, then watch the job. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type ApiError, apiPath, post } from '../api/client.ts';
 import type { DeletePreview, Job, PreviewedDelete, Selection, Stats } from '../api/replies.ts';
@@ -17,9 +17,7 @@ export function DeleteScreen({ given }: { given: Readonly<Record<string, string>
   return (
     <>
       <h1>Delete captures</h1>
-      <p class="lead">
-        Say which captures are meant. What would go is shown first; nothing is deleted until it is confirmed.
-      </p>
+      <p class="lead">Select captures. You see a preview first; nothing is deleted until you confirm.</p>
       <TokenGate why="Deleting">
         <Deletion given={given} />
       </TokenGate>
@@ -71,11 +69,11 @@ function Deletion({ given }: { given: Readonly<Record<string, string>> }) {
           />
         </fieldset>
         <button type="submit" class="primary" disabled={isNothing || isAsking}>
-          {isAsking ? 'Counting' : 'Show what would go'}
+          {isAsking ? 'Counting' : 'Preview'}
         </button>
       </form>
       {error && <FaultNotice error={error} />}
-      <div role="status">{previewed?.preview.captures === 0 && <Note title="No capture is meant by this." />}</div>
+      <div role="status">{previewed?.preview.captures === 0 && <Note title="No captures match." />}</div>
       {previewed && previewed.preview.captures > 0 && <Confirmation key={previewed.token} previewed={previewed} />}
     </>
   );
@@ -85,7 +83,7 @@ function Confirmation({ previewed: { preview, token, selection } }: { previewed:
   const [typed, setTyped] = useState('');
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const heading = useRef<HTMLHeadingElement>(null);
-  // Who does not see the preview appear is taken to it.
+  // Moves the focus to the preview, so that a screen reader announces it.
   useEffect(() => heading.current?.focus(), []);
   const wanted = `delete ${preview.captures}`;
   const go = async () => {
@@ -99,7 +97,7 @@ function Confirmation({ previewed: { preview, token, selection } }: { previewed:
   return (
     <section class="preview" aria-labelledby="preview">
       <h2 id="preview" tabIndex={-1} ref={heading}>
-        {counted(preview.captures, 'capture')} would go
+        {counted(preview.captures, 'capture')} would be deleted
       </h2>
       <Consequences preview={preview} />
       <form
@@ -136,8 +134,8 @@ function Consequences({ preview }: { preview: DeletePreview }) {
       <ul class="consequences">
         <li>
           {preview.contents === 0
-            ? 'No content goes with them: all are shared with captures that stay.'
-            : `With them ${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to.`}
+            ? 'No contents would be deleted, because other captures share all of them.'
+            : `${counted(preview.contents, 'content')} (${formatBytes(preview.contentBytes)}) would be deleted with them, because no other capture refers to ${preview.contents === 1 ? 'it' : 'them'}.`}
         </li>
         {preview.contentsKept > 0 && (
           <li>
@@ -145,10 +143,10 @@ function Consequences({ preview }: { preview: DeletePreview }) {
             captures share {preview.contentsKept === 1 ? 'it' : 'them'}.
           </li>
         )}
-        <li>No other capture loses anything. The bytes leave the disk when the archive is compacted.</li>
+        <li>No other capture loses its content. The bytes stay on disk until the archive is compacted.</li>
       </ul>
       <details open>
-        <summary>Some of what would go</summary>
+        <summary>Some of the addresses</summary>
         <ul class="examples">
           {preview.examples.map((url, index) => (
             <li key={index}>

@@ -1,6 +1,6 @@
 /**
- * A page as it was: a slim banner of ours above the replayed page, which follows when links inside the page are used.
- * `if_` has no banner.
+ * A page as it was: our slim banner above the replayed page. The banner follows when the reader follows a link inside
+ * the page. With `if_` there is no banner.
  */
 import { useRef, useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
@@ -15,7 +15,7 @@ import { ReplayFrame } from '../components/replay-frame.tsx';
 
 type FrameProperties = { readonly time: string; readonly modifier: '' | 'if_' | 'id_'; readonly url: string };
 
-/** What is shown in the frame at the moment; the frame tells when a link inside it was followed. */
+/** The page that the frame shows now. The frame sends a message when the reader follows a link inside it. */
 type Shown = { readonly url: string; readonly timestamp: string; readonly title: string };
 
 export function FrameScreen({ time, modifier, url }: FrameProperties) {
@@ -30,7 +30,7 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
   const title = isMoved && moved.title !== '' ? moved.title : shownUrl(shownAddress);
   useTitle(`${title}, ${formatDay(w3cDate(timestamp))}`);
 
-  // An address that a page made for itself while it is shown need not be in the archive.
+  // A page may change its own address by script, to one that the archive does not have.
   const isMissing = nearby.isMissing && !isMoved;
   const frame = info && !isMissing && (
     <ReplayFrame
@@ -74,7 +74,7 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
   );
 }
 
-/** What is shown at a time, and what is before and after it. */
+/** The capture that is shown for a time, and the captures before and after it. */
 function useNearby(url: string, timestamp: string) {
   const { reply, error } = useReply<Neighbours>(apiPath('neighbours', { url, time: timestamp }));
   const calendar = useReply<Calendar>(apiPath('calendar', { url }));
@@ -102,7 +102,7 @@ function NothingHere({ url }: { url: string }) {
         </p>
         {host && (
           <p>
-            <a href={pathTo.prefix(`http://${host}/`)}>See what it has of {host}</a>
+            <a href={pathTo.prefix(`http://${host}/`)}>See all captures of {host}</a>
           </p>
         )}
       </Note>

@@ -1,6 +1,6 @@
 /**
- * Home: the search box, what the archive holds and saves, its collections, and what is being done. An empty archive
- * says how to fill it.
+ * Home: the search box, the size and savings of the archive, its collections and recent jobs. For an empty archive it
+ * explains how to fill it.
  */
 import { useJobs } from '../api/job-events.ts';
 import type { Stats } from '../api/replies.ts';
@@ -27,12 +27,13 @@ export function HomeScreen() {
       <section class="hero">
         <h1>{info?.name && info.name !== 'archive' ? info.name : 'Web archive'}</h1>
         <p class="lead">
-          See pages as they were. Type an address, with * behind it for everything under it; or words to search for.
+          See pages as they were. Type an address, or words to search for. An address that ends in * finds everything
+          under it.
         </p>
         <UrlSearch />
       </section>
       {error && <FaultNotice error={error} onRetry={reload} />}
-      {!stats && !error && <Waiting what="Counting what the archive holds" />}
+      {!stats && !error && <Waiting what="Counting the captures of the archive" />}
       {stats && (stats.captures === 0 ? <EmptyArchive /> : <Holdings stats={stats} />)}
       <RecentJobs />
     </>
@@ -47,7 +48,7 @@ function Holdings({ stats }: { stats: Stats }) {
   return (
     <>
       <section aria-labelledby="holdings">
-        <h2 id="holdings">What it holds</h2>
+        <h2 id="holdings">In this archive</h2>
         <dl class="figures">
           <Figure label={noun(stats.captures, 'capture')} value={formatCount(stats.captures)} />
           <Figure label={noun(stats.blocks, 'distinct content')} value={formatCount(stats.blocks)} />
@@ -108,10 +109,9 @@ function EmptyArchive() {
       <p>There are three ways to fill it.</p>
       <ol class="ways">
         <li>
-          <h3>Bring files</h3>
+          <h3>Add files</h3>
           <p>
-            WARC, ARC and WACZ files of any crawler. <a href={pathTo.jobs()}>Upload them</a>, or add them where they
-            lie:
+            WARC, ARC and WACZ files of any crawler. <a href={pathTo.jobs()}>Upload them</a>, or add them in a terminal:
           </p>
           <PinakesCommand words="add --collection first-crawl crawls/" />
         </li>
@@ -130,7 +130,7 @@ function EmptyArchive() {
         </li>
         <li>
           <h3>Keep files where they are</h3>
-          <p>Nothing is copied; the archive reads them in place:</p>
+          <p>The archive reads the files in place and copies nothing:</p>
           <PinakesCommand words="add --in-place /mnt/old-crawls" />
         </li>
       </ol>

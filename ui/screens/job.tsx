@@ -1,4 +1,4 @@
-/** One job: how far it is, its log, what came of it; cancelled, or run again. */
+/** One job: its progress, log and result, with buttons to cancel it or run it again. */
 import { useState } from 'preact/hooks';
 import { type ApiError, apiPath, post, remove } from '../api/client.ts';
 import { faultAdvice, faultPlace, faultSentence } from '../api/fault.ts';
@@ -60,14 +60,14 @@ function JobDetail({ job }: { job: Job }) {
           <JobStateMark job={job} />
         </p>
         <p class="muted">
-          Asked for on {formatTime(job.createdAt)}
+          Created on {formatTime(job.createdAt)}
           {job.startedAt && job.endedAt && `; took ${formatDuration(job.startedAt, job.endedAt)}`}
         </p>
         <JobActions job={job} />
       </div>
       {argv.length > 0 && (
         <section aria-labelledby="typed">
-          <h2 id="typed">Begun on the command line</h2>
+          <h2 id="typed">Started on the command line</h2>
           <PinakesCommand words={commandLine(argv)} />
         </section>
       )}
@@ -76,7 +76,7 @@ function JobDetail({ job }: { job: Job }) {
       {job.error && <Fault job={job} />}
       {sentences.length > 0 && (
         <section aria-labelledby="outcome">
-          <h2 id="outcome">What came of it</h2>
+          <h2 id="outcome">Result</h2>
           {sentences.map((sentence) => (
             <p key={sentence}>{withCode(sentence)}</p>
           ))}
@@ -96,9 +96,9 @@ function JobDetail({ job }: { job: Job }) {
           <pre class="log">{job.log.join('\n')}</pre>
         </section>
       )}
-      <TokenGate why="Seeing what a job is about and what came of it">
+      <TokenGate why="Seeing the details and the result of a job">
         <details open={sentences.length === 0 && facts.length > 0}>
-          <summary>Everything about it</summary>
+          <summary>All details</summary>
           <Facts facts={facts} />
           <pre class="log">{JSON.stringify(job.input, null, 2)}</pre>
         </details>
@@ -107,7 +107,7 @@ function JobDetail({ job }: { job: Job }) {
   );
 }
 
-/** The way from a job to what it saved. */
+/** Links from a job to the captures that it saved. */
 function Saved({ job }: { job: Job }) {
   const saved = savedBy(job);
   if (!saved) return null;
@@ -160,7 +160,7 @@ function JobActions({ job }: { job: Job }) {
     await work().catch((failure: unknown) => setError(asApiError(failure)));
   };
   const hasUpload = 'upload' in recordOf(job.input);
-  // Of all other jobs that are over the file is gone.
+  // The server deletes the file of every other job that has ended.
   const keepsUpload = hasUpload && job.error?.code === 'JOB_INTERRUPTED' && !isRemoved;
   const canRepeat = job.origin !== 'command' && job.kind !== 'delete' && (!hasUpload || keepsUpload);
   return (
@@ -199,13 +199,13 @@ function JobActions({ job }: { job: Job }) {
           Remove the file
         </button>
       )}
-      {isRemoved && <p role="status">The file is removed; nothing more of it will be added.</p>}
+      {isRemoved && <p role="status">The file is removed. Nothing more of it will be added.</p>}
       {error && <FaultNotice error={error} />}
     </div>
   );
 }
 
-/** The file that an export left to be downloaded, and its address, which only the report tells. */
+/** The exported file and its download address, which only the report has. */
 function exportedFile(job: Job): { file: string; href: string } | undefined {
   if (job.kind !== 'export' || job.state !== 'done') return undefined;
   const { file, href } = recordOf(job.report);

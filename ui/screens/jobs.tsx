@@ -1,4 +1,4 @@
-/** Jobs: bring files in, start work on the archive, and watch what is under way. */
+/** Jobs: upload files, start jobs, and watch them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
@@ -13,15 +13,15 @@ import { TokenGate, useHasToken } from '../components/token-gate.tsx';
 import { UploadForm } from '../components/upload-form.tsx';
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  add: 'Take in WARC, ARC and WACZ files that lie on the machine the server runs on.',
-  compact: 'Free the bytes of deleted captures. No other capture loses its content.',
+  add: 'Add WARC, ARC and WACZ files that are on the machine of the server.',
+  compact: 'Free the disk space of deleted captures. No other capture loses its content.',
   crawl: 'Fetch pages from the web into the archive.',
-  export: 'Write a part of the archive into one file, to download.',
-  rebuild: 'Make the catalog, the list of all captures, anew from the WARC files, when it is damaged.',
-  verify: 'Read everything, and see whether it is what was stored.',
+  export: 'Write a part of the archive into a file that you can download.',
+  rebuild: 'Make a damaged catalog (the list of all captures) again from the WARC files.',
+  verify: 'Read all files and check them for damage.',
 };
 
-/** Deleting has a screen of its own, where the preview comes first. */
+/** Deleting has its own screen, because it begins with a preview. */
 const OTHER_SCREEN_KINDS = ['delete'];
 
 /** `start`: the kind of job whose form is open. */
@@ -36,7 +36,7 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
       <h1>Jobs</h1>
       {!isConnected && (
         <Note title="The connection to the server is broken.">
-          <p>{jobs ? 'What is shown may be old. ' : ''}It is tried again by itself.</p>
+          <p>{jobs ? 'The list below may be out of date. ' : ''}Reconnecting automatically.</p>
         </Note>
       )}
       {!jobs && isConnected && <Waiting what="Fetching jobs" />}
@@ -50,7 +50,7 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
         </section>
       )}
       <section aria-labelledby="start">
-        <h2 id="start">Start something</h2>
+        <h2 id="start">Start a job</h2>
         <TokenGate why="Starting a job">
           <Starting start={start} />
         </TokenGate>
@@ -58,7 +58,7 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
       <section aria-labelledby="ended">
         <h2 id="ended">Ended</h2>
         {!hasToken && ended.length > 0 && (
-          <p class="muted">What these jobs did is shown to people who have the server's token.</p>
+          <p class="muted">Enter the token of the server to see the details of these jobs.</p>
         )}
         {jobs && ended.length === 0 && <p class="muted">No job has ended yet.</p>}
         <JobList jobs={ended} />
@@ -90,7 +90,7 @@ function Starting({ start }: { start: string | undefined }) {
               aria-expanded={open === kind}
               onClick={() => setOpen(open === kind ? undefined : kind)}
             >
-              <span class="starter-title">{kind === 'add' ? 'Add files of the server' : kindTitle(kind)}</span>
+              <span class="starter-title">{kind === 'add' ? 'Add files on the server' : kindTitle(kind)}</span>
               <span class="muted">{DESCRIPTIONS[kind] ?? ''}</span>
             </button>
             {open === kind && <JobForm kind={kind} />}

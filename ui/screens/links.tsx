@@ -1,5 +1,4 @@
-/** Links of one page: who links to it, and where it links to. */
-
+/** Links of one page: the pages that link to it, and the addresses that it links to. */
 import { useMemo } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { LinkEnd, LinkPage } from '../api/replies.ts';
@@ -13,7 +12,7 @@ import { type LinkRow, rowOf, rowsByPage } from '../components/link-rows.ts';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 const PAGE = 100;
-/** Characters of an address, or of a link's text, in a row. */
+/** The number of characters shown of an address, or of the text of a link. */
 const TEXT_MOST = 300;
 
 type LinksProperties = { readonly url: string; readonly direction: 'in' | 'out' };
@@ -39,8 +38,8 @@ function NoPage() {
   return (
     <>
       <h1>Links</h1>
-      <Note title="A page is needed.">
-        <p>Find an address, and choose the links to it and from it.</p>
+      <Note title="Choose a page first.">
+        <p>Find an address, then follow “Links to and from this page”.</p>
       </Note>
     </>
   );
@@ -136,13 +135,15 @@ function NoLinks({ direction }: { direction: 'in' | 'out' }) {
   return (
     <Note
       title={
-        direction === 'in' ? 'No page of the archive links here.' : 'The index knows no links in its latest version.'
+        direction === 'in'
+          ? 'No page of the archive links to this page.'
+          : 'The index has no links in the latest version of this page.'
       }
     >
       <p>
         {direction === 'in'
-          ? 'Links are read from pages of this archive only.'
-          : 'Either it links nowhere, or the archive has no text of it.'}
+          ? 'The index has links from pages of this archive only.'
+          : 'Either the page has no links, or the archive has no text of it.'}
       </p>
     </Note>
   );

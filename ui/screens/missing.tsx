@@ -1,4 +1,4 @@
-/** An address that is no screen. */
+/** Shown for an address that does not belong to a screen. */
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { UrlSearch } from '../components/url-search.tsx';
@@ -7,18 +7,18 @@ export function MissingScreen({ path }: { path: string }) {
   useTitle('Not found');
   return (
     <>
-      <h1>There is no such page</h1>
+      <h1>This page does not exist</h1>
       <p class="lead">
-        <code>{path.length > 200 ? `${path.slice(0, 200)}\u2026` : path}</code> leads nowhere here.
+        This server has no page at <code>{path.length > 200 ? `${path.slice(0, 200)}\u2026` : path}</code>.
       </p>
-      <p>If you look for an archived page, type its address:</p>
+      <p>To find an archived page, type its address:</p>
       <div class="missing-search">
         <UrlSearch />
       </div>
       <p>
-        Archived pages are at <code>/web/</code>, a time, and the address: <code>/web/2024/http://example.org/</code>.
-        Or go <a href={pathTo.home()}>home</a>, to the <a href={pathTo.collections()}>collections</a>, or to the{' '}
-        <a href={pathTo.help()}>help</a>.
+        Archived pages have addresses like <code>/web/2024/http://example.org/</code>, with a time and the original
+        address. You can also go <a href={pathTo.home()}>home</a>, to the <a href={pathTo.collections()}>collections</a>
+        , or to the <a href={pathTo.help()}>help</a>.
       </p>
     </>
   );

@@ -1,4 +1,4 @@
-/** Every address under a prefix, a page at a time. */
+/** All addresses under a prefix, one page of the list at a time. */
 import { apiPath } from '../api/client.ts';
 import type { UrlSummary } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
@@ -10,7 +10,7 @@ import { AddressTitle } from '../components/address-title.tsx';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 const PAGE = 100;
-/** Characters of an address in a row. */
+/** The number of characters shown of an address. */
 const ADDRESS_MOST = 300;
 
 export function PrefixScreen({ prefix }: { prefix: string }) {
@@ -71,7 +71,7 @@ export function PrefixScreen({ prefix }: { prefix: string }) {
       {isEmpty && (
         <Note title="The archive has nothing under this address.">
           <p>
-            Shorten it: <code>example.org/*</code> finds everything on a host.
+            Try a shorter address: <code>example.org/*</code> finds everything on a host.
           </p>
         </Note>
       )}

@@ -1,4 +1,4 @@
-/** Search: results by address, with the words in their place, what they can be narrowed to, and help with the query. */
+/** Search: results grouped by address, with snippets and filters, and help with the query language. */
 import { apiPath } from '../api/client.ts';
 import type { SearchPage, SearchResult } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
@@ -42,7 +42,7 @@ function EmptyArchive() {
   return (
     <Note title="The archive is empty.">
       <p>
-        There is nothing to search yet. <a href={pathTo.home()}>See how to fill it</a>
+        There is nothing to search yet. <a href={pathTo.home()}>See how to add pages</a>
       </p>
     </Note>
   );
@@ -53,7 +53,7 @@ function Results({ input, isArchiveEmpty }: { input: SearchInput; isArchiveEmpty
   const path = apiPath('search', { q: text, sort: input.sort, facets: 'true', limit: PAGE });
   const list = useList<SearchResult, SearchPage>(path);
   const { first } = list;
-  // The count may be behind the archive: what is found all the same is shown.
+  // The statistics may be older than the index, so results are shown even if the archive seems to be empty.
   if (isArchiveEmpty && (first?.total === 0 || list.error?.code === 'INDEX_MISSING')) return <EmptyArchive />;
   return (
     <>
@@ -71,9 +71,11 @@ function Results({ input, isArchiveEmpty }: { input: SearchInput; isArchiveEmpty
               </h2>
               <SortChoice input={input} />
             </div>
-            {first.indexing === 'working' && <p class="muted">The index is being brought up to date; more may come.</p>}
+            {first.indexing === 'working' && (
+              <p class="muted">The index is being updated. Some pages may be missing.</p>
+            )}
             {first.indexing === 'failed' && (
-              <p class="muted">The index is not kept up at present; what is new may be missing.</p>
+              <p class="muted">The index cannot be updated at present. New pages may be missing.</p>
             )}
             <ol class="results">
               {list.items.map((result) => (
@@ -119,14 +121,14 @@ function NothingFound({ input, isGrowing }: { input: SearchInput; isGrowing: boo
   return (
     <>
       <Note title="Nothing was found.">
-        {isGrowing && <p>The index is being brought up to date; ask again in a while.</p>}
+        {isGrowing && <p>The index is being updated. Try again in a while.</p>}
         {hasFilters && (
           <p>
             <a href={pathTo.search({ query: input.query })}>Search without the filters</a>
           </p>
         )}
         <p>
-          Only texts are searched: HTML, plain text, PDF, office documents, feeds, SVG.{' '}
+          The search covers only text: HTML, plain text, PDF, office documents, feeds and SVG.{' '}
           {looksLikeAddress(word) && <a href={pathTo.captures(withScheme(word))}>See captures of {word}</a>}
         </p>
       </Note>
