@@ -128,6 +128,7 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
           'Include every content, also if it is stored with a capture that is not exported. For WARC; a WACZ is always self-contained.',
       },
       capturesOnly: { title: 'Captures only', description: 'Leave out requests and crawler metadata.' },
+      odd: { title: 'Include odd records', description: 'Other tools may stop at these records.' },
       title: { description: 'The title inside the file. If empty: the name of the archive.' },
     },
   },
