@@ -13,7 +13,7 @@ const link = (parts: Partial<Link>): Link => ({
   ...parts,
 });
 
-test('links come back with kind, text and flags, relative ones resolved where the content lies now', () => {
+test('stored links keep kind, text and flags, and relative links are resolved against the given URL', () => {
   const packed = packLinks([
     link({ url: 'http://a.example/dir/b', href: 'b', text: 'to b' }),
     link({ url: 'https://other.example/', kind: 'image', isEmbed: true }),
@@ -27,7 +27,7 @@ test('links come back with kind, text and flags, relative ones resolved where th
   assert.equal(unpackLinks(packed, '/base/', PAGE)[0]!.url, 'http://a.example/base/b');
 });
 
-test('a value with tabs and line ends in it means what it means to a browser', () => {
+test('tabs and line ends in a URL are removed, as browsers do', () => {
   const packed = packLinks([
     link({ url: 'http://a.example/dir/onetwo', href: 'one\n\ttwo', text: 'first' }),
     link({ url: 'http://a.example/dir/three', href: 'three', text: 'second' }),
@@ -38,7 +38,7 @@ test('a value with tabs and line ends in it means what it means to a browser', (
   );
 });
 
-test('of links with the same value and kind one is kept, and no links are nothing', () => {
+test('only one of several links with the same URL and kind is stored, and no links are stored as null', () => {
   const packed = packLinks([link({ text: 'a' }), link({ text: 'b' }), link({ kind: 'frame' })]);
   assert.deepEqual(
     unpackLinks(packed, null, PAGE).map(({ kind, text }) => `${kind} ${text}`),

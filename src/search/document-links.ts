@@ -1,19 +1,18 @@
 /**
- * The links of a document as they are kept: as written, so that the same content at another URL gives other links
- * without being read again.
+ * The stored form of the links of a document. Links are stored as written, so that they can be resolved again for the
+ * same content at another URL.
  *
  * ```
  *   zstd over lines:   <kind> <flags> <as written> TAB <text> LF       kind: a letter; flags: 1 nofollow, 2 embed
  * ```
- * The text of a link is one line by nature. Of a value tabs and line ends are left out, as every browser leaves
- * them out.
+ * The text of a link never has line ends. Tabs and line ends in a URL are removed, as browsers do.
  */
 import { type Link, LinkBase, type LinkKind } from '../page/index.ts';
 import { packText, unpackText } from './packed-text.ts';
 
 const TEXT_LENGTH_MAX = 200;
 
-/** In the order of their letters, from `a` on. */
+/** The kinds in the order of their letters, from `a` on. */
 const KINDS: readonly LinkKind[] = [
   'anchor',
   'frame',
@@ -47,7 +46,7 @@ const LINE_SIGNS = /[\t\n\r]/g;
 export function packLinks(links: readonly Link[]): Uint8Array | null {
   if (links.length === 0) return null;
   let lines = '';
-  /** Kinds that a value has stood for, as bits. */
+  /** The kinds that each URL has already been stored with, as bits. */
   const seen = new Map<string, number>();
   for (const { href, url, kind, text, isNofollow, isEmbed } of links) {
     const written = href ?? url;
@@ -63,12 +62,12 @@ export function packLinks(links: readonly Link[]): Uint8Array | null {
   return packText(lines);
 }
 
-/** Letter and digit of each kind with each set of flags. */
+/** The letter and digit of each kind with each set of flags. */
 const SIGNS = KINDS.flatMap((_, number) =>
   [0, 1, 2, 3].map((flags) => String.fromCharCode(FIRST_LETTER + number, FIRST_DIGIT + flags)),
 );
 
-/** The links of a document that lies at a URL. */
+/** The links of a document at a URL. */
 export function unpackLinks(bytes: Uint8Array | null, base: string | null, url: string): Link[] {
   if (bytes === null) return [];
   const own = new LinkBase(url);

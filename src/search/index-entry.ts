@@ -1,6 +1,6 @@
 /**
- * What the indexer hands to the writer: a capture, and its content when that is not in the index yet. Plain values, so
- * that they can go to another thread.
+ * The entries that the indexer passes to the writer: a capture, and its content if the index does not have it yet. They
+ * are plain values, so that they can be sent to another thread.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { Link } from '../page/index.ts';
@@ -18,20 +18,20 @@ export type IndexEntry = {
   readonly digest: Uint8Array;
   readonly overflow: number;
   readonly content?: EntryContent;
-  /** Where the capture leads; then the entry is about that, and not about its content. */
+  /** The target of a redirect. An entry with a redirect has no content. */
   readonly redirect?: Link;
 };
 
 export type EntryContent = {
-  /** The payload, transfer coding removed, content codings kept. */
+  /** The payload: the transfer coding is removed, content codings are kept. */
   readonly payload: Uint8Array;
   readonly codings: readonly string[];
   readonly contentType: string;
   readonly size: number;
 };
 
-/** What identifies a capture, wherever its record lies. */
-export type CaptureName = {
+/** The fields that identify a capture, independent of the place of its record. */
+export type CaptureIdentity = {
   readonly key: string;
   readonly time: EpochMs;
   readonly hash: number;
@@ -41,17 +41,17 @@ export type CaptureName = {
 export type IndexTally = {
   documents: number;
   captures: number;
-  /** Captures that lead elsewhere. */
+  /** Captures that are redirects. */
   redirects: number;
   links: number;
   /** Payload bytes of contents that were read. */
   bytes: number;
   textBytes: number;
-  /** Contents that go beyond what is read, or taken into the index, of one. */
+  /** Contents that are too large to be read or indexed completely. */
   partlyRead: number;
-  /** Contents that took more memory or time to read than they may. They are among those that were partly read. */
+  /** Contents that exceeded the limit of memory or time while they were read. They also count as partly read. */
   tooCostly: number;
-  /** Milliseconds in the statements that fill the full-text tables, and in everything the writer does. */
+  /** Milliseconds spent in statements that fill the full-text tables, and in all work of the writer. */
   wordsMs: number;
   busyMs: number;
 };

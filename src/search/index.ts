@@ -1,8 +1,7 @@
 /**
- * search: text and links out of the archive's pages, a query language over them, link graph and ranks. A client of the
- * archive's stream.
+ * search: an index of the text and links of the archive's pages, with a query language, a link graph and ranks. It is a
+ * client of the archive's stream.
  */
-
 export type { IndexTally } from './index-entry.ts';
 export { Indexer, type IndexOptions, type IndexProgress, type IndexReport } from './indexer.ts';
 export type { LinkEnd, LinkList, LinkOptions } from './query/link-graph.ts';
@@ -26,6 +25,6 @@ export { databaseProblems } from './sqlite/database-check.ts';
 export { dropIndex } from './sqlite/drop-index.ts';
 export { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from './sqlite/edge-list.ts';
 export type { RankOptions, RankReport } from './sqlite/rank.ts';
-export type { RankingName } from './sqlite/ranking-copy.ts';
 export { RankingStore } from './sqlite/ranking-store.ts';
-export { type PageParts, pageExtension } from './stream-page.ts';
+export type { RankingName } from './sqlite/ranking-writer.ts';
+export { pageExtension, type StreamPageFields } from './stream-page.ts';

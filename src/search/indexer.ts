@@ -1,14 +1,14 @@
 /**
- * Keeps the index up with the archive: a client of the archive's stream with a cursor that survives crashes.
+ * Keeps the index up to date with the archive. It is a client of the archive's stream; its cursor survives crashes.
  *
  * ```
- *   new records     come from the stream behind the snapshot that was gone through last; contents that the index has are not read again
- *   deletions       segments with more deleted bytes than before, and segments that vanished, have their captures looked up in the catalog
- *   unresolved      revisits whose content was not known are asked about again
+ *   new records     from a stream since the last snapshot; contents that the index has are not read again
+ *   deletions       segments that vanished or have more deleted bytes: their captures are looked up in the catalog
+ *   unresolved      revisits whose content was unknown are looked up again
  * ```
- * The place in the stream is written with every batch. When the archive was rebuilt, or the cursor is older than
- * what compaction remembers, everything is gone through anew: contents stay, captures are claimed one by one, and those
- * that nobody claims leave.
+ * The cursor is written with every batch. If the archive was rebuilt, or compaction no longer knows the cursor, the
+ * indexer reads the whole stream again. Contents stay in the index. Every capture that the stream has gets its segment
+ * number again; captures without a segment number are removed at the end.
  */
 import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -20,63 +20,63 @@ import { type UrlKey, urlKey } from '../url/index.ts';
 import { findingOf } from '../warc/index.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
 import { indexError, SEARCH_FILE } from './sqlite/database.ts';
-import { dropIndexFile, NEW_SEARCH_FILE } from './sqlite/index-exchange.ts';
-import { exchangeIndexAside } from './sqlite/index-exchange-thread.ts';
-import { type IndexTarget, IndexThread } from './sqlite/index-thread.ts';
-import { isIndexTaken, takeIndexTurn } from './sqlite/index-turn.ts';
-import { IndexView } from './sqlite/index-view.ts';
+import { isIndexLocked, lockIndex } from './sqlite/index-lock.ts';
+import { IndexReader } from './sqlite/index-reader.ts';
+import { dropIndexFile, NEW_SEARCH_FILE } from './sqlite/index-swap.ts';
+import { swapIndexOnThread } from './sqlite/index-swap-thread.ts';
+import { IndexThread, type IndexWriterMethods } from './sqlite/index-thread.ts';
 import { IndexWriter } from './sqlite/index-writer.ts';
 import { edgesFile, type RankOptions, type RankReport } from './sqlite/rank.ts';
 import { RankingStore } from './sqlite/ranking-store.ts';
 
 type Capture = Retrieved['capture'];
 
-/** Entries that are looked up and handed over together. */
+/** Entries are looked up and passed to the writer in groups of this size. */
 const GROUP_ENTRIES = 128;
 const GROUP_BYTES = 8 * 1024 * 1024;
-/** A batch becomes visible after so many contents or bytes. */
+/** A batch becomes visible after this many contents or bytes. */
 const BATCH_DOCUMENTS = 5000;
 const BATCH_BYTES = 256 * 1024 * 1024;
-/** Of larger contents the beginning is read; what needs all of its bytes sees that there are more. */
+/** One byte more than readers of documents accept, so that they see that the document is too large. */
 const DOCUMENT_PAYLOAD_BYTES_MAX = DOCUMENT_BYTES_MAX + 1;
-/** Of markup and text no more is read. A content coding makes what it cannot pack a little longer. */
+/** The bytes read of markup and text. A content coding can make incompressible bytes a little longer. */
 const MARKUP_PAYLOAD_BYTES_MAX = PAGE_BYTES_MAX + 64 * 1024;
 
-/** How often everything is begun anew within one run. */
+/** The number of times that one run starts again after its cursor expired. */
 const ATTEMPTS = 4;
 
-/** No content has it. */
+/** The overflow number of redirects. No content has it. */
 const REDIRECT_OVERFLOW = -1;
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
 
-/** Why a record cannot be read whatever is tried; what else fails may be another time's to do. */
+/** Errors that repeat at every attempt to read the record. Other errors may go away. */
 const UNREADABLE = new Set<string>(['CONTENT_MISSING', 'OBJECT_MISSING', 'RECORD_DAMAGED']);
 
 export type IndexProgress = { readonly tally: IndexTally; readonly records: number; readonly segment: string };
 
 export type IndexOptions = {
-  /** Contents after which a batch becomes visible. */
+  /** The number of contents after which a batch becomes visible. */
   readonly batchDocuments?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
-  /** Told of every damaged record that is passed. What can be read of it is taken in. */
+  /** Called with every damaged record. Its readable part is still indexed. */
   readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
-  /** Told of every document that took too much memory or time to read, at the first of its captures. */
+  /** Called with a finding for every document that took too much memory or time to read, at its first capture. */
   readonly onFinding?: ((finding: Finding) => void) | undefined;
 };
 
 export type IndexReport = IndexTally & {
   records: number;
-  /** Captures that left the archive, and now the index. */
+  /** Captures that were removed from the index because they left the archive. */
   removed: number;
-  /** Records that are damaged. They are not read again when they are sound again, unless the index is made anew. */
+  /** Damaged records. After a repair they are read again only when the index is rebuilt. */
   damaged: number;
-  /** Whether everything was gone through anew. */
+  /** True if the whole stream was read again. */
   isAnew: boolean;
 };
 
-type FollowReport = Omit<IndexReport, keyof IndexTally>;
+type StreamReport = Omit<IndexReport, keyof IndexTally>;
 
 type Pending = { readonly record: PendingRecord; readonly content: EntryContent | undefined };
 type PendingRecord = {
@@ -86,74 +86,82 @@ type PendingRecord = {
   readonly offset: number;
   readonly hash: number | undefined;
   readonly collection: string;
-  /** Where it leads, instead of having a page. */
+  /** The target of a redirect, which has no page. */
   readonly redirect: Link | undefined;
 };
 
 export class Indexer {
   readonly #archive: Archive;
-  readonly #target: IndexTarget;
-  readonly #view: IndexView;
+  readonly #writer: IndexWriterMethods;
+  readonly #reader: IndexReader;
   readonly #rankings: RankingStore;
   readonly #path: string;
   readonly #inFlight = new Set<string>();
-  readonly #endTurn: () => void;
+  readonly #unlock: () => void;
   #last: Promise<void> = Promise.resolve();
   #tally = emptyTally();
   #isCaughtUp = false;
 
-  private constructor(archive: Archive, target: IndexTarget, view: IndexView, path: string, endTurn: () => void) {
+  private constructor(
+    archive: Archive,
+    writer: IndexWriterMethods,
+    reader: IndexReader,
+    path: string,
+    unlock: () => void,
+  ) {
     this.#path = path;
     this.#archive = archive;
-    this.#target = target;
-    this.#view = view;
+    this.#writer = writer;
+    this.#reader = reader;
     this.#rankings = new RankingStore(archive);
-    this.#endTurn = endTurn;
+    this.#unlock = unlock;
   }
 
   /**
-   * Opens the index of an archive for writing, on a thread of its own. With a stopwatch, which gives milliseconds,
-   * everything happens on this thread, and the tally says what took how long. Waits while this process has another
-   * indexer of the same index. With `isAnew` a new index is made beside the one that stands, which serves meanwhile and
-   * can be brought up by other indexers; `close` exchanges the two when the new one has caught up.
+   * Opens the index of an archive for writing, on its own thread. Waits while this process has another indexer of the
+   * same index.
+   *
+   * With a stopwatch, which returns milliseconds, the writer runs on this thread, and the tally has the times.
+   * With `isAnew` the indexer builds a new index next to the old one, which other indexers can keep up to date
+   * meanwhile. `close` swaps the two if the new index has caught up.
    */
   static async open(archive: Archive, stopwatch?: () => number, { isAnew = false } = {}): Promise<Indexer> {
     await archive.keepRoom();
     const built = join(archive.directory, NEW_SEARCH_FILE);
     const path = isAnew ? built : join(archive.directory, SEARCH_FILE);
-    const endTurn = await takeIndexTurn(path);
-    let target: IndexTarget | undefined;
+    const unlock = await lockIndex(path);
+    let writer: IndexWriterMethods | undefined;
     try {
-      if (isAnew || !isIndexTaken(built)) await dropIndexFile(built);
-      // Left by a ranking that was killed; it can be as large as the index.
+      if (isAnew || !isIndexLocked(built)) await dropIndexFile(built);
+      // A ranking that was killed leaves this file. It can be as large as the index.
       await rm(edgesFile(path), { force: true });
       const { documentMemory } = archive;
-      target =
+      writer =
         stopwatch === undefined
           ? await IndexThread.start(path, documentMemory)
           : new IndexWriter(path, { stopwatch, documentMemory });
-      return new Indexer(archive, target, new IndexView(path), path, endTurn);
+      return new Indexer(archive, writer, new IndexReader(path), path, unlock);
     } catch (error) {
-      await target?.close();
-      endTurn();
+      await writer?.close();
+      unlock();
       throw indexError(error);
     }
   }
 
-  /** Takes in everything that the archive has and the index has not, and lets go of what the archive let go of. */
+  /** Indexes all captures that are new in the archive, and removes captures that the archive no longer has. */
   async catchUp(options: IndexOptions = {}): Promise<IndexReport> {
     this.#tally = emptyTally();
-    const report: FollowReport = { records: 0, removed: 0, damaged: 0, isAnew: false };
+    const report: StreamReport = { records: 0, removed: 0, damaged: 0, isAnew: false };
     const begun = this.#archive.clock();
     try {
-      await this.#catchUpPatiently(report, options);
-      await this.#target.commit({ anew: null, whole: String(begun) });
-      await this.#target.purge();
+      await this.#catchUpWithRetries(report, options);
+      await this.#writer.commit({ anew: null, whole: String(begun) });
+      await this.#writer.purge();
       this.#isCaughtUp = true;
     } catch (error) {
       await this.#last.catch(() => {});
-      // A writer that is gone has nothing to take back.
-      await this.#target.rollBack().catch(() => {});
+      // A writer that has ended has no batch to roll back.
+      await this.#writer.rollBack().catch(() => {});
       throw indexError(error);
     } finally {
       this.#inFlight.clear();
@@ -162,18 +170,18 @@ export class Indexer {
   }
 
   /**
-   * A stream can expire on its way, when a segment is emptied and compacted away before it is read, or the archive is
-   * rebuilt. A catalog that is being rebuilt does not know captures that are there: what was not found in it may not
-   * have been deleted.
+   * A stream can expire while it is read: if a segment is emptied and compacted away before its turn, or if the archive
+   * is rebuilt. A catalog that is being rebuilt does not have all captures yet, so a capture that it does not have may
+   * not be deleted. That is why removals count only if the incarnation stayed the same.
    */
-  async #catchUpPatiently(report: FollowReport, options: IndexOptions): Promise<void> {
+  async #catchUpWithRetries(report: StreamReport, options: IndexOptions): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const incarnation = await this.#archive.incarnation();
       try {
-        while (await this.#follow(report, options));
-        let removed = this.#view.state('anew') === undefined ? 0 : await this.#dropUnclaimed();
+        while (await this.#readStream(report, options));
+        let removed = this.#reader.state('anew') === undefined ? 0 : await this.#dropUnassigned();
         removed += await this.#dropDeleted(options);
-        await this.#askUnresolved(options);
+        await this.#retryUnresolved(options);
         if ((await this.#archive.incarnation()) !== incarnation)
           throw new PinakesError('CURSOR_EXPIRED', { detail: 'the archive was rebuilt since' });
         report.removed += removed;
@@ -182,21 +190,21 @@ export class Indexer {
         const isExpired = error instanceof PinakesError && error.code === 'CURSOR_EXPIRED';
         if (!isExpired || attempt >= ATTEMPTS) throw error;
         await this.#last;
-        await this.#target.rollBack();
-        // What was handed over is not in the index, and has to be handed over again.
+        await this.#writer.rollBack();
+        // Contents of the batch that was rolled back are not in the index, and must be read again.
         this.#inFlight.clear();
-        await this.#target.disown();
-        await this.#target.commit({ since: null, cursor: null, anew: 'yes' });
+        await this.#writer.unassignCaptures();
+        await this.#writer.commit({ since: null, cursor: null, anew: 'yes' });
       }
     }
   }
 
-  /** Says whether it ended the stream of an earlier run, which does not have what came since. */
-  async #follow(report: FollowReport, options: IndexOptions): Promise<boolean> {
-    const since = this.#view.state('since');
-    const cursor = this.#view.state('cursor');
-    report.isAnew ||= since === undefined && this.#view.state('anew') !== undefined;
-    // An index that begins anew will not learn what left the archive before, and could not have it forgotten.
+  /** Reads one stream to its end. True if an earlier run had begun it: then newer records need another stream. */
+  async #readStream(report: StreamReport, options: IndexOptions): Promise<boolean> {
+    const since = this.#reader.state('since');
+    const cursor = this.#reader.state('cursor');
+    report.isAnew ||= since === undefined && this.#reader.state('anew') !== undefined;
+    // A new index cannot know which captures left the archive before, so it could not remove them from rankings.
     if (since === undefined && cursor === undefined) await this.#rankings.clear();
     const onDamage = (damage: OutputDamage) => {
       report.damaged++;
@@ -208,8 +216,8 @@ export class Indexer {
     let batch = { documents: 0, bytes: 0 };
     const { batchDocuments = BATCH_DOCUMENTS } = options;
     const groupEntries = Math.min(GROUP_ENTRIES, batchDocuments);
-    const hand = async () => {
-      await this.#hand(pending, options);
+    const submit = async () => {
+      await this.#submit(pending, options);
       pending = [];
       bytes = 0;
     };
@@ -221,35 +229,35 @@ export class Indexer {
       pending.push(found);
       bytes += found.content?.payload.length ?? 0;
       if (pending.length < groupEntries && bytes < GROUP_BYTES) continue;
-      await hand();
+      await submit();
       if (this.#tally.documents - batch.documents >= batchDocuments || this.#tally.bytes - batch.bytes >= BATCH_BYTES) {
         await this.#last;
         batch = { documents: this.#tally.documents, bytes: this.#tally.bytes };
-        await this.#target.commit({ cursor: stream.cursor() });
+        await this.#writer.commit({ cursor: stream.cursor() });
         this.#inFlight.clear();
       }
       options.onProgress?.({ tally: this.#tally, records: report.records, segment: record.segment.name });
     }
-    await hand();
+    await submit();
     await this.#last;
-    await this.#target.commit({ since: stream.cursor(), cursor: null });
+    await this.#writer.commit({ since: stream.cursor(), cursor: null });
     this.#inFlight.clear();
     return cursor !== undefined;
   }
 
-  /** What of a record the index may want; its payload is read when it may be a page that is not known yet. */
+  /** The parts of a record that the index may need. Reads the payload if it may be an unknown page. */
   async #pendingOf(record: StreamedRecord): Promise<Pending | undefined> {
     const { head, http, segment, collection } = record;
     if (!CAPTURE_TYPES.has(head.type) || head.targetUri === undefined) return undefined;
     const isRevisit = head.type === 'revisit';
     const mime = record.mime;
     const redirect = http && redirectOf(record.status, http.get('location'), head.targetUri);
-    // Of a response that leads elsewhere browsers show nothing, so what it says is no page.
+    // Browsers do not show the body of a redirect, so it is not a page.
     const isPage = !redirect && (isPageMime(mime) || (isRevisit && http === undefined));
     if (!isPage && !redirect) return undefined;
     const { time } = head;
     const key = urlKey(head.targetUri);
-    // From http to https, to a name with www: for the archive that is the same place, and no link.
+    // A redirect from http to https, or to www, has the same URL key. For the archive it is the same URL, and not a link.
     if (time === undefined || (redirect && urlKey(redirect.url) === key)) return undefined;
     const pending = {
       urlKey: key,
@@ -261,37 +269,35 @@ export class Indexer {
       redirect,
     };
     if (isRevisit || redirect) return { record: pending, content: undefined };
-    const gathered = await gather(record.payload(), mime);
-    const content = gathered && {
-      ...gathered,
+    const start = await payloadStart(record.payload(), mime);
+    const content = start && {
+      ...start,
       codings: http?.contentCodings ?? [],
       contentType: http?.get('content-type') ?? head.contentType ?? '',
     };
     return { record: pending, content };
   }
 
-  /** Looks the captures up and hands them over; the next group is read while the writer works on this one. */
-  async #hand(pending: readonly Pending[], options: IndexOptions): Promise<void> {
+  /** Looks up the captures and passes them to the writer. The next group is read while the writer works on this one. */
+  async #submit(pending: readonly Pending[], options: IndexOptions): Promise<void> {
     const { signal } = options;
     if (pending.length === 0) return;
-    const standing = await this.#archive.findCaptures(
+    const atPlaces = await this.#archive.findCaptures(
       pending.map(({ record: { urlKey, time, segment, offset } }) => ({ urlKey, time, at: { segment, offset } })),
     );
     const moved = pending.flatMap(({ record }, index) => {
       const { urlKey, time, hash: ofHash } = record;
-      return standing[index]!.length > 0 || ofHash === undefined
-        ? []
-        : [{ record, question: { urlKey, time, ofHash } }];
+      return atPlaces[index]!.length > 0 || ofHash === undefined ? [] : [{ record, lookup: { urlKey, time, ofHash } }];
     });
-    const found = await this.#archive.findCaptures(moved.map(({ question }) => question));
+    const found = await this.#archive.findCaptures(moved.map(({ lookup }) => lookup));
     const movedTo = new Map(
-      moved.map(({ record }, index) => [record, found[index]!.find((one) => this.#isOf(one, record))]),
+      moved.map(({ record }, index) => [record, found[index]!.find((one) => this.#isInCollection(one, record))]),
     );
     const entries: IndexEntry[] = [];
     const unresolved: { key: string; time: number; hash: number }[] = [];
     for (const [index, { record, content }] of pending.entries()) {
-      const [here] = standing[index]!;
-      // Compaction may have moved the record since the stream passed it. What is nowhere in the catalog was deleted.
+      const [here] = atPlaces[index]!;
+      // Compaction may have moved the record since the stream read it. A capture that is not in the catalog was deleted.
       const capture = here ?? movedTo.get(record);
       if (!capture) continue;
       if (record.redirect) {
@@ -307,13 +313,13 @@ export class Indexer {
       if (entry) entries.push(entry);
     }
     await this.#last;
-    if (unresolved.length > 0) await this.#target.setUnresolved(unresolved, true);
+    if (unresolved.length > 0) await this.#writer.setUnresolved(unresolved, true);
     this.#last = this.#add(entries, options);
-    // Whoever waits next hears of a failure; until then nobody does, which must not count as unhandled.
+    // The next await of #last gets the failure. Until then it must not count as an unhandled rejection.
     this.#last.catch(() => {});
   }
 
-  #isOf({ collection }: Capture, record: PendingRecord): boolean {
+  #isInCollection({ collection }: Capture, record: PendingRecord): boolean {
     return this.#archive.collections.name(collection) === record.collection;
   }
 
@@ -323,23 +329,25 @@ export class Indexer {
     signal: AbortSignal | undefined,
   ): Promise<IndexEntry | undefined> {
     const { digest, overflow } = capture.block!;
-    // What is no page as one type says may be one as another does.
+    // The media type is part of the id: a content may be a page under one media type and not under another.
     const id = `${Buffer.from(digest).toString('latin1')}~${overflow} ${capture.mime}`;
-    const isKnown = this.#inFlight.has(id) || this.#view.isKnown(digest, overflow, capture.mime);
-    const wanted = isKnown
+    const isKnown = this.#inFlight.has(id) || this.#reader.isKnown(digest, overflow, capture.mime);
+    const newContent = isKnown
       ? undefined
       : (content ?? (isPageMime(capture.mime) ? await this.#contentOf(capture, signal) : undefined));
-    if (!isKnown && wanted === undefined) return undefined;
+    if (!isKnown && newContent === undefined) return undefined;
     if (!isKnown) this.#inFlight.add(id);
-    return { ...this.#named(capture), digest: Uint8Array.from(digest), overflow, ...(wanted && { content: wanted }) };
+    const block = { digest: Uint8Array.from(digest), overflow };
+    return { ...this.#captureFields(capture), ...block, ...(newContent && { content: newContent }) };
   }
 
   #redirectEntry(capture: Capture, redirect: Link): IndexEntry {
     const digest = hash('sha256', `redirect ${redirect.href ?? redirect.url}`, 'buffer');
-    return { ...this.#named(capture), digest: Uint8Array.from(digest), overflow: REDIRECT_OVERFLOW, redirect };
+    const block = { digest: Uint8Array.from(digest), overflow: REDIRECT_OVERFLOW };
+    return { ...this.#captureFields(capture), ...block, redirect };
   }
 
-  #named(capture: Capture): Omit<IndexEntry, 'digest' | 'overflow'> {
+  #captureFields(capture: Capture): Omit<IndexEntry, 'digest' | 'overflow'> {
     return {
       key: capture.urlKey,
       url: capture.url,
@@ -354,7 +362,7 @@ export class Indexer {
   }
 
   async #add(entries: readonly IndexEntry[], { onFinding }: IndexOptions): Promise<void> {
-    const { tally, tooCostly } = await this.#target.add(entries);
+    const { tally, tooCostly } = await this.#writer.add(entries);
     addTally(this.#tally, tally);
     for (const index of tooCostly) {
       const { segment, offset } = entries[index]!;
@@ -363,38 +371,35 @@ export class Indexer {
     }
   }
 
-  /**
-   * The content of a revisit, from the record that holds it. What is damaged of that was told, or will be, where the
-   * stream passes it.
-   */
+  /** The content of a revisit, from the record that holds it. Damage of that record is reported when the stream reads it. */
   async #contentOf(capture: Capture, signal: AbortSignal | undefined): Promise<EntryContent | undefined> {
     signal?.throwIfAborted();
     const opened = await this.#archive.open(capture).catch((error: unknown) => {
       if (error instanceof PinakesError && UNREADABLE.has(error.code)) return undefined;
       throw error;
     });
-    const gathered = opened && (await gather(opened.payload, capture.mime));
-    if (!opened || !gathered) return undefined;
+    const start = opened && (await payloadStart(opened.payload, capture.mime));
+    if (!opened || !start) return undefined;
     const { holderHttp, head } = opened;
     return {
-      ...gathered,
+      ...start,
       codings: holderHttp?.contentCodings ?? [],
       contentType: holderHttp?.get('content-type') ?? head.contentType ?? '',
     };
   }
 
-  /** Captures of segments that lost something are looked up; those that the catalog does not have leave the index. */
+  /** Looks up the captures of segments with new deletions, and removes captures that the catalog no longer has. */
   async #dropDeleted({ signal }: IndexOptions): Promise<number> {
     const now = this.#archive.segments();
-    const before = this.#view.segments();
-    const standing = new Set(now.map(({ number }) => number));
+    const before = this.#reader.segments();
+    const existing = new Set(now.map(({ number }) => number));
     const suspects = now
       .filter(({ number, deadBytes }) => deadBytes > (before.get(number) ?? 0))
       .map(({ number }) => number);
-    for (const number of this.#view.segmentsOfCaptures()) if (!standing.has(number)) suspects.push(number);
+    for (const number of this.#reader.segmentsOfCaptures()) if (!existing.has(number)) suspects.push(number);
     let removed = 0;
     for (const number of suspects) {
-      for await (const group of this.#view.capturesOf(number)) {
+      for await (const group of this.#reader.capturesOf(number)) {
         signal?.throwIfAborted();
         const found = await this.#archive.findCaptures(
           group.map(({ key, time, hash }) => ({ urlKey: key as UrlKey, time, ofHash: hash })),
@@ -413,94 +418,92 @@ export class Indexer {
           }
         }
         if (gone.length > 0) {
-          removed += await this.#target.remove(gone);
+          removed += await this.#writer.remove(gone);
           await this.#rankings.forget(gone.map(({ key }) => key as UrlKey));
         }
-        for (const [segment, names] of moved) await this.#target.move(names, segment);
+        for (const [segment, names] of moved) await this.#writer.move(names, segment);
       }
     }
-    await this.#target.setSegments(now.map(({ number, deadBytes }) => [number, deadBytes] as const));
+    await this.#writer.setSegments(now.map(({ number, deadBytes }) => [number, deadBytes] as const));
     return removed;
   }
 
-  async #dropUnclaimed(): Promise<number> {
+  /** Removes captures that did not get a segment number again. */
+  async #dropUnassigned(): Promise<number> {
     let removed = 0;
     for (;;) {
-      const some = await this.#target.removeSegment(-1, 10_000);
+      const some = await this.#writer.removeSegment(-1, 10_000);
       removed += some;
       if (some === 0) return removed;
     }
   }
 
-  async #askUnresolved(options: IndexOptions): Promise<void> {
+  async #retryUnresolved(options: IndexOptions): Promise<void> {
     const { signal } = options;
-    for (const group of this.#view.unresolved()) {
+    for (const group of this.#reader.unresolved()) {
       signal?.throwIfAborted();
       const found = await this.#archive.findCaptures(
         group.map(({ key, time, hash }) => ({ urlKey: key as UrlKey, time, ofHash: hash })),
       );
       const entries: IndexEntry[] = [];
-      const settled = [];
+      const resolved = [];
       for (const [index, name] of group.entries()) {
         const captures = found[index]!;
         if (captures.some(({ block }) => block === undefined)) continue;
-        settled.push(name);
+        resolved.push(name);
         for (const capture of captures) {
           const entry = await this.#entryOf(capture, undefined, signal);
           if (entry) entries.push(entry);
         }
       }
       await this.#add(entries, options);
-      await this.#target.setUnresolved(settled, false);
+      await this.#writer.setUnresolved(resolved, false);
     }
   }
 
-  /** Whether captures came or left since ranks were computed. */
+  /** True if captures were added or removed since ranks were computed. */
   get isRankDue(): boolean {
-    return this.#view.state('unranked') !== undefined;
+    return this.#reader.state('unranked') !== undefined;
   }
 
   /** Computes ranks and citation counts over the links of the index. */
   rank(options: RankOptions = {}): Promise<RankReport> {
-    return this.#target.rank(options);
+    return this.#writer.rank(options);
   }
 
-  /**
-   * Breaks off what the writer is at, as a crash would: the index stays at its last whole batch. To be closed
-   * afterwards.
-   */
+  /** Stops the writer at once, as a crash would. The index stays at its last complete batch. Call `close` afterwards. */
   async abandon(): Promise<void> {
     this.#isCaughtUp = false;
-    if (this.#target instanceof IndexThread) await this.#target.abandon();
+    if (this.#writer instanceof IndexThread) await this.#writer.abandon();
   }
 
   async close(): Promise<void> {
-    const isExchanged = this.#isCaughtUp && this.#path.endsWith(NEW_SEARCH_FILE);
-    // From here on nobody brings the old index up.
-    const endOldTurn = isExchanged ? await takeIndexTurn(join(this.#archive.directory, SEARCH_FILE)) : () => {};
+    const isSwapped = this.#isCaughtUp && this.#path.endsWith(NEW_SEARCH_FILE);
+    // From here on no other indexer writes the old index.
+    const unlockOld = isSwapped ? await lockIndex(join(this.#archive.directory, SEARCH_FILE)) : () => {};
     try {
       try {
-        // What the old index has taken in meanwhile must not be missing from the new one.
-        if (isExchanged) await this.catchUp();
+        // The new index must also have what other indexers added to the old one meanwhile.
+        if (isSwapped) await this.catchUp();
       } finally {
-        this.#view.close();
-        await this.#target.close();
+        this.#reader.close();
+        await this.#writer.close();
         await rm(edgesFile(this.#path), { force: true });
       }
-      if (isExchanged) await exchangeIndexAside(this.#archive.directory);
+      if (isSwapped) await swapIndexOnThread(this.#archive.directory);
     } catch (error) {
       throw indexError(error);
     } finally {
-      // One that did not become the index would only take room.
+      // A new index that did not replace the old one would only take disk space.
       if (this.#path.endsWith(NEW_SEARCH_FILE)) await dropIndexFile(this.#path).catch(() => {});
-      endOldTurn();
-      this.#endTurn();
+      unlockOld();
+      this.#unlock();
     }
   }
 }
 
-/** The beginning of a payload and its size; undefined when it has no bytes, or is too large to find out what it is. */
-async function gather(
+/** The start of a payload, and its size. Undefined if it is empty, or too large to detect an unknown type. */
+async function payloadStart(
   payload: AsyncIterable<Uint8Array>,
   mime: string,
 ): Promise<Pick<EntryContent, 'payload' | 'size'> | undefined> {

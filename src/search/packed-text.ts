@@ -1,16 +1,10 @@
-/**
- * Text as it is kept: zstd at its fastest level, since reading a page costs more than the bytes that a higher one would
- * save.
- */
+/** Compresses texts for the index: zstd at its fastest level, because reading a page costs more than a higher level saves. */
 import { zstdDecompressSync } from 'node:zlib';
 import { utf8 } from '../base/index.ts';
 import { MemberEncoder } from '../warc/index.ts';
 import { damaged } from './sqlite/database.ts';
 
-/**
- * Kept, because making an engine costs more than packing a page; made when the first text is packed, because most of us
- * only read.
- */
+/** One encoder is reused, because creating it costs more than packing a page. Threads that only read never create it. */
 let encoder: MemberEncoder | undefined;
 
 export function packText(text: string): Uint8Array {

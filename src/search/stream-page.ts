@@ -1,15 +1,16 @@
 /**
- * What a line of a stream says of the page in a record: its title, language, text and links. The pages of revisits are
- * told where the records they lean on are.
+ * Adds the fields of the page to a JSON line of a stream: title, language, text and links. A revisit has no such fields;
+ * they are in the line of the record that it refers to.
  */
 import type { LineExtension } from '../archive/index.ts';
 import { isPageMime, PAGE_BYTES_MAX, readPageAside } from '../page/index.ts';
 import { DecodedStart } from '../warc/index.ts';
 
-export type PageParts = { readonly text: boolean; readonly links: boolean };
+/** The optional fields of a page in a stream. */
+export type StreamPageFields = { readonly text: boolean; readonly links: boolean };
 
-/** `memoryBytesMax` bounds the process that reads documents. */
-export function pageExtension(parts: PageParts, memoryBytesMax?: number): LineExtension {
+/** `memoryBytesMax` bounds the memory of the process that reads documents. */
+export function pageExtension(fields: StreamPageFields, memoryBytesMax?: number): LineExtension {
   return async (record) => {
     const { head, http, mime } = record;
     if (head.type === 'revisit' || head.targetUri === undefined || !isPageMime(mime))
@@ -17,7 +18,7 @@ export function pageExtension(parts: PageParts, memoryBytesMax?: number): LineEx
     const { bytes, payloadBytes } = await decoded(record.payload(), http?.contentCodings ?? []);
     const contentType = http?.get('content-type');
     const source = { bytes, mime, url: head.targetUri, ...(contentType !== undefined && { contentType }) };
-    const page = await readPageAside(source, parts, { memoryBytesMax });
+    const page = await readPageAside(source, fields, { memoryBytesMax });
     if (!page) return { payloadBytes };
     const { title, description, language, charset, headings, text, links } = page;
     return {
@@ -29,17 +30,14 @@ export function pageExtension(parts: PageParts, memoryBytesMax?: number): LineEx
         charset,
         headings,
         ...(page.isTooCostly && { finding: 'text-too-costly' }),
-        ...(parts.text && { text }),
-        ...(parts.links && { links: links.map(({ url, kind, text: anchor }) => ({ url, kind, text: anchor })) }),
+        ...(fields.text && { text }),
+        ...(fields.links && { links: links.map(({ url, kind, text: anchor }) => ({ url, kind, text: anchor })) }),
       },
     };
   };
 }
 
-/**
- * The start of a payload without its content codings, as much of it as pages are read from; and how long the payload
- * is.
- */
+/** The decoded start of a payload, as many bytes as a page is read from, and the length of the whole payload. */
 async function decoded(
   payload: AsyncIterable<Uint8Array>,
   codings: readonly string[],

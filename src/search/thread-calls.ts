@@ -1,6 +1,6 @@
 /**
- * Calls to an object that lives on a thread of its own: they go out as messages and are answered in the order they came
- * in. A thread that ends answers all calls that wait, and all that come, with the reason.
+ * Method calls to an object on another thread. They are sent as messages and answered in order. When the thread ends,
+ * all waiting and later calls fail with the reason.
  */
 import { parentPort, type Worker } from 'node:worker_threads';
 import { failureOf, revived, startThread, type ThreadFailure } from '../base/index.ts';
@@ -27,7 +27,7 @@ export class ThreadCalls {
     this.#worker.on('exit', () => this.#fail(new Error('the thread has ended')));
   }
 
-  /** Starts the thread, and has the object made; fails as that does. */
+  /** Starts the thread and creates the object there. Fails if the object cannot be created. */
   static async open(script: URL, workerData: unknown): Promise<ThreadCalls> {
     const calls = new ThreadCalls(script, workerData);
     try {
@@ -44,7 +44,7 @@ export class ThreadCalls {
     for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
   }
 
-  /** What is in `moved` belongs to the other thread from now on, and is not copied. */
+  /** The buffers in `moved` are transferred to the other thread and not copied. */
   call(method: string, values: readonly unknown[], moved: readonly ArrayBuffer[] = []): Promise<never> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
@@ -53,7 +53,7 @@ export class ThreadCalls {
     });
   }
 
-  /** Ends the thread without asking; all calls that wait fail. */
+  /** Ends the thread at once. All waiting calls fail. */
   async abandon(): Promise<void> {
     await this.#worker.terminate();
   }
@@ -65,13 +65,11 @@ export class ThreadCalls {
   }
 }
 
-/**
- * The other side: makes the object at the first call, `open`, and carries out the others on it, one after the other.
- */
+/** The other side: creates the object at the first call, `open`, and then runs the calls one after another. */
 export function answerCalls(open: () => object): void {
   let target: object | undefined;
   let last: Promise<void> = Promise.resolve();
-  const carryOut = async ({ method, values }: Call): Promise<unknown> => {
+  const run = async ({ method, values }: Call): Promise<unknown> => {
     if (method === 'open') {
       target = open();
       return undefined;
@@ -81,7 +79,7 @@ export function answerCalls(open: () => object): void {
   };
   parentPort?.on('message', (call: Call) => {
     last = last.then(async () => {
-      const reply = await carryOut(call).then(
+      const reply = await run(call).then(
         (value): Reply => ({ value }),
         (error): Reply => ({ failure: failureOf(indexError(error)) }),
       );

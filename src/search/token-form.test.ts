@@ -1,41 +1,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../base/index.ts';
-import { bodyForm, FORM_LENGTH_MAX, foldedForm, indexForm, matchForm, NEW_LENGTH_MAX } from './token-form.ts';
+import { bodyForm, DISTINCT_LENGTH_MAX, FORM_LENGTH_MAX, foldedForm, indexForm, matchForm } from './token-form.ts';
 
-test('scripts without blanks become overlapping pairs with the last character behind', () => {
+test('scripts without spaces become overlapping pairs, followed by the last character', () => {
   assert.equal(indexForm('図書館 online').trim().replace(/ +/g, ' '), '図書 書館 館 online');
   assert.equal(indexForm('iPhone手机,ok').replace(/ +/g, ' '), 'iPhone 手机 机 ,ok');
   assert.equal(indexForm('plain ASCII, untouched'), 'plain ASCII, untouched');
   assert.equal(indexForm('ひ').trim(), 'ひ');
 });
 
-test('a run of millions of letters without a blank takes its form as a short one does', () => {
+test('a run of millions of letters without a space is cut into pairs like a short one', () => {
   for (const letter of ['図', '\u{20000}', 'ก'])
     assert.ok(indexForm(letter.repeat(4 * 1024 * 1024)).includes(` ${letter}${letter} `));
 });
 
-test('a long text takes the form that it would take in one', () => {
+test('a long text has the same form in chunks as in one piece', () => {
   const line = `${'An old book, 国会図書館. '.repeat(40)}\n`;
   const text = line.repeat(300);
   assert.deepEqual(bodyForm(text), { form: indexForm(text), isWhole: true });
   const paragraph = '国会図書館は東京にある。An old book; '.repeat(10_000);
-  assert.equal(bodyForm(paragraph).form, indexForm(paragraph), 'no line ends in it');
+  assert.equal(bodyForm(paragraph).form, indexForm(paragraph), 'a text without line ends');
   const astral = `a${'\u{20000}'.repeat(200_000)}`;
   assert.ok(!/[\ud800-\udbff](?![\udc00-\udfff])/.test(bodyForm(astral).form));
 });
 
-test('a long text of a script without blanks is taken in whole as long as its words come again', () => {
+test('a long text of a script without spaces is indexed completely if its words repeat', () => {
   const text = '国会図書館は東京にある。図書館の本は古い。'.repeat(190_000);
   assert.equal(bodyForm(text).isWhole, true);
 });
 
-test('a text whose form grows is cut where it would take too much room, and it is told', () => {
+test('a text whose form would be too long is cut, and reported as not whole', () => {
   const random = seededRandom(5);
   const letters = Array.from({ length: 4_000_000 }, () => String.fromCharCode(0x4e00 + Math.floor(random() * 20_000)));
   const ever = bodyForm(letters.join(''));
   assert.equal(ever.isWhole, false);
-  assert.ok(ever.form.length >= NEW_LENGTH_MAX && ever.form.length < 1.2 * NEW_LENGTH_MAX);
+  assert.ok(ever.form.length >= DISTINCT_LENGTH_MAX && ever.form.length < 1.2 * DISTINCT_LENGTH_MAX);
   for (const sign of ['ﷺ', '㌖']) {
     const { form, isWhole } = bodyForm(sign.repeat(8_000_000));
     assert.equal(isWhole, false);
@@ -43,7 +43,7 @@ test('a text whose form grows is cut where it would take too much room, and it i
   }
 });
 
-test('words of a query take the same form, with one character as the beginning of a pair', () => {
+test('words of a query have the same form, and a single character is a prefix of a pair', () => {
   assert.equal(matchForm('図書館'), '"図書 書館"');
   assert.equal(matchForm('館'), '"館"*');
   assert.equal(matchForm('図書館 online')?.replace(/ +/g, ' '), '"図書 書館 館 online"');
@@ -52,14 +52,14 @@ test('words of a query take the same form, with one character as the beginning o
   assert.equal(matchForm('?!'), undefined);
 });
 
-test('compatibility forms and signs that readers leave out are folded', () => {
+test('compatibility forms, and marks that readers omit, are folded', () => {
   assert.equal(indexForm('\uff21\uff22\uff23'), 'ABC');
   assert.equal(indexForm('βιβλιοθήκη'), 'βιβλιοθηκη');
   assert.equal(indexForm('שָׁלוֹם'), 'שלום');
   assert.equal(foldedForm('Élève'), 'eleve');
 });
 
-test('letters without an accent that could be left out are found as they are typed without them', () => {
+test('letters that are no base letter plus accent are found by the letters that people type for them', () => {
   assert.equal(indexForm('Straße'), indexForm('Strasse'));
   assert.equal(foldedForm('STRAẞE'), foldedForm('strasse'));
   for (const [word, typed] of [
@@ -74,7 +74,7 @@ test('letters without an accent that could be left out are found as they are typ
     assert.equal(foldedForm(word), typed);
 });
 
-test('Arabic letters are found as they are typed: without hamza and last dots, and on Persian and Urdu keyboards', () => {
+test('Arabic words are found without hamza and last dots, and with letters of Persian and Urdu keyboards', () => {
   for (const [written, typed] of [
     ['\u0627\u0644\u0623\u0631\u0634\u064a\u0641', '\u0627\u0644\u0627\u0631\u0634\u064a\u0641'],
     [
@@ -88,7 +88,7 @@ test('Arabic letters are found as they are typed: without hamza and last dots, a
     assert.equal(indexForm(written), indexForm(typed));
 });
 
-test('apostrophes are signs, whichever is typed, and the last sigma is a sigma', () => {
+test('all apostrophes are punctuation, and a final sigma is a sigma', () => {
   assert.equal(matchForm('\u043e\u0431\u02bc\u0454\u043a\u0442'), `"\u043e\u0431'\u0454\u043a\u0442"`);
   assert.equal(
     foldedForm('\u0395\u039b\u039b\u0386\u0394\u039f\u03a3'),
@@ -103,7 +103,7 @@ test('a word with soft hyphens is one word, in texts and in queries', () => {
   assert.equal(foldedForm('Donau\u00adDampf'), 'donaudampf');
 });
 
-test('every letter and mark stands in queries as it stands in the index, whatever else is on the page', () => {
+test('every letter and mark has the same form in queries and in the index, whatever else is on the page', () => {
   const spaced = (text: string | undefined) => text?.replaceAll('"', '').replace(/\s+/g, ' ');
   for (let code = 0; code < 0x110000; code++) {
     const letter = String.fromCodePoint(code);
@@ -114,12 +114,12 @@ test('every letter and mark stands in queries as it stands in the index, whateve
   }
 });
 
-test('an accent that Thai shares with Latin is a letter of the run that it stands in, and of the word otherwise', () => {
+test('an accent that Thai shares with Latin belongs to the run or to the word that it is in', () => {
   assert.equal(matchForm('\u0e23\u0e27\u0331'), '"\u0e23\u0e27 \u0e27\u0331"');
   assert.equal(matchForm('ag\u0303uara'), '"ag\u0303uara"');
 });
 
-test('what joins with what stands before it does so across what nobody sees', () => {
+test('a combining character joins the letter before it across invisible characters', () => {
   for (const [written, typed] of [
     ['\u3072\u034f\u3099', '\u3073'],
     ['\u1112\u200b\u1161', '\ud558'],
@@ -127,7 +127,7 @@ test('what joins with what stands before it does so across what nobody sees', ()
     assert.equal(indexForm(written), indexForm(typed));
 });
 
-test('a Hebrew maqaf parts words, and Georgian capitals are letters like the others', () => {
+test('a Hebrew maqaf separates words, and Georgian capitals are folded to lower case', () => {
   assert.equal(
     indexForm('\u05d1\u05b5\u05d9\u05ea\u05be\u05e1\u05e4\u05e8'),
     '\u05d1\u05d9\u05ea\u05be\u05e1\u05e4\u05e8',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { urlKey } from '../url/index.ts';
 import { hashOfKey, TargetHashes, targetWord, targetWords } from './url-hash.ts';
 
-test('keys that differ in little hash apart, in 52 bits', () => {
+test('similar keys have different hashes of 52 bits', () => {
   const hashes = new Set<number>();
   for (let at = 0; at < 200_000; at++) hashes.add(hashOfKey(urlKey(`http://host${at % 7}.example/page/${at}`)));
   assert.equal(hashes.size, 200_000);
@@ -12,13 +12,13 @@ test('keys that differ in little hash apart, in 52 bits', () => {
   assert.ok(Math.abs(mean - 0.5) < 0.01, `spread evenly: ${mean}`);
 });
 
-test('the words of many hashes are those of each', () => {
+test('the words of many hashes are the words of each hash', () => {
   const keys = ['http://a.example/', 'http://b.example/x?y=1', 'https://www.c.example/%20'].map(urlKey);
   assert.equal(targetWords(keys.map(hashOfKey)).trim(), keys.map(targetWord).join(' '));
   for (const key of keys) assert.match(targetWord(key), /^[0-9a-f]{13}$/);
 });
 
-test('targets are told once, those of links that cite apart, and URLs with one key are one', () => {
+test('targets are distinct by URL key, and targets of citing links are listed separately', () => {
   const hash = (url: string) => hashOfKey(urlKey(url));
   const { all, cited } = new TargetHashes().of([
     { url: 'http://a.example/', kind: 'anchor' },

@@ -1,7 +1,7 @@
 /**
- * What URLs are told apart by in the link graph: 52 bits mixed from the URL key, a number that JavaScript and SQLite
- * hold exactly. Keys that are different and hash alike would make one edge too many; nothing else rests on it, and who
- * wants such an edge can as well write the link.
+ * The hash that identifies a URL in the link graph: 52 bits of the URL key, a number that JavaScript and SQLite hold
+ * exactly. Two keys with the same hash would add one wrong edge and do no other harm. Attackers gain nothing from a
+ * collision, because they can write the link itself.
  */
 import type { Link } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
@@ -9,7 +9,7 @@ import { isCiting } from './document-links.ts';
 
 const HEX_DIGITS = 13;
 
-/** Two lanes of 32 bits with multipliers of their own, each stirred into the other at the end. */
+/** Two lanes of 32 bits with different multipliers. At the end each is mixed into the other. */
 export function hashOfKey(key: UrlKey): number {
   let high = 0x2545f491;
   let low = 0x6c8e9cf5;
@@ -18,25 +18,25 @@ export function hashOfKey(key: UrlKey): number {
     high = Math.imul(high ^ code, 0x9e3779b1);
     low = Math.imul(low ^ code, 0x85ebca77);
   }
-  high = stirred(high ^ Math.imul(low, 0xc2b2ae3d));
-  low = stirred(low ^ high);
+  high = mixed(high ^ Math.imul(low, 0xc2b2ae3d));
+  low = mixed(low ^ high);
   return (high >>> 12) * 2 ** 32 + (low >>> 0);
 }
 
-function stirred(bits: number): number {
+function mixed(bits: number): number {
   const once = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b);
   return twice ^ (twice >>> 16);
 }
 
-/** The hash as a word of 13 hexadecimal digits: how it stands in the index of targets. */
+/** The hash as a word of 13 hexadecimal digits, as in the `targets` table. */
 export function targetWord(key: UrlKey): string {
   return hashOfKey(key).toString(16).padStart(HEX_DIGITS, '0');
 }
 
 const DIGITS = Buffer.from('0123456789abcdef');
 
-/** The words of many hashes, with blanks between. */
+/** The words of many hashes, separated by spaces. */
 export function targetWords(hashes: ArrayLike<number>): string {
   const words = Buffer.allocUnsafe(hashes.length * (HEX_DIGITS + 1));
   let at = 0;
@@ -55,14 +55,11 @@ const REMEMBERED_URLS = 20_000;
 
 export type TargetSet = { readonly all: Float64Array; readonly cited: Float64Array };
 
-/**
- * Hashes of what links lead to. Those of URLs met lately are remembered: a site's pages link to the same places over
- * and over.
- */
+/** Hashes of the targets of links. Recent URLs are cached, because the pages of a site link to the same URLs again. */
 export class TargetHashes {
   readonly #recent = new Map<string, number>();
 
-  /** Each once, in order; those of links that cite apart. */
+  /** The distinct hashes of all links, in order, and separately those of links that cite. */
   of(links: readonly Pick<Link, 'url' | 'kind'>[]): TargetSet {
     const all = new Float64Array(links.length);
     const cited = new Float64Array(links.length);
@@ -70,7 +67,7 @@ export class TargetHashes {
     let before = '';
     let hash = 0;
     for (const [index, link] of links.entries()) {
-      // A title and the words "read more" below it lead to the same place.
+      // Neighbouring links often have the same target, such as a title and the words "read more" below it.
       if (link.url !== before) hash = this.#hashOf(link.url);
       before = link.url;
       all[index] = hash;
@@ -83,7 +80,7 @@ export class TargetHashes {
     const known = this.#recent.get(url);
     if (known !== undefined) return known;
     const hash = hashOfKey(urlKey(url));
-    // What is met often is back soon.
+    // Frequent URLs soon return to the cache.
     if (this.#recent.size >= REMEMBERED_URLS) this.#recent.clear();
     this.#recent.set(url, hash);
     return hash;

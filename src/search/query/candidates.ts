@@ -26,7 +26,7 @@ export type Candidate = {
   readonly collection: number;
 };
 
-export type CandidateQuestion = {
+export type CandidateQuery = {
   readonly plan: QueryPlan;
   readonly group: SearchGroup;
   readonly sort: SearchSort;
@@ -46,7 +46,7 @@ const SITE_URLS_MAX = 10_000;
 
 type Row = [number, number, number, number, number, number, number];
 
-export function findCandidates(database: DatabaseSync, question: CandidateQuestion): Candidate[] {
+export function findCandidates(database: DatabaseSync, question: CandidateQuery): Candidate[] {
   const best = bestOf(database, question);
   if (best !== undefined) {
     const found = askedFor(database, statementOf(question, { best }));
@@ -68,7 +68,7 @@ const SPREAD = '(rowid * 40503 & 65535)';
  */
 export function sampleCandidates(
   database: DatabaseSync,
-  { plan, batch, matches }: Pick<CandidateQuestion, 'plan' | 'batch' | 'matches'>,
+  { plan, batch, matches }: Pick<CandidateQuery, 'plan' | 'batch' | 'matches'>,
 ): Candidate[] {
   const share = Math.ceil((65_536 * SPREAD_MAX) / Math.max(matches, SPREAD_MAX));
   const sql = `SELECT v.id, v.url, v.document, 0.0, v.last_time, 0, 0 FROM (SELECT rowid AS document FROM words WHERE words MATCH ? AND ${SPREAD} < ?) h
@@ -76,7 +76,7 @@ export function sampleCandidates(
   return askedFor(database, { sql, values: [plan.match!, share, batch ?? Number.MAX_SAFE_INTEGER, SPREAD_MAX] });
 }
 
-function isFiltered({ plan }: CandidateQuestion): boolean {
+function isFiltered({ plan }: CandidateQuery): boolean {
   return plan.where !== '' || plan.captureWhere !== '';
 }
 
@@ -84,7 +84,7 @@ function isFiltered({ plan }: CandidateQuestion): boolean {
  * How many of the best by words are enough to look at; undefined when all have to be. Without conditions the best words
  * are the best results. Of conditions that many contents meet a sample says how many have to be looked at.
  */
-function bestOf(database: DatabaseSync, question: CandidateQuestion): number | undefined {
+function bestOf(database: DatabaseSync, question: CandidateQuery): number | undefined {
   const { plan, group, sort, limit, matches } = question;
   if (plan.match === undefined || sort !== 'relevance' || group === 'capture') return undefined;
   if (!isFiltered(question)) return limit;
@@ -96,7 +96,7 @@ function bestOf(database: DatabaseSync, question: CandidateQuestion): number | u
 }
 
 /** Whether the results lie among few URLs, compared with how many contents have the words. */
-function hasFewUrls(database: DatabaseSync, { plan, matches }: CandidateQuestion): boolean {
+function hasFewUrls(database: DatabaseSync, { plan, matches }: CandidateQuery): boolean {
   if (plan.ranges === undefined) return false;
   const most = Math.min(SITE_URLS_MAX, Math.floor(matches / 4));
   const { sql, values } = inRanges(plan.ranges);
@@ -131,7 +131,7 @@ type Narrowing = {
   readonly sample?: number;
 };
 
-function statementOf(question: CandidateQuestion, narrowing: Narrowing = {}): Condition {
+function statementOf(question: CandidateQuery, narrowing: Narrowing = {}): Condition {
   const { plan, group, sort, limit } = question;
   const isByCapture = group === 'capture';
   const isSorted = narrowing.sample === undefined;
@@ -156,7 +156,7 @@ function weighedScore(isByCapture: boolean): string {
 }
 
 /** The contents (h) that have the words, or all of them, with their versions (v) and what conditions ask of (d). */
-function contentsOf(question: CandidateQuestion, { best, sample }: Narrowing): Condition[] {
+function contentsOf(question: CandidateQuery, { best, sample }: Narrowing): Condition[] {
   const { match } = question.plan;
   if (match === undefined) return [{ sql: 'versions v JOIN documents d ON d.id = v.document', values: [] }];
   const isSorted = sample === undefined;
@@ -172,7 +172,7 @@ function contentsOf(question: CandidateQuestion, { best, sample }: Narrowing): C
 }
 
 /** The time that a result shows: its column, the name that sorting knows it by, and what has to be joined for it. */
-function timeOf({ plan, group }: CandidateQuestion): { column: Condition; name: string; from: Condition[] } {
+function timeOf({ plan, group }: CandidateQuery): { column: Condition; name: string; from: Condition[] } {
   const plain = (name: string, from: Condition[]) => ({ column: { sql: name, values: [] }, name, from });
   if (group === 'capture') return plain('c.time', [{ sql: 'JOIN captures c ON c.version = v.id', values: [] }]);
   if (plan.mixedWhere !== '') {
@@ -191,7 +191,7 @@ function timeOf({ plan, group }: CandidateQuestion): { column: Condition; name: 
 const PAGES_ONLY =
   "u.key NOT LIKE '%)/robots.txt' AND (u.url LIKE 'http://%' OR u.url LIKE 'https://%' OR u.url LIKE 'ftp://%')";
 
-function conditionsOf({ plan, group, batch }: CandidateQuestion, { isOfFewUrls }: Narrowing): Condition[] {
+function conditionsOf({ plan, group, batch }: CandidateQuery, { isOfFewUrls }: Narrowing): Condition[] {
   const conditions: Condition[] = [];
   // What only leads elsewhere has no words; where none are asked for, it has to be told apart.
   if (plan.match === undefined) conditions.push({ sql: "d.kind = 'page'", values: [] });

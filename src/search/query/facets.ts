@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { hostOfKey, type UrlKey } from '../../url/index.ts';
 import type { Candidate } from './candidates.ts';
-import { type CapturePlan, fittingCaptures } from './query-plan.ts';
+import { type CapturePlan, matchingCaptures } from './query-plan.ts';
 import type { Facets, SearchPage } from './search-result.ts';
 
 const VALUES_MAX = 20;
@@ -49,7 +49,7 @@ function collectionsOf(
   const isByCapture = candidates.some(({ collection }) => collection !== 0);
   if (isByCapture) for (const { collection } of candidates) count(counts, names.get(collection)!);
   else {
-    const { from, where, values } = fittingCaptures(plan);
+    const { from, where, values } = matchingCaptures(plan);
     const sql = `SELECT c.collection, count(DISTINCT c.version) AS number FROM json_each(?) j CROSS JOIN ${from}
       WHERE c.version = j.value AND (${where}) GROUP BY 1`;
     for (const row of database.prepare(sql).all(versions, ...values))

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatPageToken, parsePageToken, questionDigest } from './page-token.ts';
+import { formatPageToken, parsePageToken, searchDigest } from './page-token.ts';
 
 test('what was shown comes back out of the token', () => {
   const seed = 12;
-  const question = questionDigest(['words', 'relevance']);
+  const question = searchDigest(['words', 'relevance']);
   fc.assert(
     fc.property(fc.nat(), fc.uniqueArray(fc.maxSafeNat().map((n) => n % 2 ** 52)), (batch, shown) => {
       const token = { batch, shown: new Set(shown) };
@@ -18,9 +18,9 @@ test('what was shown comes back out of the token', () => {
 });
 
 test('a token of another search, or none at all, is refused', () => {
-  const token = formatPageToken(questionDigest(['a']), { batch: 1, shown: new Set([1]) });
-  assert.throws(() => parsePageToken(token, questionDigest(['b'])), { code: 'BAD_ARGUMENT' });
+  const token = formatPageToken(searchDigest(['a']), { batch: 1, shown: new Set([1]) });
+  assert.throws(() => parsePageToken(token, searchDigest(['b'])), { code: 'BAD_ARGUMENT' });
   for (const text of ['', 'x', '!!!', token.slice(0, 4)]) {
-    assert.throws(() => parsePageToken(text, questionDigest(['a'])), { code: 'BAD_ARGUMENT' });
+    assert.throws(() => parsePageToken(text, searchDigest(['a'])), { code: 'BAD_ARGUMENT' });
   }
 });

@@ -15,7 +15,7 @@ const QUESTION_LENGTH = 8;
 
 export type PageToken = { readonly batch: number; readonly shown: ReadonlySet<number> };
 
-export function questionDigest(question: unknown): string {
+export function searchDigest(question: unknown): string {
   return hash('sha256', JSON.stringify(question), 'base64url').slice(0, QUESTION_LENGTH);
 }
 

@@ -116,7 +116,7 @@ function namesAddress(query: Query): boolean {
 }
 
 /** The captures that a result can show: what follows FROM, to be joined by `c.version`, and the condition on them. */
-export function fittingCaptures(plan: CapturePlan): { from: string; where: string; values: readonly Value[] } {
+export function matchingCaptures(plan: CapturePlan): { from: string; where: string; values: readonly Value[] } {
   if (plan.mixedWhere === '')
     return { from: 'captures c', where: plan.captureWhere || '1', values: plan.captureValues };
   const from =

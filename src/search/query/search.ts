@@ -9,19 +9,13 @@ import type { UrlKey } from '../../url/index.ts';
 import { unpackText } from '../packed-text.ts';
 import { damaged, indexError, openForReading, SEARCH_FILE } from '../sqlite/database.ts';
 import { hashOfKey } from '../url-hash.ts';
-import {
-  CANDIDATES_MAX,
-  type Candidate,
-  type CandidateQuestion,
-  findCandidates,
-  sampleCandidates,
-} from './candidates.ts';
+import { CANDIDATES_MAX, type Candidate, type CandidateQuery, findCandidates, sampleCandidates } from './candidates.ts';
 import { facetsOf } from './facets.ts';
 import { LinkGraph, type LinkList, type LinkOptions } from './link-graph.ts';
-import { formatPageToken, parsePageToken, questionDigest } from './page-token.ts';
+import { formatPageToken, parsePageToken, searchDigest } from './page-token.ts';
 import { type Query, type QueryProblem, wordsOf } from './query.ts';
 import { parseQuery } from './query-parser.ts';
-import { fittingCaptures, planQuery, type QueryPlan, type Value } from './query-plan.ts';
+import { matchingCaptures, planQuery, type QueryPlan, type Value } from './query-plan.ts';
 import type { SearchOptions, SearchPage, SearchResult } from './search-result.ts';
 import { snippetOf } from './snippet.ts';
 
@@ -106,7 +100,7 @@ export class Search {
   #search(text: string, query: Query, options: SearchOptions): SearchPage {
     const { sort = 'relevance', group = 'url' } = options;
     const limit = Math.max(1, Math.min(LIMIT_MAX, Math.floor(options.limit ?? LIMIT_DEFAULT)));
-    const question = questionDigest([text.trim(), sort, group, options.asOf ?? null]);
+    const question = searchDigest([text.trim(), sort, group, options.asOf ?? null]);
     const token = options.after === undefined ? undefined : parsePageToken(options.after, question);
     const batch = token?.batch ?? this.#number(BATCH);
     const level = group === 'capture' ? 'capture' : 'version';
@@ -144,7 +138,7 @@ export class Search {
    * shown.
    */
   #groups(
-    asked: Omit<CandidateQuestion, 'limit' | 'matches'>,
+    asked: Omit<CandidateQuery, 'limit' | 'matches'>,
     isCounted: boolean,
     needed: number,
   ): { groups: Map<number, Group>; isTotalExact: boolean; divided?: Map<number, Group> } {
@@ -189,7 +183,7 @@ export class Search {
    * when that is said of very many pages too, those with them in the title. Of several words it is enough that the
    * rarest one stands there. Enough is the same on every page of a listing, so that its order is one.
    */
-  #prominent({ plan, sort, group }: Omit<CandidateQuestion, 'limit' | 'matches'>): QueryPlan | undefined {
+  #prominent({ plan, sort, group }: Omit<CandidateQuery, 'limit' | 'matches'>): QueryPlan | undefined {
     const isFiltered = plan.where !== '' || plan.captureWhere !== '';
     if (plan.match === undefined || isFiltered || sort !== 'relevance' || group === 'capture') return undefined;
     const isEnough = (match: string) => this.#countUpTo(match, PROMINENT_MIN) >= PROMINENT_MIN;
@@ -287,7 +281,7 @@ export class Search {
         : ask('captures c', 'c.hash = ? AND c.collection = ?', [hash, collection]);
     // The only one of its time is the one that fits. To ask for the words again takes long where they are common.
     if (found.length > 1) {
-      const { from, where, values } = fittingCaptures(plan);
+      const { from, where, values } = matchingCaptures(plan);
       found = ask(from, where, values);
     }
     const [row] = found;

@@ -7,9 +7,9 @@ import { ThreadCalls } from '../thread-calls.ts';
 import type { IndexWriter } from './index-writer.ts';
 
 /** What the indexer asks of a writer, wherever that lives. */
-export type IndexTarget = { readonly [Method in keyof IndexWriter]: IndexWriter[Method] };
+export type IndexWriterMethods = { readonly [Method in keyof IndexWriter]: IndexWriter[Method] };
 
-export class IndexThread implements IndexTarget {
+export class IndexThread implements IndexWriterMethods {
   readonly #calls: ThreadCalls;
 
   private constructor(calls: ThreadCalls) {
@@ -46,8 +46,8 @@ export class IndexThread implements IndexTarget {
     return this.#calls.call('move', values);
   }
 
-  disown(): Promise<void> {
-    return this.#calls.call('disown', []);
+  unassignCaptures(): Promise<void> {
+    return this.#calls.call('unassignCaptures', []);
   }
 
   setSegments(...values: Parameters<IndexWriter['setSegments']>): Promise<void> {

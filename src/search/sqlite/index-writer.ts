@@ -6,12 +6,18 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Link, type Page, readPageAside } from '../../page/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { packLinks, unpackLinks } from '../document-links.ts';
-import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from '../index-entry.ts';
+import {
+  type CaptureIdentity,
+  type EntryContent,
+  emptyTally,
+  type IndexEntry,
+  type IndexTally,
+} from '../index-entry.ts';
 import { packText } from '../packed-text.ts';
 import { bodyForm, indexForm } from '../token-form.ts';
 import { hashOfKey, TargetHashes, targetWords } from '../url-hash.ts';
 import { openForWriting } from './database.ts';
-import { carryOver, emptyLog, expectRoom } from './index-room.ts';
+import { carryOver, emptyLog, requireDiskSpace } from './index-disk-space.ts';
 import { edgesFile, type RankOptions, type RankReport, rankPages } from './rank.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
 
@@ -65,7 +71,7 @@ export class IndexWriter {
     const start = this.#stopwatch();
     const read: ReadEntry[] = [];
     for (const entry of entries) read.push({ entry, page: entry.content && (await this.#read(entry, entry.content)) });
-    expectRoom(this.#database, this.#path);
+    requireDiskSpace(this.#database, this.#path);
     this.#begin();
     for (const { entry, page } of read) this.#addEntry(entry, page, tally);
     this.#noteChanged(tally.captures + tally.redirects);
@@ -239,7 +245,7 @@ export class IndexWriter {
   }
 
   /** Takes captures out, and with the last of them versions, documents and words. Gives how many were there. */
-  async remove(names: readonly CaptureName[]): Promise<number> {
+  async remove(names: readonly CaptureIdentity[]): Promise<number> {
     this.#begin();
     let removed = 0;
     for (const { key, time, hash, collection } of names) {
@@ -285,7 +291,7 @@ export class IndexWriter {
   }
 
   /** Notes where captures stand by now. */
-  async move(names: readonly CaptureName[], segment: number): Promise<void> {
+  async move(names: readonly CaptureIdentity[], segment: number): Promise<void> {
     this.#begin();
     for (const { key, time, hash, collection } of names) {
       const number = this.#collections.get(collection) ?? -1;
@@ -296,7 +302,7 @@ export class IndexWriter {
   }
 
   /** Gives all captures the segment number -1, for a pass over everything; what still has it afterwards is gone. */
-  async disown(): Promise<void> {
+  async unassignCaptures(): Promise<void> {
     this.#begin();
     this.#database.exec('UPDATE captures SET segment = -1; DELETE FROM segments');
   }
@@ -307,7 +313,7 @@ export class IndexWriter {
     for (const [number, deadBytes] of segments) this.#statements.putSegment.run(number, deadBytes);
   }
 
-  async setUnresolved(names: readonly Omit<CaptureName, 'collection'>[], isUnresolved: boolean): Promise<void> {
+  async setUnresolved(names: readonly Omit<CaptureIdentity, 'collection'>[], isUnresolved: boolean): Promise<void> {
     this.#begin();
     for (const { key, time, hash } of names) {
       if (isUnresolved) this.#statements.putUnresolved.run(key, time, hash);

@@ -15,7 +15,7 @@ import type { KeptRanking } from '../../archive/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 
 const WHOLE = 1;
-const FORGETFUL = 2;
+const INCOMPLETE = 2;
 const DIGEST_BYTES = 16;
 const PAGE_KEYS = 512;
 const BUSY_MS_MAX = 10_000;
@@ -45,7 +45,7 @@ export function writeRanking(path: string, keys: Iterable<string>): string {
 }
 
 /** Whether there is a file that can be read and that nothing was forgotten of. */
-export function isWholeRanking(path: string): boolean {
+export function isCompleteRanking(path: string): boolean {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS_MAX });
@@ -65,7 +65,7 @@ export function forgetRanked(path: string, keys: readonly string[]): number {
     const forget = database.prepare('UPDATE ranked SET key = NULL WHERE digest = ? AND key IS NOT NULL');
     let forgotten = 0;
     for (const key of keys) forgotten += Number(forget.run(keyDigest(key)).changes);
-    if (forgotten > 0) database.exec(`PRAGMA user_version = ${FORGETFUL}`);
+    if (forgotten > 0) database.exec(`PRAGMA user_version = ${INCOMPLETE}`);
     database.exec('COMMIT');
     return forgotten;
   } finally {

@@ -16,9 +16,9 @@ import { PinakesError } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { ThreadCalls } from '../thread-calls.ts';
 import { indexError } from './database.ts';
-import { takeIndexTurn } from './index-turn.ts';
-import { RankingCopy, type RankingName } from './ranking-copy.ts';
-import { forgetRanked, isWholeRanking, RankingFile } from './ranking-file.ts';
+import { lockIndex } from './index-lock.ts';
+import { forgetRanked, isCompleteRanking, RankingFile } from './ranking-file.ts';
+import { type RankingName, RankingWriter } from './ranking-writer.ts';
 
 export const RANKINGS_DIRECTORY = 'rankings';
 const SUFFIX = '.sqlite';
@@ -73,17 +73,17 @@ export class RankingStore {
   async #keepNow(name: RankingName): Promise<string> {
     const known = await this.#wholeOfNow(name);
     if (known !== undefined) return known;
-    const endTurn = await takeIndexTurn(this.#directory);
+    const unlock = await lockIndex(this.#directory);
     try {
       return (await this.#wholeOfNow(name)) ?? (await this.#write(name));
     } finally {
-      endTurn();
+      unlock();
     }
   }
 
   /** The version of a file that has the order of now; undefined when it is still to be written. */
   async #wholeOfNow(name: RankingName): Promise<string | undefined> {
-    const copy = new RankingCopy(this.#archive.directory);
+    const copy = new RankingWriter(this.#archive.directory);
     let computation: string;
     try {
       computation = copy.computation();
@@ -93,7 +93,7 @@ export class RankingStore {
     const prefix = `${name}-${computation}-`;
     for (const file of await this.#files()) {
       const path = join(this.#directory, file);
-      if (file.startsWith(prefix) && isWholeRanking(path) && (await this.#touch(path)))
+      if (file.startsWith(prefix) && isCompleteRanking(path) && (await this.#touch(path)))
         return file.slice(name.length + 1, -SUFFIX.length);
     }
     return undefined;
@@ -107,7 +107,7 @@ export class RankingStore {
     const { directory } = this.#archive;
     const thread = await ThreadCalls.open(new URL('./ranking-worker.ts', import.meta.url), { directory });
     try {
-      const made: Awaited<ReturnType<RankingCopy['write']>> = await thread.call('write', [name, temporary]);
+      const made: Awaited<ReturnType<RankingWriter['write']>> = await thread.call('write', [name, temporary]);
       const version = `${made.computation}-${made.content}`;
       const file = await open(temporary, 'r+');
       await file.sync().finally(() => file.close());

@@ -3,6 +3,6 @@
  */
 import { workerData } from 'node:worker_threads';
 import { answerCalls } from '../thread-calls.ts';
-import { RankingCopy } from './ranking-copy.ts';
+import { RankingWriter } from './ranking-writer.ts';
 
-answerCalls(() => new RankingCopy((workerData as { directory: string }).directory));
+answerCalls(() => new RankingWriter((workerData as { directory: string }).directory));

@@ -8,7 +8,7 @@ import {
   streamJson,
   streamWarc,
 } from '../../archive/index.ts';
-import { type PageParts, pageExtension, RankingStore } from '../../search/index.ts';
+import { pageExtension, RankingStore, type StreamPageFields } from '../../search/index.ts';
 import { selectionOf } from '../asked-selection.ts';
 import { disconnectSignal } from '../http/client-disconnect.ts';
 import { HttpProblem } from '../http/problem.ts';
@@ -131,9 +131,9 @@ function formatOf(
   documentMemory: number | undefined,
 ): StreamFormat {
   if (format === 'warc') return { name: resolve ? 'warc resolved' : 'warc', open: streamWarc };
-  const parts: PageParts = { text, links };
-  const extend = text || links ? pageExtension(parts, documentMemory) : undefined;
-  return { name: `jsonl ${JSON.stringify(parts)}`, open: (archive, query) => streamJson(archive, query, extend) };
+  const fields: StreamPageFields = { text, links };
+  const extend = text || links ? pageExtension(fields, documentMemory) : undefined;
+  return { name: `jsonl ${JSON.stringify(fields)}`, open: (archive, query) => streamJson(archive, query, extend) };
 }
 
 const BUSY = new HttpProblem({

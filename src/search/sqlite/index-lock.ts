@@ -7,12 +7,12 @@ import { resolve } from 'node:path';
 const lastTurns = new Map<string, Promise<void>>();
 
 /** Whether anyone in this process has the turn, or waits for it. */
-export function isIndexTaken(path: string): boolean {
+export function isIndexLocked(path: string): boolean {
   return lastTurns.has(resolve(path));
 }
 
 /** Waits for the turn, and gives what ends it. */
-export async function takeIndexTurn(path: string): Promise<() => void> {
+export async function lockIndex(path: string): Promise<() => void> {
   const name = resolve(path);
   const before = lastTurns.get(name);
   const turn = Promise.withResolvers<void>();

@@ -2,8 +2,8 @@
 import { ThreadPool } from '../../base/index.ts';
 
 /** Does so on a thread of its own: SQLite copies the whole index, and carries its log over, in one go. */
-export async function exchangeIndexAside(directory: string): Promise<void> {
-  const threads = new ThreadPool<string, void>(new URL('./index-exchange-worker.ts', import.meta.url), { threads: 1 });
+export async function swapIndexOnThread(directory: string): Promise<void> {
+  const threads = new ThreadPool<string, void>(new URL('./index-swap-worker.ts', import.meta.url), { threads: 1 });
   try {
     await threads.run(directory);
   } finally {

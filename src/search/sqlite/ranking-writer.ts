@@ -10,7 +10,7 @@ export type RankingName = 'inlinks' | 'rank';
 /** An index without a page has an order all the same: the empty one. */
 const NOTHING_RANKED = '0'.repeat(32);
 
-export class RankingCopy {
+export class RankingWriter {
   readonly #database: DatabaseSync;
 
   constructor(directory: string) {

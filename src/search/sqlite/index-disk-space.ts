@@ -16,7 +16,7 @@ const MIB = 1024 * 1024;
 const SPARE_BYTES = 2 * MIB;
 
 /** Fails when the batch could not become part of the index with another group of entries in it. */
-export function expectRoom(database: DatabaseSync, path: string): void {
+export function requireDiskSpace(database: DatabaseSync, path: string): void {
   const { bavail, blocks, bsize } = statfsSync(dirname(path));
   // Not every file system says how much is free; there it shows when something is written.
   if (blocks === 0) return;

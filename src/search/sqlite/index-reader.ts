@@ -3,12 +3,12 @@
  * batches only.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { CaptureName } from '../index-entry.ts';
+import type { CaptureIdentity } from '../index-entry.ts';
 import { openForReading } from './database.ts';
 
 const GROUP_CAPTURES = 500;
 
-export class IndexView {
+export class IndexReader {
   readonly #database: DatabaseSync;
   readonly #document: ReturnType<DatabaseSync['prepare']>;
 
@@ -50,11 +50,11 @@ export class IndexView {
    * The captures that the index has of a segment, in groups. They are listed first: what is done with them changes the
    * list.
    */
-  async *capturesOf(segment: number): AsyncGenerator<CaptureName[]> {
+  async *capturesOf(segment: number): AsyncGenerator<CaptureIdentity[]> {
     const sql = `SELECT u.key, c.time, c.hash, o.name FROM captures c JOIN versions v ON v.id = c.version JOIN urls u ON u.id = v.url
       JOIN collections o ON o.id = c.collection WHERE c.segment = ?`;
     const rows = this.#database.prepare(sql).iterate(segment);
-    let group: CaptureName[] = [];
+    let group: CaptureIdentity[] = [];
     for (const { key, time, hash, name } of rows) {
       group.push({ key: String(key), time: Number(time), hash: Number(hash), collection: String(name) });
       if (group.length < GROUP_CAPTURES) continue;
@@ -64,8 +64,8 @@ export class IndexView {
     if (group.length > 0) yield group;
   }
 
-  *unresolved(): Generator<Omit<CaptureName, 'collection'>[]> {
-    let group: Omit<CaptureName, 'collection'>[] = [];
+  *unresolved(): Generator<Omit<CaptureIdentity, 'collection'>[]> {
+    let group: Omit<CaptureIdentity, 'collection'>[] = [];
     for (const { key, time, hash } of this.#database.prepare('SELECT key, time, hash FROM unresolved').iterate()) {
       group.push({ key: String(key), time: Number(time), hash: Number(hash) });
       if (group.length < GROUP_CAPTURES) continue;

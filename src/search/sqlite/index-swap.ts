@@ -25,7 +25,7 @@ export async function dropIndexFile(path: string): Promise<void> {
 }
 
 /** Puts the new index, which nothing has open any more, into the place of the old one. */
-export async function exchangeIndex(directory: string): Promise<void> {
+export async function swapIndex(directory: string): Promise<void> {
   const [from, to] = [join(directory, NEW_SEARCH_FILE), join(directory, SEARCH_FILE)];
   const batch = batchOf(to);
   if (batch !== undefined) {

@@ -1,0 +1,10 @@
+/** The thread that puts a new index into the place of the old one; see `index-swap.ts`. */
+import { answerJobs } from '../../base/index.ts';
+import { indexError } from './database.ts';
+import { swapIndex } from './index-swap.ts';
+
+answerJobs<string, void>((directory) =>
+  swapIndex(directory).catch((error: unknown) => {
+    throw indexError(error);
+  }),
+);
