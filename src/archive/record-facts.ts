@@ -194,7 +194,7 @@ export class ScanFacts implements RecordFacts {
     return this.#batch.has(this.#record, SCAN_ODD);
   }
 
-  /** Whether the standard asks for other line ends than the record has. */
+  /** Whether the standard asks for other line ends or members than the record has. */
   get isLoose(): boolean {
     return this.#batch.has(this.#record, SCAN_LOOSE);
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { type Archive, openArchive } from '../../src/archive/index.ts';
 import type { Finding } from '../../src/base/index.ts';
 import { type ReadingRecord, readRecords } from '../../src/warc/index.ts';
@@ -144,6 +144,36 @@ test('a record that other readers cannot find the end of is written anew', async
   assert.equal(records.length, 1 + loose.length);
   assert.ok(records.every(({ head, tail }) => head.form === 'sound' && tail?.isTrailerSound));
   assert.deepEqual((await recordsOf(archive, true)).records, []);
+});
+
+test('a record over several gzip members is written anew as one', async (t) => {
+  const archive = await makeArchive(t);
+  const plain = gunzipSync(usual('spanning'));
+  const halves = [plain.subarray(0, plain.length >> 1), plain.subarray(plain.length >> 1)];
+  const file = Buffer.concat([usual('before'), ...halves.map((half) => gzipSync(half)), usual('after')]);
+  const { report, findings } = await addFile(archive, 'a.warc.gz', file);
+  assert.deepEqual([report.captures, findings.map(({ code }) => code)], [3, ['record-spans-members']]);
+  const { records } = await recordsOf(archive, false);
+  assert.deepEqual(
+    records.map(({ head, tail }) => [head.targetUri?.slice('http://a.example/'.length), tail?.spansMembers]),
+    [[undefined, false], ...['before', 'spanning', 'after'].map((name) => [name, false])],
+  );
+});
+
+test('an export writes a record over several gzip members anew as one', async (t) => {
+  const archive = await makeArchive(t);
+  const plain = gunzipSync(usual('spanning'));
+  const file = join(archive.directory, 'a.warc.gz');
+  await writeFile(file, Buffer.concat([plain.subarray(0, 300), plain.subarray(300)].map((half) => gzipSync(half))));
+  await archive.add([file], { workers: 0, inPlace: true });
+  const path = join(archive.directory, 'slice.warc.gz');
+  await archive.exportWarc({}, path, { software: 'test' });
+  const spans: (boolean | undefined)[] = [];
+  for await (const record of readRecords(path)) {
+    for await (const _ of record.body());
+    spans.push(record.tail?.spansMembers);
+  }
+  assert.deepEqual(spans, [false, false]);
 });
 
 test('a duplicate with an odd date becomes a sound revisit, and so does one of an odd original', async (t) => {

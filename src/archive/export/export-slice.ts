@@ -40,7 +40,7 @@ export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
 
 export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
   const isWhole = tail?.complete === true && !tail.isTorn && tail.length === length;
-  const isSound = head.form === 'sound' && tail?.isTrailerSound === true;
+  const isSound = head.form === 'sound' && tail?.isTrailerSound === true && !tail.spansMembers;
   return { isWhole: isWhole && isSound, url: head.targetUri, damage };
 }
 

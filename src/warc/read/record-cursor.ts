@@ -53,6 +53,8 @@ export type RecordTail = {
   readonly trailerBytes: number;
   /** Whether these are the two that the standard asks for, and nothing else follows in the member. */
   readonly isTrailerSound: boolean;
+  /** True when the record goes over several compressed members, so that most other readers stop inside it. */
+  readonly spansMembers: boolean;
 };
 
 const TRAILER_BYTES = 4;
@@ -94,7 +96,7 @@ export class RecordCursor {
   #sharedToldOf = false;
   /** The last border of two members that the record at hand is known to go over. */
   #crossedAt = 0;
-  #spanToldOf = false;
+  #spansMembers = false;
   /** Bytes of the head at hand whose lines were looked at. */
   #headScannedBytes = 0;
   /** No empty line stands before this position since the beginning of the last head that was given up. */
@@ -194,7 +196,7 @@ export class RecordCursor {
     if (!this.#input.fill(WARC_START_BYTES) && !this.#input.isOver) return 'need-input';
     this.#recordAt = out.position;
     this.#crossedAt = out.position;
-    this.#spanToldOf = false;
+    this.#spansMembers = false;
     this.#headScannedBytes = Math.max(0, this.#endlessTo - out.position);
     if (isWarcStart(out.buffer, out.read, out.end)) {
       this.#state = 'head';
@@ -313,8 +315,8 @@ export class RecordCursor {
     if (out.available === before || this.#input.memberBefore(border).damaged) return 'cut';
     if (looksLikeRecord(out.buffer, out.read + before, out.end)) return 'cut';
     this.#crossedAt = border;
-    if (!this.#spanToldOf) this.#report('record-spans-members', this.#input.offsetOf(this.#recordAt));
-    this.#spanToldOf = true;
+    if (!this.#spansMembers) this.#report('record-spans-members', this.#input.offsetOf(this.#recordAt));
+    this.#spansMembers = true;
     return 'crossed';
   }
 
@@ -426,6 +428,7 @@ export class RecordCursor {
       isTorn: last?.length !== undefined && last.damaged,
       trailerBytes,
       isTrailerSound,
+      spansMembers: this.#spansMembers,
     };
     this.#state = 'between';
     return 'end';

@@ -42,7 +42,7 @@ export const SCAN_NOT_UTF8 = 128;
 export const SCAN_TORN = 256;
 /** The head is odd (see `HeadForm`). */
 export const SCAN_ODD = 512;
-/** The head or what follows the block is not as the standard asks, and is when it is written anew. */
+/** The head, the line ends after the block or the members are not as the standard asks; written anew they are. */
 export const SCAN_LOOSE = 1024;
 
 /** The columns as they travel. */

@@ -284,7 +284,8 @@ class Columns {
     this.#findings.push(finding);
   }
 
-  add(head: RecordHead, { length, complete, isTorn, isTrailerSound }: RecordTail, facts: BlockFacts): void {
+  add(head: RecordHead, tail: RecordTail, facts: BlockFacts): void {
+    const { length, complete, isTorn, isTrailerSound, spansMembers } = tail;
     this.heldBytes += RECORD_BYTES + head.bytes.length + (facts.http?.bytes.length ?? 0);
     this.#offset.push(head.offset);
     this.#length.push(length ?? -1);
@@ -306,7 +307,7 @@ class Columns {
     if (!head.isUtf8) flags |= SCAN_NOT_UTF8;
     if (isTorn) flags |= SCAN_TORN;
     if (head.form === 'odd') flags |= SCAN_ODD;
-    if (head.form === 'loose' || !isTrailerSound) flags |= SCAN_LOOSE;
+    if (head.form === 'loose' || !isTrailerSound || spansMembers) flags |= SCAN_LOOSE;
     this.#flags.push(flags);
     const mime = facts.http ? facts.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
     this.#texts.push(
