@@ -18,7 +18,7 @@ test('the latest time not after the wanted one is the last of those at or before
   );
 });
 
-test('the closest time is at the least distance, and the earlier of two equally near', () => {
+test('the closest time has the least distance, and is the earlier of two equally near', () => {
   fc.assert(
     fc.property(sortedTimes, fc.integer({ min: -5, max: 55 }), (times, wanted) => {
       const distance = Math.min(...times.map((time) => Math.abs(time - wanted)));
@@ -28,12 +28,12 @@ test('the closest time is at the least distance, and the earlier of two equally 
   );
 });
 
-test('among no times there is none', () => {
+test('an empty list of times has no closest time', () => {
   assert.equal(closest([], 5), -1);
   assert.equal(latestNotAfter([], 5), -1);
 });
 
-test('of captures at the same time the last is given', () => {
+test('the last of several equal times is returned', () => {
   assert.equal(closest([10, 20, 20], 15.5), 2);
   assert.equal(closest([20, 20], 1), 1);
   assert.equal(latestNotAfter([20, 20], 20), 1);

@@ -1,5 +1,5 @@
 /**
- * Finding a capture by time among the sorted times of one URL. All functions answer with an index, by binary search.
+ * Finds a capture by time among the sorted times of one URL. All functions return an index, by binary search.
  */
 
 /** Index of the last time at or before `wanted`, or -1. */
@@ -15,8 +15,8 @@ export function latestNotAfter(times: ArrayLike<number>, wanted: number): number
 }
 
 /**
- * Index of the time nearest to `wanted`, the earlier of two equally near; -1 when there is none. Of equal times the
- * last is given.
+ * Index of the time nearest to `wanted`, the earlier of two equally near; -1 when there are no times. Of equal times
+ * the last is returned.
  */
 export function closest(times: ArrayLike<number>, wanted: number): number {
   const before = latestNotAfter(times, wanted);

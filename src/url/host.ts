@@ -1,5 +1,5 @@
 /**
- * The host of a key: what captures are routed by.
+ * The host of a key, by which captures are routed.
  *
  * It is the host as the key knows it: lower case, ASCII, without port, userinfo and a leading `www.`, IPv6 without
  * brackets. `hostOf(url)` is by definition `hostOfKey(urlKey(url))`, so a capture and a lookup for it always meet. A
@@ -16,17 +16,17 @@ export function hostOfKey(key: UrlKey): string {
   return labels.includes(',') ? labels.split(',').reverse().join('.') : labels;
 }
 
-/** The host part as it stands in the key, labels reversed, without port: `com,example` of `com,example:8080)/`. */
+/** The host part of the key, labels reversed, without port: `com,example` of `com,example:8080)/`. */
 export function hostPartOfKey(key: UrlKey): string {
   const end = key.indexOf(')/');
   if (end < 0) return '';
   const part = key.slice(0, end);
   const colon = part.indexOf(':');
   if (colon < 0 || IPV6.test(part)) return part;
-  // What stands before the colon is a scheme, not a host, unless a port or a comma says otherwise.
+  // The text before the colon is a scheme, not a host, unless a port follows or a comma precedes.
   const isHost = /^[0-9]+$/.test(part.slice(colon + 1)) || part.lastIndexOf(',', colon) >= 0;
   return isHost ? part.slice(0, colon) : '';
 }
 
-/** An IPv6 address, dotted tail and all; a port behind it cannot be told from its last group and is taken as one. */
+/** An IPv6 address, with or without a dotted tail. A port after it looks like a last group and counts as one. */
 const IPV6 = /^[0-9a-f,]*:[0-9a-f]*:[0-9a-f:,]*$/;

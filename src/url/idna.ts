@@ -1,16 +1,16 @@
 /**
  * Internationalised host names as ASCII, label by label, through the platform (UTS 46).
  *
- * The keys of the Internet Archive are made with the older IDNA 2003. The four characters where the two standards are
- * known to part are mapped as the older one does before the platform sees them, so that `fa\u00df.de` keeps the key it
- * has in existing indexes.
+ * The keys of the Internet Archive are made with the older IDNA 2003. The two standards differ in four characters.
+ * These are mapped as in IDNA 2003 before the platform sees them, so that `fa\u00df.de` keeps its key of existing
+ * indexes.
  */
 import { domainToASCII } from 'node:url';
 import { isAscii } from './percent.ts';
 
 const LABEL_CHARACTERS_MAX = 63;
 
-/** A label longer than this in Unicode cannot shrink to a legal one, and is not worth the platform's time. */
+/** A label longer than this in Unicode cannot become a legal one, so the platform need not try. */
 const UNICODE_LABEL_CHARACTERS_MAX = 255;
 
 const LABEL_SEPARATOR = /[.\u3002\uff0e\uff61]/;
@@ -18,11 +18,11 @@ const LABEL_SEPARATOR = /[.\u3002\uff0e\uff61]/;
 const REPLACEMENT_BYTES = '\xef\xbf\xbd';
 
 /**
- * The ASCII form of a host given as a byte string of UTF-8, or undefined when it has none. Bytes that are no UTF-8 are
- * left out, as the Internet Archive does.
+ * The ASCII form of a host given as a byte string of UTF-8; undefined when it has none. Bytes that are not UTF-8 are
+ * dropped, as the Internet Archive does.
  */
 export function idnaHost(bytes: string): string | undefined {
-  // U+FFFD is prohibited in host names, so its bytes need not be told from those of damage.
+  // U+FFFD is prohibited in host names, whether it was written as such or stands for damage.
   if (bytes.includes(REPLACEMENT_BYTES)) return undefined;
   const text = Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\ufffd', '');
   const labels = text.split(LABEL_SEPARATOR);

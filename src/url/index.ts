@@ -1,6 +1,6 @@
 /**
  * url: keys, normal forms, page ids, ranges of keys, and the nearest of many times. Pure: no network, no clock, no
- * state. Every function here takes any string and never throws.
+ * state. Every function takes any string and never throws.
  */
 export { closest, latestNotAfter } from './closest.ts';
 export { hostOf, hostOfKey } from './host.ts';

@@ -1,16 +1,16 @@
 /**
- * IPv4 addresses in the odd spellings that hosts take: one integer, fewer than four parts, octal parts.
+ * IPv4 addresses in odd spellings: one integer, fewer than four parts, octal parts.
  *
  * The rules are those of the Internet Archive's keys, which are narrower than a browser's: a host of digits alone is a
- * decimal number modulo 2^32 even with leading zeros, octal counts only in dotted forms, and hexadecimal is a name like
- * any other.
+ * decimal number modulo 2^32 even with leading zeros, octal counts only in dotted forms, and hexadecimal is an ordinary
+ * name.
  */
 
 const DECIMAL_FIRST = /^[1-9][0-9]*(?:\.[0-9]+){1,3}$/;
 const OCTAL_FIRST = /^0[0-7]*(?:\.[0-7]+){1,3}$/;
 const DIGITS = /^[0-9]+$/;
 
-/** The longest text whose parts can all be in range with a leading zero or two; more is no address. */
+/** The longest text whose parts can all be in range, with a leading zero or two. A longer text is not an address. */
 const DOTTED_LENGTH_MAX = 256;
 
 /** The dotted form of a host that means an IPv4 address, or undefined. */
@@ -28,7 +28,7 @@ function integerModulo32(digits: string): number {
   return value;
 }
 
-/** As `inet_aton` reads them: a leading zero means octal, and the last part fills all bytes that are left. */
+/** Reads parts as `inet_aton` does: a leading zero means octal, and the last part fills all remaining bytes. */
 function fromParts(parts: string[]): string | undefined {
   let address = 0;
   for (const [index, part] of parts.entries()) {

@@ -1,5 +1,5 @@
 /**
- * The leaves of a JSON text, in the order of the text, each with the name of the innermost member it stands under.
+ * The leaves of a JSON text, in the order of the text, each with the name of its innermost member.
  *
  * Request keys need this reader rather than the platform's because they are made of the numbers' own text and the
  * members' own order (the platform sorts members named like integers to the front), and must equal those made by Python
@@ -19,7 +19,7 @@ type JsonValue =
   | { readonly kind: 'list'; readonly items: JsonValue[] }
   | { readonly kind: 'object'; readonly members: Map<string, JsonValue> };
 
-/** The leaves that stand under a name, or undefined when the text is no JSON. */
+/** The leaves that have a name; undefined when the text is not JSON. */
 export function jsonLeaves(text: string): JsonLeaf[] | undefined {
   const reader = new JsonReader(text);
   const value = reader.document();
@@ -60,7 +60,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 };
 
-/** A reader of one text; every method gives undefined at the first thing that is no JSON. */
+/** A reader of one text; every method returns undefined at the first text that is not JSON. */
 class JsonReader {
   readonly #text: string;
   #at = 0;
@@ -89,31 +89,31 @@ class JsonReader {
 
   #object(depth: number): JsonValue | undefined {
     const members = new Map<string, JsonValue>();
-    if (this.#mark('}')) return { kind: 'object', members };
+    if (this.#skip('}')) return { kind: 'object', members };
     for (;;) {
       this.#take(SPACE);
       if (this.#text[this.#at] !== '"') return undefined;
       const name = this.#string();
-      if (name === undefined || !this.#mark(':')) return undefined;
+      if (name === undefined || !this.#skip(':')) return undefined;
       this.#take(SPACE);
       const value = this.#value(depth);
       if (value === undefined) return undefined;
       members.set(name, value);
-      if (this.#mark('}')) return { kind: 'object', members };
-      if (!this.#mark(',')) return undefined;
+      if (this.#skip('}')) return { kind: 'object', members };
+      if (!this.#skip(',')) return undefined;
     }
   }
 
   #list(depth: number): JsonValue | undefined {
     const items: JsonValue[] = [];
-    if (this.#mark(']')) return { kind: 'list', items };
+    if (this.#skip(']')) return { kind: 'list', items };
     for (;;) {
       this.#take(SPACE);
       const value = this.#value(depth);
       if (value === undefined) return undefined;
       items.push(value);
-      if (this.#mark(']')) return { kind: 'list', items };
-      if (!this.#mark(',')) return undefined;
+      if (this.#skip(']')) return { kind: 'list', items };
+      if (!this.#skip(',')) return undefined;
     }
   }
 
@@ -149,8 +149,8 @@ class JsonReader {
     return integer === '-0' ? '0' : integer;
   }
 
-  /** White space, then this character; false and no move past the space when something else stands there. */
-  #mark(character: string): boolean {
+  /** Skips white space and this character; returns false and skips only the space when another character follows. */
+  #skip(character: string): boolean {
     this.#take(SPACE);
     if (this.#text[this.#at] !== character) return false;
     this.#at++;

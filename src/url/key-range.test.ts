@@ -14,7 +14,7 @@ function check(question: string, matchType: MatchType, inside: string[], outside
   for (const url of outside) assert.ok(!matches(question, matchType, url), `${url} is in ${matchType} ${question}`);
 }
 
-test('an exact range holds the key and CDX lines that begin with it, and nothing longer', () => {
+test('an exact range contains the key and CDX lines that begin with it, but no longer keys', () => {
   const ranges = keyRange('http://example.com/a', 'exact');
   assert.deepEqual(ranges, [{ from: 'com,example)/a', to: 'com,example)/a!' }]);
   assert.ok(isInRanges('com,example)/a 20240301100000 {}', ranges));
@@ -26,7 +26,7 @@ test('an exact range holds the key and CDX lines that begin with it, and nothing
   );
 });
 
-test('a prefix range holds all that begins with the key', () => {
+test('a prefix range contains all keys that begin with the key', () => {
   check(
     'http://example.com/a',
     'prefix',
@@ -42,7 +42,7 @@ test('a prefix range holds all that begins with the key', () => {
   check('http://example.com', 'prefix', ['http://example.com/', 'https://example.com/x?y'], ['http://a.example.com/']);
 });
 
-test('a prefix with a final slash holds the page itself and what is below it, not its longer namesakes', () => {
+test('a prefix with a final slash contains the page and the pages below it, but not longer names', () => {
   check(
     'http://example.com/a/',
     'prefix',
@@ -51,7 +51,7 @@ test('a prefix with a final slash holds the page itself and what is below it, no
   );
 });
 
-test('a prefix with a final question mark holds the page with every query', () => {
+test('a prefix with a final question mark contains the page with every query', () => {
   check(
     'http://example.com/a?',
     'prefix',
@@ -60,7 +60,7 @@ test('a prefix with a final question mark holds the page with every query', () =
   );
 });
 
-test('a host range holds every port of the host and no other host', () => {
+test('a host range contains every port of the host and no other host', () => {
   check(
     'http://example.com/x',
     'host',
@@ -81,7 +81,7 @@ test('a host range holds every port of the host and no other host', () => {
   );
 });
 
-test('a host range of a URL with a port of its own holds that port alone', () => {
+test('a host range of a URL with an explicit port contains only that port', () => {
   check(
     'http://example.com:8080/',
     'host',
@@ -90,7 +90,7 @@ test('a host range of a URL with a port of its own holds that port alone', () =>
   );
 });
 
-test('a domain range holds the host, all hosts below it, and every port of them', () => {
+test('a domain range contains the host, all hosts below it, and all their ports', () => {
   check(
     'http://example.com/',
     'domain',
@@ -119,7 +119,7 @@ test('an IPv6 host is found with and without a port', () => {
   );
 });
 
-test('every URL lies in its own ranges, and ranges are sorted and apart', () => {
+test('every URL is in its own ranges, and ranges are sorted and do not overlap', () => {
   const pieces = fc.constantFrom(
     'http://',
     'dns:',

@@ -1,15 +1,15 @@
 /**
  * Ranges of keys for scans over a sorted index.
  *
- * A range is half open, [from, to), in byte order. Its ends are chosen so that it serves alike over bare keys and over
- * CDX or CDXJ lines, where a space follows the key: no key holds a character below `!`, and a space sorts below it.
+ * A range is half open, [from, to), in byte order. Its ends are chosen so that it works both on bare keys and on CDX or
+ * CDXJ lines, where a space follows the key: no key contains a character below `!`, and a space sorts below it.
  *
- * The order of what can follow a host in a key: `)` path, `,` further label, `:` port. Between them lie other
- * characters, so one span from `)` to `:` would let `com,example-shop)/` in; hence several ranges. They are sorted and
- * do not overlap.
+ * A host in a key is followed by `)` and a path, `,` and a further label, or `:` and a port, in this order. Other
+ * characters lie between these three, so one span from `)` to `:` would include `com,example-shop)/`. Hence there are
+ * several ranges. They are sorted and do not overlap.
  *
- * Keys are coarser than URLs. A range never misses a capture that the question means, and may hold captures that share
- * a key with it; who must be exact compares the raw URL.
+ * Keys are coarser than URLs. A range never misses a capture that the query means, but it may include captures of other
+ * URLs with the same key. Code that must be exact compares the URL itself.
  */
 import { hostPartOfKey } from './host.ts';
 import { type UrlKey, urlKey } from './url-key.ts';
@@ -36,7 +36,7 @@ export function isInRanges(key: string, ranges: readonly KeyRange[]): boolean {
   return ranges.some((range) => range.from <= key && key < range.to);
 }
 
-/** The same keys, each in one range, and the ranges in their order: for who walks them one after the other. */
+/** The same keys in sorted ranges that do not overlap, for walking them one after the other. */
 export function unitedRanges(ranges: readonly KeyRange[]): KeyRange[] {
   const united: KeyRange[] = [];
   for (const range of ranges.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
@@ -52,9 +52,9 @@ function keyItself(key: string): KeyRange {
 }
 
 /**
- * All keys that begin with the key of `url`. A final slash, which keys lose, asks for what lies below; then the page
- * `/a/` itself, filed under `/a`, and its queries belong too, but not `/ab`. A final `?`, which keys lose as well, asks
- * for the page with any query or an empty one.
+ * All keys that begin with the key of `url`. A final slash, which keys lose, means the pages below. Then the page `/a/`
+ * itself, whose key ends with `/a`, and its queries belong to the range too, but not `/ab`. A final `?`, which keys
+ * lose as well, means the page with any query or an empty one.
  */
 function prefixRanges(key: UrlKey, url: string): KeyRange[] {
   const last = url.trimEnd().at(-1);
@@ -71,7 +71,7 @@ function beginningWith(prefix: string): KeyRange {
   return { from: prefix, to };
 }
 
-/** All of one host, on every port; on one port when the URL names one that is not its scheme's own. */
+/** All keys of one host, on every port; on one port when the URL names a port that is not its scheme's default. */
 function hostRanges(key: UrlKey): KeyRange[] {
   const host = hostPartOfKey(key);
   if (host === '') return [keyItself(key)];
@@ -87,7 +87,7 @@ function domainRanges(key: UrlKey): KeyRange[] {
 }
 
 /**
- * Keys of the host with a port. Behind an IPv6 address a port looks like a group, so some longer addresses come along.
+ * Keys of the host with a port. After an IPv6 address a port looks like a group, so some longer addresses are included.
  */
 function portsOf(host: string): KeyRange {
   return host.includes(':') ? { from: `${host}:0`, to: `${host}::` } : beginningWith(`${host}:`);

@@ -1,19 +1,19 @@
 /**
  * Named parts of a `multipart/form-data` body (RFC 7578), as byte strings.
  *
- * The body is scanned once from delimiter to delimiter. Whatever is not well-formed (no boundary, a part without a
- * name, no closing delimiter) gives undefined, never half an answer, because a key made of half a body would let
- * different requests fall together.
+ * The body is scanned once from delimiter to delimiter. A body that is not well-formed (no boundary, a part without a
+ * name, no closing delimiter) gives undefined, never part of an answer: a key made of half a body would be the same for
+ * different requests.
  */
 import { fromLatin1 } from '../base/index.ts';
 
 export type FormPart = { readonly name: string; readonly value: string };
 
-/** Standards allow 70 characters. Very long ones would take very long to look for. */
+/** Standards allow 70 characters. Searching for a very long boundary would take very long. */
 const BOUNDARY = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;,"]{1,200})(?![^\s;,"]))/i;
 const DISPOSITION = /^content-disposition:[^\r\n]*?;\s*name=(?:"([^"\r\n]*)"|([^\s;"\r\n]+))/im;
 
-/** Parts beyond this many are not read by the field's indexers. */
+/** Common indexers read at most this many parts. */
 const PARTS_MAX = 128;
 
 export function formParts(body: Uint8Array, contentType: string): FormPart[] | undefined {

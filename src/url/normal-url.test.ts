@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { normalUrl } from './normal-url.ts';
 
-test('what the standards call the same URL has one normal form', () => {
+test('URLs that are the same by the standards have one normal form', () => {
   const forms: Record<string, string> = {
     'HTTP://Example.COM:80/a/../B%7e%c3%a9?x=1&a=%2f#f': 'http://example.com/B~%C3%A9?x=1&a=%2F',
     'https://example.com:443': 'https://example.com/',
@@ -23,7 +23,7 @@ test('what the standards call the same URL has one normal form', () => {
   for (const [url, form] of Object.entries(forms)) assert.equal(normalUrl(url), form);
 });
 
-test('what may name another page stays: path case, query order, trailing slash, empty query, www, scheme, userinfo', () => {
+test('differences that may name another page stay: path case, query order, trailing slash, empty query, www, scheme, userinfo', () => {
   const urls = [
     'http://example.com/a',
     'http://example.com/A',
@@ -42,7 +42,7 @@ test('what may name another page stays: path case, query order, trailing slash, 
   for (const url of urls) assert.equal(normalUrl(url), url);
 });
 
-test('what the platform rejects is put in order as far as it goes', () => {
+test('a URL that the platform rejects is normalised as far as possible', () => {
   assert.equal(normalUrl('HTTP://exa mple.com/A b#x'), 'http://exa%20mple.com/A%20b');
   assert.equal(normalUrl('http://1.2.3.999/%7E'), 'http://1.2.3.999/~');
   assert.equal(normalUrl('http://EXAMPLE.com:99999/A'), 'http://example.com:99999/A');
@@ -92,7 +92,7 @@ test('the normal form of any string is printable ASCII and its own normal form',
   );
 });
 
-test('hostile URLs are put in order in time, whatever they hold', () => {
+test('hostile URLs are normalised in bounded time', () => {
   const ideographs = Array.from({ length: 5000 }, (_, index) =>
     String.fromCharCode(0x4e00 + ((index * 7919) % 20_000)),
   );
@@ -111,7 +111,7 @@ test('hostile URLs are put in order in time, whatever they hold', () => {
   for (const [what, urls] of Object.entries(hostile)) {
     const before = process.cpuUsage();
     for (const url of urls) normalUrl(url);
-    // The processor's time and not the clock's: other processes must not make it longer.
+    // Processor time, which other processes do not change.
     const spentMs = process.cpuUsage(before).user / 1000;
     assert.ok(spentMs < 5000, `${what} took ${spentMs} ms`);
   }

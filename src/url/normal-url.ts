@@ -1,20 +1,20 @@
 /**
- * The normal form of a URL: the text that says which page it names.
+ * The normal form of a URL: the text that identifies a page.
  *
- * It is finer than the key: two URLs have the same normal form only when the standards say that they are the same URL,
- * so scheme, port, `www.`, letter case and order in path and query, trailing slash and userinfo all still count. Scheme
- * and host are in lower case, the default port and the fragment are gone, dot segments are resolved, and escapes are
- * normal (RFC 3986, 6.2.2): unreserved characters stand for themselves, everything that may not stand in a URL is
- * escaped, digits of escapes are in upper case, and a `%` that begins no escape is `%25`.
+ * It is finer than the key: two URLs have the same normal form only when the standards call them the same URL. So
+ * scheme, port, `www.`, letter case and order in path and query, trailing slash and userinfo all count. Scheme and host
+ * are in lower case, the default port and the fragment are removed, and dot segments are resolved. Escapes are normal
+ * (RFC 3986, 6.2.2): unreserved characters are not escaped, characters that are not allowed in a URL are, the digits of
+ * escapes are in upper case, and a `%` that does not begin an escape is `%25`.
  *
- * The parser is the platform's (WHATWG). What it rejects is put in order as far as its text allows. The normal form of
- * a normal form is itself, for any string; nothing throws.
+ * The parser is the platform's (WHATWG). A URL that it rejects is normalised as far as its text allows. The normal form
+ * of a normal form is itself, for any string; nothing throws.
  */
 import { isAscii, toByteString } from './percent.ts';
 
 export function normalUrl(url: string): string {
   let current = url;
-  // Putting text in order can make it one that the platform takes; a few rounds always settle it.
+  // Normalising can make a text acceptable to the platform. A few rounds are always enough.
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const parsed = parse(current);
     if (parsed) return fromParsed(parsed);
@@ -42,8 +42,8 @@ const HOST_LENGTH_MAX = 1024;
 const HOST = /^[\x00-\x20]*(?:(?:https?|wss?|ftp|file):)?[/\\]*([^/\\?#]*)/i;
 
 /**
- * The platform takes the square of the length for a host of many non-ASCII characters, a fifth of a second at worst. No
- * host is so long.
+ * For a host of many non-ASCII characters the platform's time grows with the square of the length. No real host is so
+ * long.
  */
 function hasEndlessHost(url: string): boolean {
   if (url.length <= HOST_LENGTH_MAX) return false;
@@ -54,7 +54,7 @@ function hasEndlessHost(url: string): boolean {
 function fromParsed(parsed: URL): string {
   const { href, protocol, username, password, pathname, search } = parsed;
   const end = indexOrEnd(href, '#');
-  // The platform tells an empty query from none only in the whole text.
+  // Only the whole text shows whether a query is empty or missing.
   const query = search === '' && href.charCodeAt(end - 1) === 0x3f ? '?' : search;
   const rest = normalEscapes(pathname + query);
   if (!href.startsWith('//', protocol.length)) {
@@ -72,8 +72,8 @@ function indexOrEnd(text: string, part: string): number {
 }
 
 /**
- * The platform lowers the host of the schemes it knows; in others it is done here, and only escapes keep their upper
- * case.
+ * The platform writes the host in lower case only for the schemes that it knows. For others it is done here; escapes
+ * keep their upper case.
  */
 function normalHost(host: string): string {
   return normalEscapes(host).replace(/%..|[A-Z]+/g, (found) => (found.startsWith('%') ? found : found.toLowerCase()));
@@ -82,20 +82,20 @@ function normalHost(host: string): string {
 const ESCAPE_OR_ILLEGAL = /%[0-9a-fA-F]{2}|[^!$&-;=?-Z_a-z~[\]#]/g;
 const ESCAPES = Array.from({ length: 256 }, (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`);
 
-/** How each byte stands when it was written as an escape: itself when it is unreserved. */
+/** The normal form of each escaped byte: the character itself if it is unreserved, else the escape. */
 const NORMAL = ESCAPES.map((escaped, byte) => {
   const character = String.fromCharCode(byte);
   return /[A-Za-z0-9._~-]/.test(character) ? character : escaped;
 });
 
-/** Makes every escape normal, and escapes what may not stand as it is. */
+/** Normalises every escape, and escapes characters that are not allowed. */
 function normalEscapes(text: string): string {
   return toByteString(text).replace(ESCAPE_OR_ILLEGAL, (found) =>
     found.length === 1 ? ESCAPES[found.charCodeAt(0)]! : NORMAL[Number.parseInt(found.slice(1), 16)]!,
   );
 }
 
-/** For what the platform rejects: the same work as far as the text alone allows it. */
+/** For a URL that the platform rejects: the same work, as far as the text alone allows. */
 function fromText(url: string): string {
   const bare = withoutEndControls(url).replace(/[\t\n\r]/g, '');
   const whole = bare.slice(0, indexOrEnd(bare, '#'));
@@ -106,7 +106,7 @@ function fromText(url: string): string {
   return scheme + normalHost(rest.slice(0, authorityLength)) + rest.slice(authorityLength);
 }
 
-/** Trims what the platform trims: controls and spaces, no other white space. */
+/** Trims the same characters as the platform: controls and spaces, no other white space. */
 function withoutEndControls(url: string): string {
   let from = 0;
   let to = url.length;

@@ -21,7 +21,7 @@ test('a page id is written in 16 digits and read back', () => {
   assert.equal(parsePageId('00000000000000FF'), 255n);
 });
 
-test('what is no page id is not read as one', () => {
+test('other texts are not read as page ids', () => {
   for (const text of ['', '0', '00000000000000000', '000000000000000g', '0x00000000000001', ' 000000000000001']) {
     assert.equal(parsePageId(text), undefined, text);
   }

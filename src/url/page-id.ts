@@ -1,10 +1,10 @@
 /**
  * Page ids: 64 bits of the normal form of a URL (WebBase, section 2.2), the first 8 bytes of its SHA-256, big-endian.
  *
- * WebBase drops the scheme and all trailing slashes before it hashes; here they count, because pages under `http` and
- * `https`, or with and without the slash, do differ. SHA-256 rather than a checksum: nobody can make two URLs fall
- * together on purpose by less than 2^32 work, and the ids spread evenly over ranges of storage nodes. Chance alone: 100
- * million pages share an id with probability 0.0003. An id is therefore a way to a page, never proof of its URL.
+ * WebBase drops the scheme and all trailing slashes before it hashes. Here they count, because pages under `http` and
+ * `https`, or with and without the slash, do differ. SHA-256 is used rather than a checksum, so that a collision on
+ * purpose takes 2^32 work, and so that ids are spread evenly over ranges. Among 100 million pages two share an id by
+ * chance with probability 0.0003. An id therefore leads to a page, but does not prove its URL.
  */
 import { hash } from 'node:crypto';
 import { assert } from '../base/index.ts';
@@ -25,7 +25,7 @@ export function formatPageId(id: PageId): string {
   return id.toString(16).padStart(16, '0');
 }
 
-/** The id written as 16 hexadecimal digits, or undefined when the text is none. */
+/** The id written as 16 hexadecimal digits; undefined for any other text. */
 export function parsePageId(text: string): PageId | undefined {
   return /^[0-9a-f]{16}$/i.test(text) ? BigInt(`0x${text}`) : undefined;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { escapeLower, toByteString, unescapeForm, unescapeRepeatedly } from './percent.ts';
 
-/** The rule as it is written down: whole passes until nothing changes. */
+/** The rule as specified: complete passes until nothing changes. */
 function unescapeInPasses(bytes: string): string {
   for (;;) {
     const next = bytes.replace(/%([0-9a-fA-F]{2})/g, (_, digits: string) =>
@@ -21,7 +21,7 @@ test('escapes are undone until none is left', () => {
   assert.equal(unescapeRepeatedly('%zz%4'), '%zz%4');
 });
 
-test('one pass over escapes ends where repeated passes end', () => {
+test('one pass over escapes gives the same text as repeated passes', () => {
   const escapes = fc.array(fc.constantFrom('%', '2', '5', '%25', '4', '1', '%31', '%e9', 'z', '\xff'), {
     maxLength: 20,
   });
@@ -37,7 +37,7 @@ test('texts longer than the scratch space are undone like short ones', () => {
   assert.equal(unescapeRepeatedly('%41'.repeat(10_000)), 'A'.repeat(10_000));
 });
 
-test('only printable ASCII but # and % stands unescaped', () => {
+test('only printable ASCII without # and % is not escaped', () => {
   assert.equal(escapeLower('A b#%\x00\x7f\xe9"<>\\'), 'a%20b%23%25%00%7f%e9"<>\\');
 });
 
@@ -46,6 +46,6 @@ test('text becomes its UTF-8 bytes, and a lone surrogate those of U+FFFD', () =>
   assert.equal(toByteString('\ud800'), '\xef\xbf\xbd');
 });
 
-test('form escapes are undone once, and bytes that are no UTF-8 become U+FFFD', () => {
+test('form escapes are undone once, and invalid UTF-8 becomes U+FFFD', () => {
   assert.equal(unescapeForm('a+b%20c%2525%C3%A9%E9%'), 'a b c%25\u00e9\ufffd%');
 });

@@ -2,7 +2,7 @@
  * Percent-escapes over byte strings.
  *
  * A byte string is a JavaScript string whose every character is one byte (0x00 to 0xff). SURT rules are rules about
- * bytes, and byte strings keep the speed of string search while lone bytes that are no UTF-8 survive.
+ * bytes. Byte strings keep the speed of string search, and bytes that are not UTF-8 survive.
  *
  * Every function here is linear in its input and never throws.
  */
@@ -56,8 +56,8 @@ const NEEDS_ESCAPE = /[\x00-\x20#%\x7f-\xff]/;
 const NEEDS_ESCAPE_ALL = /[\x00-\x20#%\x7f-\xff]/g;
 
 /**
- * Escapes everything but the printable ASCII characters other than `#` and `%`, and lower-cases the whole: what a key
- * is made of.
+ * Escapes all characters but printable ASCII without `#` and `%`, and converts the text to lower case: the alphabet of
+ * keys.
  */
 export function escapeLower(bytes: string): string {
   const escaped = NEEDS_ESCAPE.test(bytes)
@@ -74,8 +74,7 @@ export function escapeForm(bytes: string): string {
 }
 
 /**
- * Undoes form escapes once: `+` is a space, and the bytes of the whole are then read as UTF-8 with U+FFFD for what is
- * none.
+ * Undoes form escapes once: `+` is a space. The bytes are then read as UTF-8, with U+FFFD for invalid ones.
  */
 export function unescapeForm(text: string): string {
   const spaced = text.replaceAll('+', ' ');

@@ -152,7 +152,7 @@ function bytes(text: string): Uint8Array {
   return Buffer.from(text, 'utf8');
 }
 
-test('a request has the key that cdxj-indexer gives it', () => {
+test('a request has the same key as in cdxj-indexer', () => {
   for (const [url, method, body, contentType, key] of VECTORS) {
     assert.equal(requestKey(url, method, bytes(body), contentType), key, `${method} ${contentType} ${body}`);
   }
@@ -167,11 +167,11 @@ test('a fragment does not swallow the method', () => {
   assert.equal(requestKey('http://example.com/a#x', 'POST', bytes('b=1'), FORM), 'com,example)/a?__wb_method=post&b=1');
 });
 
-test('a form that is no UTF-8 is kept as base64', () => {
+test('a form that is not UTF-8 is kept as base64', () => {
   assert.equal(requestBodyQuery(Uint8Array.of(0x61, 0xe9), FORM), '__wb_post_data=Yek=');
 });
 
-test('a multipart body that is not whole is kept as base64 rather than by halves', () => {
+test('an incomplete multipart body is kept as base64 as a whole', () => {
   const type = 'multipart/form-data; boundary=XX';
   const part = '--XX\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n';
   for (const body of [part, `${part}--XX\r\nno name\r\n\r\n2\r\n--XX--`, `junk${part}--XX--`, '']) {
@@ -180,31 +180,31 @@ test('a multipart body that is not whole is kept as base64 rather than by halves
   assert.equal(requestBodyQuery(bytes(`${part}--XX--\r\n`), type), 'a=1');
 });
 
-test('a quoted boundary and parameters behind it are understood', () => {
+test('a quoted boundary and parameters after it are understood', () => {
   const body = bytes('--X Y\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--X Y--');
   assert.equal(requestBodyQuery(body, 'multipart/form-data; boundary="X Y"; charset=utf-8'), 'a=1');
 });
 
-test('a query of a body is cut at 4096 characters and never inside one', () => {
+test('the query of a body is cut after 4096 characters, never inside a character', () => {
   assert.equal(requestBodyQuery(bytes('x'.repeat(5000)), FORM).length, 4096);
   assert.equal(requestBodyQuery(bytes('\u{1f600}'.repeat(5000)), FORM), '\u{1f600}'.repeat(4096));
   assert.equal(requestBodyQuery(bytes('x'.repeat(5000)), 'image/png').length, 4096);
 });
 
-test('JSON of very many values gives as much of them as a query holds, and is none when what is behind the cut is none', () => {
+test('JSON of very many values fills the query up to its limit, and is not JSON if a part behind the limit is not', () => {
   const list = Array.from({ length: 3000 }, (_, at) => `{"a":"\u00e9${at}"}`).join(',');
   const whole = Array.from({ length: 3000 }, (_, at) => `${at === 0 ? 'a' : `a.${at + 1}_`}=%C3%A9${at}`).join('&');
   assert.equal(requestBodyQuery(bytes(`[${list}]`), 'application/json'), whole.slice(0, 4096));
   assert.equal(requestBodyQuery(bytes(`[${list},{"a":"\\ud800"}]`), 'application/json'), '');
 });
 
-test('a boundary beyond all reason is none', () => {
+test('an absurdly long boundary is ignored', () => {
   const boundary = 'X'.repeat(5000);
   const body = bytes(`--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--${boundary}--`);
   assert.match(requestBodyQuery(body, `multipart/form-data; boundary=${boundary}`), /^__wb_post_data=/);
 });
 
-test('JSON nested beyond all reason is no JSON, and harms nothing', () => {
+test('absurdly deep JSON does not count as JSON and does no harm', () => {
   const deep = `{"a":${'['.repeat(200_000)}`;
   assert.equal(requestBodyQuery(bytes(deep), 'application/json'), '');
   const level = 800;
@@ -228,7 +228,7 @@ test('any body of any type gives a key', () => {
   );
 });
 
-test('numbers and leaves of JSON written by the platform come back under their names', () => {
+test('numbers and leaves of JSON written by the platform are read under their names', () => {
   const value = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.constant(null));
   fc.assert(
     fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), value, { maxKeys: 5 }), (members) => {

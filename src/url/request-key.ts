@@ -1,18 +1,18 @@
 /**
- * Keys of requests other than GET: the URL's key with method and body in its query, so that answers to different POSTs
- * to one URL are told apart, `com,example)/api?__wb_method=post&id=5`.
+ * Keys of requests other than GET: the URL's key with method and body in its query, so that responses to different
+ * POSTs to one URL have different keys, `com,example)/api?__wb_method=post&id=5`.
  *
- * The dialect is that of pywb and cdxj-indexer (JSON literals as Python prints them: `True`, `False`, `None`; keys are
- * in lower case after all, so only `None` against the `null` of warcio.js makes a difference). The body becomes query
+ * The dialect is that of pywb and cdxj-indexer. JSON literals are written as Python prints them: `True`, `False`,
+ * `None`. Keys are in lower case, so only `None` differs from warcio.js, which writes `null`. The body becomes query
  * text by its declared type:
  *
  *     application/x-www-form-urlencoded   the decoded pairs
  *     multipart/*                         name=value of each part
- *     application/json                    last member name=leaf, repeats as name.2_; nothing when it is no JSON
- *     text/plain                          the same when it is JSON, else as any other
- *     any other                           __wb_post_data=<base64>
+ *     application/json                    last member name=leaf, repeats as name.2_; nothing if it is not JSON
+ *     text/plain                          the same if it is JSON, else as other types
+ *     other types                         __wb_post_data=<base64>
  *
- * and is cut at 4096 characters. Nothing throws, whatever the body.
+ * The query text is cut after 4096 characters. Nothing throws, whatever the body.
  */
 import { view } from '../base/index.ts';
 import { jsonLeaves } from './json-leaf.ts';
@@ -25,24 +25,24 @@ const QUERY_CHARACTERS_MAX = 4096;
 /** The methods whose body counts. */
 const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT']);
 
-/** The key of an exchange. For GET it is the key of the URL; `body` has its codings removed. */
+/** The key of a request and its response. For GET it is the key of the URL; `body` has its codings removed. */
 export function requestKey(url: string, method: string, body: Uint8Array, contentType: string): UrlKey {
   const name = method.trim().toUpperCase();
   if (name === 'GET' || name === '') return urlKey(url);
-  // Behind a fragment the method would be dropped with it.
+  // The method must not follow the fragment, which keys drop.
   const hash = url.indexOf('#');
   const bare = hash < 0 ? url : url.slice(0, hash);
   const query = BODY_METHODS.has(name) ? requestBodyQuery(body, contentType) : '';
   return urlKey(`${bare}${bare.includes('?') ? '&' : '?'}__wb_method=${name}${query === '' ? '' : `&${query}`}`);
 }
 
-/** A request body as query text; what CDXJ files hold as `requestBody`. */
+/** A request body as query text, the `requestBody` of CDXJ files. */
 export function requestBodyQuery(body: Uint8Array, contentType: string): string {
   const query = wholeQuery(body, contentType);
   return query.length <= QUERY_CHARACTERS_MAX ? query : firstCharacters(query);
 }
 
-/** Types are compared as written, letter case and all, since the indexes to agree with do so. */
+/** Types are compared with their letter case, as existing indexes do. */
 function wholeQuery(body: Uint8Array, type: string): string {
   if (type.startsWith('application/x-www-form-urlencoded')) {
     const text = utf8Text(body);
@@ -61,7 +61,7 @@ function pair(name: string, value: string): string {
   return `${escapeForm(name)}=${escapeForm(value)}`;
 }
 
-/** The largest part of the body that can show in the cut query. */
+/** The largest part of the body that can appear in the cut query. */
 const BINARY_BYTES_MAX = (QUERY_CHARACTERS_MAX / 4) * 3;
 
 function binaryQuery(body: Uint8Array): string {
@@ -100,7 +100,7 @@ function jsonQuery(body: Uint8Array): string | undefined {
     if (!leaves) return undefined;
     for (const { name, value } of leaves) {
       if (!name.isWellFormed() || !value.isWellFormed()) return undefined;
-      // What comes behind the cut is only looked at.
+      // Beyond the limit the text is only checked.
       if (characters > QUERY_CHARACTERS_MAX) continue;
       characters += name.length + value.length;
       values.set(freeName(name, values, counts), value);

@@ -1,9 +1,9 @@
 /**
- * Session ids in paths and queries, which would give each visit of a crawler a key of its own.
+ * Session ids in paths and queries, which would give each visit of a crawler a different key.
  *
- * Of each kind the last one is removed, once, wherever it stands: the rule is about text, not about parameters
- * (`mysid=<32>` loses `sid=<32>`). The searches run by hand from known anchors because the same rules as regular
- * expressions take the square of the length on hostile input.
+ * Of each kind only the last one is removed, wherever it is: the rule is about text, not about parameters (`mysid=<32>`
+ * loses `sid=<32>`). The code searches from known anchors, because the same rules as regular expressions would take
+ * quadratic time on hostile input.
  *
  * Both functions take lower-case ASCII.
  */
@@ -76,7 +76,7 @@ function withoutColdFusionId(query: string): string {
   return query;
 }
 
-/** Takes out [from, to) and the `&` behind it; one in front stays, as the archive's keys have it. */
+/** Removes [from, to) and the `&` after it; an `&` before it stays, as in the Internet Archive's keys. */
 function cut(query: string, from: number, to: number): string {
   return query.slice(0, from) + query.slice(to + 1);
 }

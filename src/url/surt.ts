@@ -1,5 +1,5 @@
 /**
- * The whole of the SURT rules, for any string: the reference that the quick path of `url-key.ts` is proven against.
+ * The complete SURT rules, for any string: the reference that the fast path of `url-key.ts` is tested against.
  *
  * Order of work, which is part of the contract because the steps do not commute: trim, delete TAB CR LF, default
  * scheme, repeated `http://`, split, host (unescape, IDNA, dots, IPv4, escape, lower case, one `www<digits>.`), port,
@@ -8,17 +8,17 @@
  *
  * Known quirks of the rules are kept, because keys are only useful when they equal those of existing indexes: an
  * escaped `&` becomes a separator (`q=a%26b`), `example.com:80/x` without a scheme has the scheme `example.com`, IPv6
- * loses its brackets. docs/conformance-url.md lists the few places where the reference implementation fails and this
- * one answers.
+ * loses its brackets. docs/conformance-url.md lists the few inputs for which the reference implementation fails and
+ * this one does not.
  *
- * Everything is linear in the length of the input (but for the sort of the query's parts) and nothing throws.
+ * The time is linear in the length of the input, except for sorting the query's parts. Nothing throws.
  */
 import { idnaHost } from './idna.ts';
 import { ipv4Of } from './ipv4.ts';
 import { escapeLower, isAscii, toByteString, unescapeRepeatedly } from './percent.ts';
 import { withoutPathSession, withoutQuerySession } from './session-id.ts';
 
-/** The key of nothing, as CDX files write absence. */
+/** The key of an empty URL, as CDX files write it. */
 const NO_KEY = '-';
 
 export function surt(url: string): string {
@@ -47,7 +47,7 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 }
 
-/** Gives a URL without a scheme `http://`, and of repeated `http://https://` keeps the last. */
+/** Adds `http://` to a URL without a scheme, and keeps the last of repeated schemes (`http://https://`). */
 function withScheme(bytes: string): string {
   if (bytes === '') return bytes;
   const whole = schemeLength(bytes) > 0 ? bytes : `http://${bytes}`;
@@ -60,7 +60,7 @@ function withScheme(bytes: string): string {
   }
 }
 
-/** How many characters before the first colon make a scheme; 0 when they make none. */
+/** The length of the scheme before the first colon; 0 when there is no scheme. */
 function schemeLength(bytes: string): number {
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes.charCodeAt(at);
@@ -101,7 +101,7 @@ function indexOrEnd(text: string, part: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** Host and port of what stands between `//` and the path; userinfo is dropped. */
+/** Host and port of the text between `//` and the path; userinfo is dropped. */
 function splitAuthority(authority: string): { host: string; port: string } {
   let end = authority.length;
   while (end > 0 && authority.charCodeAt(end - 1) === 0x3a) end--;
@@ -140,7 +140,7 @@ function withoutOuterDots(host: string): string {
   return host.slice(from, to);
 }
 
-/** How long the leading `www.`, `www2.` and the like of a lower-case host is; 0 when there is none. */
+/** The length of a leading `www.`, `www2.` or the like in a lower-case host; 0 when there is none. */
 export function wwwLength(host: string): number {
   if (!host.startsWith('www')) return 0;
   let at = 3;
@@ -148,7 +148,7 @@ export function wwwLength(host: string): number {
   return host.charCodeAt(at) === 0x2e ? at + 1 : 0;
 }
 
-/** The labels of a host from last to first, comma between: `example.com` becomes `com,example`. */
+/** The labels of a host from last to first, joined by commas: `example.com` becomes `com,example`. */
 export function reversed(host: string): string {
   let end = host.length;
   let dot = host.lastIndexOf('.');
@@ -163,8 +163,8 @@ export function reversed(host: string): string {
 }
 
 /**
- * `:` and the port unless it is the scheme's own; a port that is no port is kept as text, so that no two URLs fall
- * together.
+ * `:` and the port, unless it is the scheme's default. A port that is not a number is kept as text, so that different
+ * URLs keep different keys.
  */
 function canonicalPort(port: string, scheme: string): string {
   if (port === '') return '';
@@ -182,8 +182,7 @@ function canonicalPath(raw: string, hasHost: boolean): string {
 }
 
 /**
- * Resolves `.` and `..` and merges slashes. A `..` with nothing to climb out of stays, and the next one climbs out of
- * it.
+ * Resolves `.` and `..` and merges slashes. A `..` at the root stays, and the next `..` removes it.
  */
 function resolvedPath(path: string): string {
   if (!path.includes('//') && !path.includes('/.')) return path === '' ? '/' : path;
@@ -200,7 +199,7 @@ function resolvedPath(path: string): string {
   return directories.length === 0 ? `/${last}` : `/${directories.join('/')}/${last}`;
 }
 
-/** Takes a query that is escaped and in lower case; drops session ids and sorts its parts by name, then value. */
+/** Drops session ids from a query, already escaped and in lower case, and sorts its parts by name, then value. */
 export function canonicalQuery(query: string): string {
   const bare = withoutQuerySession(query);
   if (!bare.includes('&')) return bare;
@@ -208,8 +207,8 @@ export function canonicalQuery(query: string): string {
 }
 
 /**
- * Name before value: `a=2` stands before `a-b=1` although `=` sorts after `-`. A part without `=` stands before the
- * same with one.
+ * Name before value: `a=2` precedes `a-b=1` although `=` sorts after `-`. A name without `=` precedes the same name
+ * with one.
  */
 function compareParts(a: string, b: string): number {
   const aEnd = a.indexOf('=');

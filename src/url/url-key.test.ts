@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { surt } from './surt.ts';
-import { quickKey, urlKey } from './url-key.ts';
+import { fastKey, urlKey } from './url-key.ts';
 
-/** Each URL with its key as the Python package surt 0.3.1 gives it. */
+/** URLs with their keys as the Python package surt 0.3.1 makes them. */
 const VECTORS: readonly (readonly [url: string, key: string])[] = [
   // The table of the format notes.
   ['http://www.Example.COM/Foo/', 'com,example)/foo'],
@@ -19,7 +19,7 @@ const VECTORS: readonly (readonly [url: string, key: string])[] = [
   ['http://[2001:db8::1]:81/a', '2001:db8::1:81)/a'],
   ['http://example.com./a', 'com,example)/a'],
   ['http://www.com/', 'com)/'],
-  // Schemes and what has none.
+  // With and without schemes.
   ['', '-'],
   ['example.com', 'com,example)/'],
   ['example.com/a', 'com,example)/a'],
@@ -247,35 +247,35 @@ const VECTORS: readonly (readonly [url: string, key: string])[] = [
 ];
 
 /**
- * URLs on which surt 0.3.1 raises an error, or differs for a reason that docs/conformance-url.md gives, with our key.
+ * URLs, with our keys, for which surt 0.3.1 raises an error or differs for a reason given in docs/conformance-url.md.
  */
 const DEVIATIONS: readonly (readonly [url: string, key: string])[] = [
-  // Nothing but white space.
+  // Only white space.
   ['   ', '-'],
   ['\t\n', '-'],
   // Lone surrogates.
   ['http://example.com/\ud800', 'com,example)/%ef%bf%bd'],
   ['http://example.com/?\udfff=1', 'com,example)/?%ef%bf%bd=1'],
-  // Ports that are none.
+  // Invalid ports.
   ['http://example.com:abc/', 'com,example:abc)/'],
   ['http://example.com:65536/', 'com,example:65536)/'],
   ['http://example.com:-1/a', 'com,example:-1)/a'],
   ['http://example.com: 80/', 'com,example:%2080)/'],
   ['http://example.com:80:80/', 'com,example:80:80)/'],
   ['http://2001:db8::1/', '209,7,0,0:db8::1)/'],
-  // An integer of more digits than Python reads.
+  // An integer with more digits than Python reads.
   [`http://${'9'.repeat(5000)}/`, '255,255,255,255)/'],
   // Host names of today's IDNA that IDNA 2003 or Unicode 3.2 refuse.
   ['http://\u05e99.de/', 'de,xn--9-fjc)/'],
-  // Host names that only IDNA 2003 takes.
+  // Host names that only IDNA 2003 accepts.
   ['http://\u2691 x.com/', 'com,%e2%9a%91%20x)/'],
 ];
 
-test('a URL has the key that the Internet Archive rules give it', () => {
+test('a URL has the key that the rules of the Internet Archive define', () => {
   for (const [url, key] of VECTORS) assert.equal(urlKey(url), key, JSON.stringify(url));
 });
 
-test('a URL that the reference fails on has a key all the same', () => {
+test('a URL for which the reference fails still has a key', () => {
   for (const [url, key] of DEVIATIONS) assert.equal(urlKey(url), key, JSON.stringify(url.slice(0, 100)));
 });
 
@@ -365,21 +365,21 @@ const plainUrl = fc
     return `${scheme}${labels.join('.')}${path}${query ? `?${query.join('&')}` : ''}`;
   });
 
-test('the quick path gives the same key as the whole rules wherever it answers', () => {
+test('the fast path gives the same key as the complete rules wherever it answers', () => {
   let answered = 0;
   const property = fc.property(fc.oneof(plainUrl, oddUrl), (url) => {
-    const quick = quickKey(url);
+    const quick = fastKey(url);
     if (quick === undefined) return;
     answered++;
     assert.equal(quick, surt(url));
   });
   fc.assert(property, { numRuns: 20_000 });
-  assert.ok(answered > 2500, `only ${answered} of 20000 URLs took the quick path`);
+  assert.ok(answered > 2500, `only ${answered} of 20000 URLs took the fast path`);
 });
 
-test('the quick path answers for ordinary URLs', () => {
+test('the fast path answers for ordinary URLs', () => {
   for (const url of ['http://example.com', 'https://www.example.com/a/b.html?c=d&a=b', 'http://example.com/a/?']) {
-    assert.notEqual(quickKey(url), undefined, url);
+    assert.notEqual(fastKey(url), undefined, url);
   }
 });
 
@@ -391,7 +391,7 @@ test('any string has a key of printable ASCII without spaces', () => {
   fc.assert(property, { numRuns: 5000 });
 });
 
-test('URLs of a megabyte take time in proportion to their length, whatever they hold', () => {
+test('the time for URLs of a megabyte is linear in their length, whatever they contain', () => {
   const session = '/(4hqa0555fwsecu455xqckv45)';
   const hostile: Record<string, string> = {
     'nested escapes': `http://a/%${'25'.repeat(500_000)}`,
@@ -413,9 +413,9 @@ test('URLs of a megabyte take time in proportion to their length, whatever they 
   for (const [what, url] of Object.entries(hostile)) {
     const before = process.cpuUsage();
     urlKey(url);
-    // The processor's time and not the clock's: other processes must not make it longer.
+    // Processor time, which other processes do not change.
     const spentMs = process.cpuUsage(before).user / 1000;
-    // The square of the length would take minutes.
+    // Quadratic time would be minutes.
     assert.ok(spentMs < 5000, `${what} took ${spentMs} ms`);
   }
 });

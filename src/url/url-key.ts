@@ -2,16 +2,16 @@
  * The key of a URL: its SURT (Sort-friendly URI Reordering Transform) by the rules of the Internet Archive,
  * `com,example)/path?a=b`.
  *
- * Under this key captures are filed, sorted and found, here and in every CDX file of the field. URLs that differ in
- * scheme, `www.`, letter case, trailing slash, order of query parts or session ids share a key on purpose; so the raw
- * URL is always kept beside it and checked after a lookup. The key is derived: rules may change, then `URL_KEY_VERSION`
- * changes and keys are made anew from the raw URLs.
+ * Captures are stored, sorted and found by this key, here and in all common CDX files. URLs that differ in scheme,
+ * `www.`, letter case, trailing slash, order of query parts or session ids share a key on purpose. So the URL itself is
+ * always kept beside the key and checked after a lookup. The key is derived: when the rules change, `URL_KEY_VERSION`
+ * changes and keys are made again from the URLs.
  *
  * A key is printable ASCII without spaces, so that comparing strings and comparing bytes give the same order. The one
  * exception are the `filedesc` names of ARC files, which the rules pass through as they are.
  *
- * `urlKey` takes any string, in linear time, and never throws. It runs for every record, so plain URLs take a quick
- * path; `surt.ts` is the whole of the rules, and the two agree wherever the quick path answers.
+ * `urlKey` takes any string, in linear time, and never throws. It runs for every record, so plain URLs take a fast
+ * path. `surt.ts` has the complete rules, and the two agree wherever the fast path answers.
  */
 import { canonicalQuery, reversed, surt, wwwLength } from './surt.ts';
 
@@ -23,7 +23,7 @@ export type UrlKey = string & { readonly [brand]: 'UrlKey' };
 export const URL_KEY_VERSION = 1;
 
 export function urlKey(url: string): UrlKey {
-  return (quickKey(url) ?? surt(url)) as UrlKey;
+  return (fastKey(url) ?? surt(url)) as UrlKey;
 }
 
 const LETTER = 1;
@@ -34,7 +34,7 @@ const QUESTION = 5;
 const PARENTHESIS = 6;
 const PRINTABLE = 7;
 
-/** What each ASCII character means to the quick path; 0 sends the URL to the slow one. */
+/** What each ASCII character means to the fast path; 0 means that the complete rules are needed. */
 const CLASSES = new Uint8Array(128);
 CLASSES.fill(PRINTABLE, 0x21, 0x7f);
 CLASSES.fill(LETTER, 0x41, 0x5b);
@@ -54,10 +54,10 @@ for (const [character, meaning] of Object.entries({
 }
 
 /**
- * The key of a plain `http` URL, or undefined when the whole rules are needed: escapes, non-ASCII, userinfo, ports,
- * addresses, fragments, dot segments, doubled slashes.
+ * The key of a plain `http` URL; undefined when the complete rules are needed: for escapes, non-ASCII characters,
+ * userinfo, ports, addresses, fragments, dot segments and doubled slashes.
  */
-export function quickKey(url: string): string | undefined {
+export function fastKey(url: string): string | undefined {
   const hostAt = url.startsWith('http://') ? 7 : url.startsWith('https://') ? 8 : 0;
   if (hostAt === 0) return undefined;
   const pathAt = plainHostEnd(url, hostAt);
@@ -85,8 +85,8 @@ export function quickKey(url: string): string | undefined {
 }
 
 /**
- * Where a host of ordinary labels ends; 0 when it is none, has no letter (and may be an address), or is followed by
- * anything but a path.
+ * The end of a host of ordinary labels; 0 when there is no such host, it has no letter (and may be an address), or
+ * something else than a path follows.
  */
 function plainHostEnd(url: string, from: number): number {
   let hasLetter = false;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseUrlPattern, typedUrl } from './url-pattern.ts';
 
-test('a pattern tells what is asked for', () => {
+test('a pattern means a URL, a prefix, a host or a domain', () => {
   const patterns: Record<string, ReturnType<typeof parseUrlPattern>> = {
     'http://example.com/a': { url: 'http://example.com/a', matchType: 'exact' },
     'example.com/a/*': { url: 'example.com/a/', matchType: 'prefix' },
@@ -26,7 +26,7 @@ test('a typed host with a port is not taken for a scheme', () => {
   assert.equal(parseUrlPattern('urn:123').url, 'urn:123');
 });
 
-test('a URL that somebody typed is one with a host when it can be', () => {
+test('a typed URL is read as one with a host if possible', () => {
   assert.equal(typedUrl(' www.example.com:80/images/ '), 'http://www.example.com:80/images/');
   assert.equal(typedUrl('LOCALHOST:18099/git.html'), 'http://LOCALHOST:18099/git.html');
   for (const url of [

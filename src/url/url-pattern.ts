@@ -1,14 +1,14 @@
 /**
- * URL patterns as people write them at CDX servers: a URL, `example.com/news/*` for all that begins so, `*.example.com`
- * for a domain with all its hosts.
+ * URL patterns as people write them for CDX servers: a URL, `example.com/news/*` for all URLs with this beginning,
+ * `*.example.com` for a domain with all its hosts.
  */
 import type { MatchType } from './key-range.ts';
 
 export type UrlPattern = { readonly url: string; readonly matchType: MatchType };
 
 /**
- * What a pattern asks for. A `*` counts only as the first label of the host or as the very end, as in the field's
- * servers; elsewhere it is a character of the URL. The same goes for `%2A`, which always means the character.
+ * The meaning of a pattern. As in other CDX servers, a `*` is a wildcard only as the first label of the host or as the
+ * last character. Elsewhere it is a character of the URL, and so is `%2A` everywhere.
  */
 export function parseUrlPattern(pattern: string): UrlPattern {
   const text = pattern.trim();
@@ -30,9 +30,9 @@ function indexOrEnd(text: string, part: string): number {
 const HOST_AND_PORT = /^(?:localhost|[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63}){1,126}):\d{1,5}(?=[/?#]|$)/i;
 
 /**
- * The URL that somebody typed. Someone who types `example.com:8080/a` means a host and a port, though by the letter of
- * the rules `example.com` is a scheme; wherever a person's URL is taken it passes through here, or what is there would
- * not be found. URLs out of records do not.
+ * A URL typed by a person. `example.com:8080/a` then means a host and a port, although by the rules `example.com` is a
+ * scheme. All URLs that people type pass through this function, since lookups would fail otherwise. URLs from records
+ * do not.
  */
 export function typedUrl(url: string): string {
   const text = url.trim();
