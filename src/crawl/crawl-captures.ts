@@ -1,4 +1,4 @@
-/** What a crawl has put into the archive: stored, and found again. */
+/** What a crawl has put into the archive: readResponse, and found again. */
 import { type Archive, type Capture, rangeOfKey, type Stored } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
@@ -10,7 +10,7 @@ import { type Content, contentOf, READ_BYTES_MAX } from './links/page-links.ts';
 import type { CrawlSettings } from './settings.ts';
 
 /** A response to read links from. */
-export type Source = { readonly head: HttpHead; readonly content: Content };
+export type StoredResponse = { readonly head: HttpHead; readonly content: Content };
 
 /** What a page asked for a resource as, as the field's crawlers with browsers write it. */
 export const RESOURCE_TYPE_FIELD = 'WARC-Resource-Type';
@@ -82,7 +82,7 @@ export class CrawlCaptures {
   }
 
   /** The capture whose validators may be sent: the archive has to have its content still. */
-  async earlier(item: QueuedUrl): Promise<Capture | undefined> {
+  async validatorCapture(item: QueuedUrl): Promise<Capture | undefined> {
     if (!this.#settings.conditional || item.captured === undefined) return undefined;
     if (item.etag === undefined && item.modified === undefined) return undefined;
     const [found] = await this.#archive.findCaptures([{ urlKey: urlKey(item.url), time: item.captured }]);
@@ -93,7 +93,7 @@ export class CrawlCaptures {
   }
 
   /** What a capture holds, decoded, as far as links are looked for. */
-  async stored(capture: Capture): Promise<Source | undefined> {
+  async readResponse(capture: Capture): Promise<StoredResponse | undefined> {
     const { http, holderHttp, payload } = await this.#archive.open(capture);
     const head = capture.status === 304 ? holderHttp : http;
     if (!head) return undefined;

@@ -19,15 +19,15 @@ import {
   endRun,
   lastFirstRun,
   lastRun,
-  noteGrownSeeds,
   type Run,
   resumeRun,
+  saveMovedSeeds,
   unfinishedRun,
 } from './run.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
 
 /** Collections that are being crawled, by the archive's directory. */
-const under = new Set<string>();
+const crawling = new Set<string>();
 
 /**
  * Crawls from seeds. An interrupted crawl of the same seeds goes on; one of other seeds has to be finished or dropped
@@ -87,17 +87,17 @@ export function recrawl(
     else if (left)
       return runCrawl(archive, state, resumeRun(state, left, { ...left.settings, ...settings }), options, true);
     const first = lastFirstRun(state, collection);
-    const grownSeeds = [...new Set([...first.grownSeeds, ...lastRun(state, collection).grownSeeds])];
+    const movedSeeds = [...new Set([...first.movedSeeds, ...lastRun(state, collection).movedSeeds])];
     const run = beginRun(state, 'again', first.seeds, { ...first.settings, ...settings, collection }, archive.clock());
-    noteGrownSeeds(state, run, grownSeeds);
-    return runCrawl(archive, state, { ...run, grownSeeds }, options, false);
+    saveMovedSeeds(state, run, movedSeeds);
+    return runCrawl(archive, state, { ...run, movedSeeds }, options, false);
   });
 }
 
 async function withState<T>(archive: Archive, collection: string, work: (state: CrawlState) => Promise<T>): Promise<T> {
   const id = `${archive.directory}\0${collection}`;
-  if (under.has(id)) throw new PinakesError('CRAWL_RUNNING', { where: collection });
-  under.add(id);
+  if (crawling.has(id)) throw new PinakesError('CRAWL_RUNNING', { where: collection });
+  crawling.add(id);
   try {
     await archive.keepRoom();
     const state = CrawlState.open(archive.directory);
@@ -107,7 +107,7 @@ async function withState<T>(archive: Archive, collection: string, work: (state: 
       state.close();
     }
   } finally {
-    under.delete(id);
+    crawling.delete(id);
   }
 }
 
@@ -134,7 +134,7 @@ async function runCrawl(
   const links = new LinkReader();
   try {
     const { signal, onProgress } = options;
-    const onRetry = seedTrouble(run, options);
+    const onRetry = seedFailureReporter(run, options);
     const engine = new Engine({
       archive,
       state,
@@ -169,11 +169,11 @@ async function runCrawl(
   }
 }
 
-/** A seed that cannot be had may be mistyped: whoever waits for it learns that before all tries are over. */
-function seedTrouble({ seeds }: Run, { onSeedTrouble }: CrawlOptions): (url: string, why: string) => void {
-  const untold = new Set(seeds);
+/** A seed that cannot be had may be mistyped: whoever waits for it readsLinks that before all tries are over. */
+function seedFailureReporter({ seeds }: Run, { onSeedTrouble }: CrawlOptions): (url: string, why: string) => void {
+  const unreported = new Set(seeds);
   return (url, why) => {
-    if (untold.delete(url)) onSeedTrouble?.(url, why);
+    if (unreported.delete(url)) onSeedTrouble?.(url, why);
   };
 }
 

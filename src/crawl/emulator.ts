@@ -57,14 +57,14 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
     if (report.bytes >= bytesMax) return 'bytes';
     return target.clock() - startMs >= timeMsMax ? 'time' : undefined;
   };
-  const under = new Set<Promise<void>>();
+  const pending = new Set<Promise<void>>();
   let failure: unknown;
   let begun = 0;
   for await (const capture of capturesByTime(source, onDamage)) {
     options.signal?.throwIfAborted();
     if (failure !== undefined) break;
-    // What is under way may be left out and count as no page.
-    while (under.size > 0 && report.pages + under.size >= pagesMax) await Promise.race(under);
+    // What is pending way may be left out and count as no page.
+    while (pending.size > 0 && report.pages + pending.size >= pagesMax) await Promise.race(pending);
     const limit = reachedLimit();
     if (limit) {
       report.limit = limit;
@@ -81,14 +81,14 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
         else failure ??= error;
       })
       .finally(() => {
-        under.delete(feeding);
+        pending.delete(feeding);
         report.elapsedMs = target.clock() - startMs;
         options.onProgress?.(report);
       });
-    under.add(feeding);
-    if (under.size >= CONCURRENCY) await Promise.race(under);
+    pending.add(feeding);
+    if (pending.size >= CONCURRENCY) await Promise.race(pending);
   }
-  await Promise.all(under);
+  await Promise.all(pending);
   if (failure !== undefined) throw failure;
   return report;
 }

@@ -8,29 +8,30 @@ import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs } from '../base/index.ts';
 import type { BrowserPool } from './browser/browser-pool.ts';
 import { Renderer } from './browser/browser-renderer.ts';
+import { PageRequests, type PageRequestsOptions } from './browser/browser-requests.ts';
 import { CrawlCaptures } from './crawl-captures.ts';
 import type { Exchange, FailureReason, Fetcher } from './fetch/exchange.ts';
 import { Frontier } from './frontier/frontier.ts';
 import { hostName, originOf } from './frontier/frontier-url.ts';
 import { READ_AGAIN } from './frontier/known-url.ts';
-import { isDecisive } from './frontier/link-choice.ts';
-import { wantedOfKnown } from './frontier/recrawl-plan.ts';
+import { mayOmitReported } from './frontier/link-choice.ts';
+import { knownUrlFilter } from './frontier/recrawl-plan.ts';
 import type { KnownUrl } from './frontier/scope.ts';
 import type { CrawlState } from './frontier/state.ts';
 import type { LinkReader } from './links/link-reader.ts';
 import { failedSettlement, forbidden, outOfScope, type Retry, trapped, type Unreachable } from './outcome.ts';
-import type { ActiveHost, Taken } from './politeness/active-host.ts';
+import type { ActiveHost, TakenUrl } from './politeness/active-host.ts';
 import { ActiveHosts } from './politeness/active-hosts.ts';
-import { type Turn, Turns } from './politeness/browser-turns.ts';
-import { type HostDelay, LATER, retryAfterMs } from './politeness/host-delay.ts';
+import { BUSY_STATUSES, type HostDelay, retryAfterMs } from './politeness/host-delay.ts';
 import { HostDelays } from './politeness/host-delays.ts';
+import { HostTurns, type Turn } from './politeness/host-turns.ts';
 import { RedirectCookies } from './politeness/redirect-cookies.ts';
 import { RobotsCache } from './politeness/robots-cache.ts';
 import type { RobotsRules } from './politeness/robots-rules.ts';
-import { forbidsAll, type RobotsOutcome, type RobotsRetry, RobotsVisitor } from './politeness/robots-visit.ts';
+import { type RobotsOutcome, type RobotsRetry, RobotsVisitor, robotsForbidden } from './politeness/robots-visit.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import type { Run } from './run.ts';
-import { type CrawlProgress, heedsDepth } from './settings.ts';
+import { type CrawlProgress, depthMatters } from './settings.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type VisitOptions, Visitor } from './visit.ts';
 import { VisitLog } from './visit-log.ts';
@@ -52,9 +53,9 @@ const WAIT_MS_MIN = 5000;
 /** How long visits that are under way when the time is over may still take. */
 const GRACE_MS = 5000;
 /** Further tries while the network may be gone: with their pauses, ever longer, some ten minutes. */
-const CUT_OFF_TRIES = 3;
+const OFFLINE_TRIES = 3;
 
-export type EngineParts = {
+export type EngineOptions = {
   readonly archive: Archive;
   readonly state: CrawlState;
   readonly run: Run;
@@ -71,7 +72,7 @@ export type EngineParts = {
 };
 
 export class Engine {
-  readonly #parts: EngineParts;
+  readonly #options: EngineOptions;
   readonly #clock: Clock;
   readonly frontier: Frontier;
   readonly #robots: RobotsCache;
@@ -80,7 +81,7 @@ export class Engine {
   readonly #robotsVisitor: RobotsVisitor;
   readonly tally: Tally;
   readonly #delays: HostDelays;
-  readonly #turns: Turns;
+  readonly #turns: HostTurns;
   readonly #renderer: Renderer | undefined;
   readonly #hosts: ActiveHosts;
   readonly #visitLog: VisitLog;
@@ -100,7 +101,7 @@ export class Engine {
    * Whether a host that had answered could not be connected to, and none has answered since: it may be the network that
    * is gone, and not the hosts.
    */
-  #isCutOff = false;
+  #mayBeOffline = false;
   /** When something can be asked for that could not be a moment ago. */
   #nextAt: EpochMs = 0;
   /** Elapsed time counts from here: an interrupted crawl did not run in between. */
@@ -108,18 +109,18 @@ export class Engine {
   readonly #stop = new AbortController();
   readonly #isWantedKnown: (known: KnownUrl) => boolean;
 
-  constructor(parts: EngineParts) {
-    this.#parts = parts;
-    const { archive, state, run, fetcher, links } = parts;
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    const { archive, state, run, fetcher, links } = options;
     this.#clock = steadyClock(() => archive.clock());
     const { settings } = run;
-    this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, heedsDepth(settings));
+    this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, depthMatters(settings));
     // A recrawl reads only what has changed.
-    this.frontier.readsAgain = run.kind === 'first';
+    this.frontier.rereadsNearer = run.kind === 'first';
     this.#robots = new RobotsCache(state, settings.productToken);
     this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
     const isAgain = run.kind === 'again';
-    this.#isWantedKnown = isAgain ? wantedOfKnown(state, run) : () => false;
+    this.#isWantedKnown = isAgain ? knownUrlFilter(state, run) : () => false;
     const cookies = new RedirectCookies();
     this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, cookies, isAgain });
     this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures, (host) =>
@@ -128,8 +129,8 @@ export class Engine {
     this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
     // Who was killed left no word of when it ended.
-    const askedAt = parts.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
-    this.#delays = new HostDelays(settings, this.#clock, askedAt);
+    const lastRequestAt = options.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
+    this.#delays = new HostDelays(settings, this.#clock, lastRequestAt);
     this.#hosts = new ActiveHosts(this.frontier, settings, this.#delays);
     this.#visitLog = new VisitLog({
       state,
@@ -141,37 +142,46 @@ export class Engine {
       clock: this.#clock,
       calendar: archive.clock,
     });
-    this.#turns = new Turns({
+    this.#turns = new HostTurns({
       clock: this.#clock,
       delayOf: (host) => this.#delayOf(host),
       rulesOf: (origin) => this.#rulesOf(origin),
       fetchRules: (origin, turn, tries) => this.#fetchRules(origin, turn, tries),
       wake: () => this.#wake?.(),
     });
-    this.#renderer = parts.browsers && this.#newRenderer(parts.browsers);
+    this.#renderer = options.browsers && this.#newRenderer(options.browsers);
   }
 
   #newRenderer(pool: BrowserPool): Renderer {
-    const { archive, run } = this.#parts;
-    return new Renderer({
+    const { archive, run } = this.#options;
+    const { signal } = this.#stop;
+    const requestsOptions: PageRequestsOptions = {
       archive,
-      pool,
-      settings: run.settings,
       visitor: this.#visitor,
       captures: this.#captures,
       frontier: this.frontier,
       scope: this.#visitLog.scope,
       turns: this.#turns,
       tally: this.tally,
-      signal: this.#stop.signal,
+      signal,
       visiting: new Map(),
       unreachable: (origin) => this.#unreachable(origin),
       note: (item, outcome) =>
-        this.#inTurn(async () => {
-          this.#visitLog.addAsked(item, outcome, outcome.kind === 'visited' ? await outcome.learn() : {});
-          // The next page must find that there is nothing to be had; what was captured it finds in the archive.
+        this.#oneAtATime(async () => {
+          const findings = outcome.kind === 'visited' ? await outcome.findLinks() : {};
+          this.#visitLog.addPageRequest(item, outcome, findings);
+          // A URL that failed must be written before the next page asks for it. A capture is found in the archive.
           if (outcome.kind !== 'visited') this.#visitLog.write();
         }),
+    };
+    return new Renderer({
+      archive,
+      pool,
+      settings: run.settings,
+      captures: this.#captures,
+      tally: this.tally,
+      signal,
+      newRequests: (page, capture) => new PageRequests(requestsOptions, page, capture),
     });
   }
 
@@ -182,7 +192,7 @@ export class Engine {
   /** Why nothing can be had of an origin in this run. */
   #unreachable(origin: string): Unreachable | undefined {
     const delay = this.#delayOf(hostName(origin));
-    if (delay.isAside || delay.isMissing)
+    if (delay.isPostponed || delay.isNameMissing)
       return this.#robots.unreachable(origin) ?? { reason: 'dns', detail: 'the name of the host leads to no address' };
     if (!delay.isGivenUp) return this.#robots.unreachable(origin);
     return {
@@ -196,7 +206,7 @@ export class Engine {
   }
 
   async run(): Promise<{ outcome: CrawlReport['outcome']; limit: CrawlReport['limit'] }> {
-    const { signal } = this.#parts;
+    const { signal } = this.#options;
     const onAbort = () => {
       this.#stop.abort(signal!.reason);
       this.#wake?.();
@@ -206,7 +216,7 @@ export class Engine {
     try {
       await this.#visitAll();
       if (this.#limit === 'pages' && this.#failure === undefined) {
-        this.#narrow();
+        this.#continueWithNeeds();
         await this.#visitAll();
       }
       if (this.#failure !== undefined) throw this.#failure;
@@ -228,20 +238,20 @@ export class Engine {
       }
       const nextAt = Math.min(this.#startTurns(), this.#startAll());
       this.#nextAt = nextAt;
-      this.#tellProgress();
+      this.#reportProgress();
       if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
         this.#visitLog.write();
-        if (!this.#hosts.hasWork(this.#clock()) && !this.#hosts.lookUpAside()) break;
+        if (!this.#hosts.hasWork(this.#clock()) && !this.#hosts.lookUpPostponed()) break;
         continue;
       }
       await this.#sleep(nextAt);
       if (this.#visitLog.dueAt <= this.#clock()) this.#visitLog.write();
     }
-    await this.#settleDown();
+    await this.#waitForVisits();
   }
 
   /** There are pages enough. What they need to be shown is not left behind. */
-  #narrow(): void {
+  #continueWithNeeds(): void {
     this.#visitLog.write();
     this.frontier.onlyNeeds = true;
     this.#hosts.clear();
@@ -251,7 +261,7 @@ export class Engine {
    * Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or
    * soon, since its time is over.
    */
-  async #settleDown(): Promise<void> {
+  async #waitForVisits(): Promise<void> {
     if (this.#failure !== undefined) this.#stop.abort();
     const graceEnd = this.#limit === 'time' ? this.#clock() + GRACE_MS : Number.POSITIVE_INFINITY;
     while (this.#running > 0) {
@@ -263,11 +273,11 @@ export class Engine {
 
   /** What rendered pages ask for goes first, as what a page needs does. */
   #startTurns(): EpochMs {
-    return this.#turns.start(this.#parts.run.settings.concurrency - this.#receiving);
+    return this.#turns.start(this.#options.run.settings.concurrency - this.#receiving);
   }
 
   #reachedLimit(): CrawlReport['limit'] {
-    const { pagesMax, bytesMax, timeMsMax } = this.#parts.run.settings;
+    const { pagesMax, bytesMax, timeMsMax } = this.#options.run.settings;
     const { counts } = this.tally;
     if (counts.pages >= pagesMax && !this.frontier.onlyNeeds) return 'pages';
     if (counts.bytes >= bytesMax) return 'bytes';
@@ -281,12 +291,12 @@ export class Engine {
     for (let isBusy = true; isBusy && this.#hasRoom(); ) {
       isBusy = false;
       nextAt = Number.POSITIVE_INFINITY;
-      for (const host of this.#hosts.inTurn()) {
+      for (const host of this.#hosts.inRotation()) {
         if (!this.#hasRoom()) break;
         if (this.#isFull()) return Number.POSITIVE_INFINITY;
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
-        else if (host.delay.isAside && this.#hosts.setAside(host)) continue;
+        else if (host.delay.isPostponed && this.#hosts.postpone(host)) continue;
         else if (!this.#hosts.rest(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
       }
       if (this.#hosts.fill(this.#clock())) isBusy = true;
@@ -295,16 +305,16 @@ export class Engine {
   }
 
   #hasRoom(): boolean {
-    const { concurrency } = this.#parts.run.settings;
+    const { concurrency } = this.#options.run.settings;
     const waiting = this.#running - this.#receiving;
     const hasMemory = waiting < UNACKNOWLEDGED_MAX && this.#unacknowledgedBytes < UNACKNOWLEDGED_BYTES_MAX;
-    const isFree = this.#receiving + this.#turns.under < concurrency;
+    const isFree = this.#receiving + this.#turns.running < concurrency;
     return isFree && hasMemory && !(this.#renderer?.isFull ?? false);
   }
 
   /** Whether as many pages are done or under way as may be. */
   #isFull(): boolean {
-    const { pagesMax } = this.#parts.run.settings;
+    const { pagesMax } = this.#options.run.settings;
     return !this.frontier.onlyNeeds && this.tally.counts.pages + this.#running >= pagesMax;
   }
 
@@ -312,7 +322,7 @@ export class Engine {
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
     // Where nothing is left, there is nothing to wait for.
-    if (host.waits(now)) host.peek(now, () => this.#visitLog.write());
+    if (host.isWaiting(now)) host.peek(now, () => this.#visitLog.write());
     for (let settled = 0; settled < SETTLED_AT_ONCE_MAX && host.readyAt <= now; settled++) {
       const next = host.peek(now, () => this.#visitLog.write());
       if (!next) return false;
@@ -320,7 +330,7 @@ export class Engine {
       const rules = this.#rulesOf(origin);
       // Nobody is asked for what is only read again.
       if (host.delay.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
-        this.#leave(host, host.take());
+        this.#settleForbidden(host, host.take());
         continue;
       }
       if (!rules) {
@@ -329,11 +339,11 @@ export class Engine {
       }
       // Sitemaps come before what was looked at.
       if (this.#visitLog.offerSitemaps(origin, rules)) continue;
-      host.delay.heedCrawlDelay(rules.crawlDelayMs);
+      host.delay.useCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
       // What was queued before the crawl was interrupted may be left out by the settings that it goes on with.
-      if (this.#parts.isResumed && !this.#visitLog.scope.hasKnown(item) && !this.#isWantedKnown(item)) {
+      if (this.#options.isResumed && !this.#visitLog.scope.hasKnown(item) && !this.#isWantedKnown(item)) {
         this.#visitLog.add(host, item, outOfScope(item));
         continue;
       }
@@ -345,31 +355,31 @@ export class Engine {
         this.#startVisit(host, item, now);
         return true;
       }
-      this.#leave(host, item);
+      this.#settleForbidden(host, item);
     }
     return false;
   }
 
   /** Settles a URL that is not asked for. */
-  #leave(host: ActiveHost, item: Taken): void {
+  #settleForbidden(host: ActiveHost, item: TakenUrl): void {
     this.#visitLog.add(host, item, forbidden(item, this.#unreachable(originOf(item.url))));
   }
 
-  get #maybeDone(): VisitOptions['maybeDone'] {
-    const { isResumed, run } = this.#parts;
-    return isResumed ? 'resumed' : run.settings.browser === 'none' ? undefined : 'asked';
+  get #mayBeDoneBy(): VisitOptions['mayBeDoneBy'] {
+    const { isResumed, run } = this.#options;
+    return isResumed ? 'earlier-process' : run.settings.browser === 'none' ? undefined : 'rendered-page';
   }
 
   #rulesOf(origin: string): RobotsRules | undefined {
-    const { archive, run } = this.#parts;
-    return run.settings.robots === 'ignore' ? this.#robots.everything : this.#robots.get(origin, archive.clock());
+    const { archive, run } = this.#options;
+    return run.settings.robots === 'ignore' ? this.#robots.allowAll : this.#robots.get(origin, archive.clock());
   }
 
   #isLastTry(tries: number): boolean {
-    return tries >= this.#parts.run.settings.retries + (this.#isCutOff ? CUT_OFF_TRIES : 0);
+    return tries >= this.#options.run.settings.retries + (this.#mayBeOffline ? OFFLINE_TRIES : 0);
   }
 
-  /** Fetches the robots.txt that a URL waits for. */
+  /** Fetches the robots.txt that a URL isWaiting for. */
   #startRobots(host: ActiveHost, url: string, now: EpochMs): void {
     const origin = originOf(url);
     const tries = host.robotsTries.get(origin) ?? 0;
@@ -378,7 +388,11 @@ export class Engine {
     host.delay.begin(now);
     this.#launch(host, async (options) => {
       try {
-        const outcome = await this.#robotsVisitor.visit(origin, { ...options, isLastTry, maybeDone: this.#maybeDone });
+        const outcome = await this.#robotsVisitor.visit(origin, {
+          ...options,
+          isLastTry,
+          mayBeDoneBy: this.#mayBeDoneBy,
+        });
         if (outcome.kind === 'robots') this.#takeRules(origin, outcome);
         else this.#retryRobots(host, origin, url, outcome, tries);
       } finally {
@@ -395,15 +409,15 @@ export class Engine {
     tries: number,
   ): void {
     const now = this.#clock();
-    const isUnresolved = this.#isUnresolved(host.delay, failure);
-    if (isUnresolved && !host.delay.missName(now)) {
-      this.#takeRules(origin, forbidsAll(failure!, this.#parts.archive.clock()));
+    const isNameMissing = this.#isNameMissing(host.delay, failure);
+    if (isNameMissing && !host.delay.noteMissingName(now)) {
+      this.#takeRules(origin, robotsForbidden(failure!, this.#options.archive.clock()));
       return;
     }
     this.tally.counts.retried++;
     host.robotsTries.set(origin, tries + 1);
-    if (!isUnresolved) host.delay.refuse(now, waitMs);
-    this.#parts.onRetry?.(url, why);
+    if (!isNameMissing) host.delay.noteRefusal(now, waitMs);
+    this.#options.onRetry?.(url, why);
   }
 
   #takeRules(origin: string, outcome: RobotsOutcome): RobotsRules {
@@ -419,15 +433,15 @@ export class Engine {
       const outcome = await this.#robotsVisitor.visit(origin, {
         signal: this.#stop.signal,
         isLastTry: this.#isLastTry(tries),
-        maybeDone: this.#maybeDone,
+        mayBeDoneBy: this.#mayBeDoneBy,
         onReceived: (exchange) => turn.end(exchange),
       });
       if (outcome.kind === 'robots') return this.#takeRules(origin, outcome);
       this.tally.counts.retried++;
       const delay = this.#delayOf(hostName(`${origin}/`));
       // A page does not wait for a name to be looked up once more.
-      if (this.#isUnresolved(delay, outcome.failure)) delay.missName(this.#clock());
-      else turn.refuse(outcome.waitMs);
+      if (this.#isNameMissing(delay, outcome.failure)) delay.noteMissingName(this.#clock());
+      else turn.noteRefusal(outcome.waitMs);
       return undefined;
     } finally {
       this.#running--;
@@ -435,13 +449,13 @@ export class Engine {
     }
   }
 
-  #startVisit(host: ActiveHost, item: Taken, now: EpochMs): void {
-    const { run } = this.#parts;
+  #startVisit(host: ActiveHost, item: TakenUrl, now: EpochMs): void {
+    const { run } = this.#options;
     host.delay.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
-      const isLastTry = this.#isLastTry(item.tries) || host.delay.isTired;
-      const onUnconnected = (reason: FailureReason) => this.#miss(host, originOf(item.url), reason);
-      const whole = { ...options, isLastTry, maybeDone: this.#maybeDone, onUnconnected };
+      const isLastTry = this.#isLastTry(item.tries) || host.delay.hasRefusedMany;
+      const onUnconnected = (reason: FailureReason) => this.#noteConnectionFailure(host, originOf(item.url), reason);
+      const whole = { ...options, isLastTry, mayBeDoneBy: this.#mayBeDoneBy, onUnconnected };
       const outcome = await this.#visitor.visit(item, whole);
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
@@ -449,47 +463,47 @@ export class Engine {
         // The host is free before the page asks it for more.
         options.onReceived(undefined, 0);
         const rendered = await this.#renderer?.render(outcome);
-        const { visited, learn } = rendered ?? { visited: outcome, learn: outcome.learn };
-        if (visited.isAtHand && !rendered) {
+        const { visited, findLinks } = rendered ?? { visited: outcome, findLinks: outcome.findLinks };
+        if (visited.isInMemory && !rendered) {
           // A recrawl reads only what has changed, and seeds do not come first there.
-          const onlyUntold = run.kind === 'first' && isDecisive(this.frontier, run.settings, item);
-          this.#visitLog.add(host, item, visited, await learn(onlyUntold));
-        } else await this.#inTurn(async () => this.#visitLog.add(host, item, visited, await learn()));
+          const omitsReported = run.kind === 'first' && mayOmitReported(this.frontier, run.settings, item);
+          this.#visitLog.add(host, item, visited, await findLinks(omitsReported));
+        } else await this.#oneAtATime(async () => this.#visitLog.add(host, item, visited, await findLinks()));
       } else this.#visitLog.add(host, item, outcome);
     });
   }
 
-  #miss({ delay }: ActiveHost, origin: string, reason: FailureReason): void {
-    if (this.#isUnresolved(delay, { reason })) return;
-    if (delay.hasAnswered(origin)) this.#isCutOff = true;
-    delay.miss(this.#clock(), origin);
+  #noteConnectionFailure({ delay }: ActiveHost, origin: string, reason: FailureReason): void {
+    if (this.#isNameMissing(delay, { reason })) return;
+    if (delay.answeredLast(origin)) this.#mayBeOffline = true;
+    delay.noteConnectionFailure(this.#clock(), origin);
   }
 
   /** Whether the name of a host leads nowhere, and it is not the network that is gone. */
-  #isUnresolved(delay: HostDelay, failure: Pick<Unreachable, 'reason'> | undefined): boolean {
-    return failure?.reason === 'dns' && !delay.hasEverAnswered && !this.#isCutOff;
+  #isNameMissing(delay: HostDelay, failure: Pick<Unreachable, 'reason'> | undefined): boolean {
+    return failure?.reason === 'dns' && !delay.hasEverAnswered && !this.#mayBeOffline;
   }
 
   /** Large pages are read one at a time, each until its links are among those to be noted. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #oneAtATime(work: () => Promise<void>): Promise<void> {
     const turn = this.#reading.then(work);
     this.#reading = turn.catch(() => {});
     return turn;
   }
 
-  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why, failure }: Retry): void {
-    const { run, state } = this.#parts;
+  #retry(host: ActiveHost, item: TakenUrl, { isBusy, waitMs, why, failure }: Retry): void {
+    const { run, state } = this.#options;
     const now = this.#clock();
-    const isUnresolved = this.#isUnresolved(host.delay, failure);
-    if (isUnresolved && !host.delay.missName(now)) {
+    const isNameMissing = this.#isNameMissing(host.delay, failure);
+    if (isNameMissing && !host.delay.noteMissingName(now)) {
       this.#visitLog.add(host, item, { kind: 'failed', settlement: failedSettlement(item), ...failure! });
       return;
     }
     this.tally.counts.retried++;
-    this.#parts.onRetry?.(item.url, why);
+    this.#options.onRetry?.(item.url, why);
     state.transaction(() => this.frontier.countTry(item));
-    if (isBusy) host.delay.refuse(now, waitMs);
-    host.postpone(item, now + (isBusy || isUnresolved ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
+    if (isBusy) host.delay.noteRefusal(now, waitMs);
+    host.retryLater(item, now + (isBusy || isNameMissing ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
   }
 
   /**
@@ -508,12 +522,12 @@ export class Engine {
       heldBytes = bytes;
       this.#unacknowledgedBytes += heldBytes;
       const now = this.#clock();
-      if (exchange) this.#isCutOff = false;
-      if (exchange && LATER.has(exchange.status)) {
+      if (exchange) this.#mayBeOffline = false;
+      if (exchange && BUSY_STATUSES.has(exchange.status)) {
         // It is kept, since no further try is made. Its pause is made all the same.
-        const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock());
-        host.delay.refuse(now, waitMs, exchange.status);
-      } else if (exchange) host.delay.accept(originOf(exchange.url));
+        const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#options.archive.clock());
+        host.delay.noteRefusal(now, waitMs, exchange.status);
+      } else if (exchange) host.delay.noteAnswer(originOf(exchange.url));
       host.delay.end(now, exchange);
       this.#wake?.();
     };
@@ -548,11 +562,11 @@ export class Engine {
     });
   }
 
-  #tellProgress(): void {
+  #reportProgress(): void {
     const now = this.#clock();
     if (now - this.#progressAt < PROGRESS_MS) return;
     this.#progressAt = now;
-    this.#parts.onProgress?.(this.progress());
+    this.#options.onProgress?.(this.progress());
   }
 
   progress(): CrawlProgress {

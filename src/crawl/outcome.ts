@@ -25,12 +25,12 @@ export type Visited = {
   readonly truncated: Truncation | undefined;
   readonly redirect: string | undefined;
   /**
-   * Reads what the page names; with `onlyUntold`, links may be left out that a page named which was read so before. To
+   * Reads what the page names; with `omitsReported`, links may be left out that a page named which was read so before. To
    * be called once; its result can be large.
    */
-  readonly learn: (onlyUntold?: boolean) => Promise<Learned>;
+  readonly findLinks: (omitsReported?: boolean) => Promise<PageFindings>;
   /** Whether what is to be read is small and in memory. */
-  readonly isAtHand: boolean;
+  readonly isInMemory: boolean;
   /** Whether the visit was one of an earlier process. */
   readonly isRecovered: boolean;
   /** Whether a page that was rendered had asked for it, and it was counted then. */
@@ -40,11 +40,11 @@ export type Visited = {
 };
 
 /** What a page names. */
-export type Learned = {
+export type PageFindings = {
   readonly reading?: Reading;
   readonly sitemap?: SitemapReading;
   /** Why there may be links that were not read. */
-  readonly unread?: string;
+  readonly unreadReason?: string;
 };
 
 /** How a visit ended for good: it was made, could not be made, or shall not be. */

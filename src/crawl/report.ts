@@ -2,7 +2,7 @@
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
 import { isGone, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
-import type { Learned, Settled, Visited } from './outcome.ts';
+import type { PageFindings, Settled, Visited } from './outcome.ts';
 import type { CrawlProgress } from './settings.ts';
 
 export type CrawlCounts = {
@@ -77,9 +77,9 @@ export function hasReachedNothing({ counts }: CrawlReport): boolean {
   return counts.failed > 0 && counts.pages === 0;
 }
 
-const TOLD_URLS_MAX = 100;
+const REPORTED_URLS_MAX = 100;
 
-export function noCounts(): CrawlCounts {
+export function zeroCounts(): CrawlCounts {
   return {
     captures: 0,
     pages: 0,
@@ -119,7 +119,7 @@ export class Tally {
 
   /** `counts` and `report`: of the part of the run before it was interrupted. */
   constructor(counts: CrawlCounts | undefined, startedAt: EpochMs, report?: CrawlReport) {
-    this.counts = { ...noCounts(), ...counts };
+    this.counts = { ...zeroCounts(), ...counts };
     this.failedUrls = [...(report?.failedUrls ?? [])];
     this.partlyReadUrls = [...(report?.partlyReadUrls ?? [])];
     this.startedAt = startedAt;
@@ -131,13 +131,13 @@ export class Tally {
     return elapsedMs > 0 ? ((this.counts.pages - this.#pagesBefore) * 1000) / elapsedMs : 0;
   }
 
-  add(outcome: Settled, { unread }: Learned = {}): void {
+  add(outcome: Settled, { unreadReason }: PageFindings = {}): void {
     const { counts } = this;
     if (outcome.kind === 'visited' && outcome.isReadAgain) return;
-    if (unread !== undefined && outcome.kind === 'visited') {
+    if (unreadReason !== undefined && outcome.kind === 'visited') {
       counts.partlyRead++;
-      if (this.partlyReadUrls.length < TOLD_URLS_MAX)
-        this.partlyReadUrls.push({ url: outcome.settlement.item.url, reason: unread });
+      if (this.partlyReadUrls.length < REPORTED_URLS_MAX)
+        this.partlyReadUrls.push({ url: outcome.settlement.item.url, reason: unreadReason });
     }
     if (outcome.kind === 'visited') this.#visited(outcome);
     else if (outcome.kind === 'skipped' && outcome.trap !== undefined) {
@@ -149,7 +149,7 @@ export class Tally {
     else {
       counts.failed++;
       count(counts.failures, outcome.reason);
-      if (this.failedUrls.length < TOLD_URLS_MAX)
+      if (this.failedUrls.length < REPORTED_URLS_MAX)
         this.failedUrls.push({ url: outcome.settlement.item.url, reason: `${outcome.reason}: ${outcome.detail}` });
     }
   }

@@ -20,7 +20,7 @@ export type Run = {
   readonly state: RunState;
   readonly seeds: readonly string[];
   /** Where seeds redirected to. */
-  readonly grownSeeds: readonly string[];
+  readonly movedSeeds: readonly string[];
   readonly settings: CrawlSettings;
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs | undefined;
@@ -49,7 +49,7 @@ function runOf(row: Row): Run {
     kind: row.kind,
     state: row.state,
     seeds: given,
-    grownSeeds: grown,
+    movedSeeds: grown,
     settings: { ...CRAWL_DEFAULTS, ...(JSON.parse(row.settings) as Partial<CrawlSettings>) },
     startedAt: row.started,
     endedAt: row.ended ?? undefined,
@@ -107,11 +107,11 @@ export function dropRun(state: CrawlState, run: Run): void {
   state.run("UPDATE crawl SET state = 'dropped' WHERE number = ?", run.number);
 }
 
-export function noteGrownSeeds(state: CrawlState, run: Run, grown: readonly string[]): void {
+export function saveMovedSeeds(state: CrawlState, run: Run, grown: readonly string[]): void {
   state.run('UPDATE crawl SET seeds = ? WHERE number = ?', JSON.stringify({ given: run.seeds, grown }), run.number);
 }
 
-export function noteCounts(state: CrawlState, run: Run, counts: CrawlCounts): void {
+export function saveCounts(state: CrawlState, run: Run, counts: CrawlCounts): void {
   state.run('UPDATE crawl SET counts = ? WHERE number = ?', JSON.stringify(counts), run.number);
 }
 
@@ -146,5 +146,5 @@ export function lastFirstRun(state: CrawlState, collection: string): Run {
 /** The seeds of all crawls of a collection, with where they redirected to. */
 export function allSeeds(state: CrawlState, collection: string): string[] {
   const rows = state.all<Row>("SELECT * FROM crawl WHERE collection = ? AND kind = 'first'", collection);
-  return rows.map(runOf).flatMap(({ seeds, grownSeeds }) => [...seeds, ...grownSeeds]);
+  return rows.map(runOf).flatMap(({ seeds, movedSeeds }) => [...seeds, ...movedSeeds]);
 }

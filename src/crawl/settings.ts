@@ -81,11 +81,11 @@ export type CrawlSettings = {
 };
 
 /** The usual bound on depth is there to end traps. Who sets a smaller one wants to know exactly what is within it. */
-const DEPTH_OF_TRAPS = 100;
+const DEPTH_MAX_DEFAULT = 100;
 
 /** Whether it matters which of several ways to a page is the shortest. */
-export function heedsDepth({ depthMax }: CrawlSettings): boolean {
-  return depthMax < DEPTH_OF_TRAPS;
+export function depthMatters({ depthMax }: CrawlSettings): boolean {
+  return depthMax < DEPTH_MAX_DEFAULT;
 }
 
 const SECOND = 1000;
@@ -97,7 +97,7 @@ export const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 export const CRAWL_DEFAULTS: CrawlSettings = {
   collection: 'default',
   scope: 'host',
-  depthMax: DEPTH_OF_TRAPS,
+  depthMax: DEPTH_MAX_DEFAULT,
   include: [],
   exclude: [],
   pagesMax: UNBOUNDED,

@@ -7,25 +7,25 @@ import type { Clock, EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
 import { frontierUrl, hostName } from './frontier/frontier-url.ts';
 import type { QueuedUrl } from './frontier/known-url.ts';
-import { type ChoiceParts, offerLinks, offerSitemap, REDIRECTS_MAX } from './frontier/link-choice.ts';
+import { LinkChoice, REDIRECTS_MAX } from './frontier/link-choice.ts';
 import { Scope } from './frontier/scope.ts';
 import { SitemapBounds } from './frontier/sitemap-bounds.ts';
 import { SitemapNeeds } from './frontier/sitemap-needs.ts';
 import type { CrawlState } from './frontier/state.ts';
-import type { Learned, Settled, Visited } from './outcome.ts';
-import type { ActiveHost, Taken } from './politeness/active-host.ts';
+import type { PageFindings, Settled, Visited } from './outcome.ts';
+import type { ActiveHost, TakenUrl } from './politeness/active-host.ts';
 import type { ActiveHosts } from './politeness/active-hosts.ts';
 import type { RedirectCookies } from './politeness/redirect-cookies.ts';
 import type { RobotsRules } from './politeness/robots-rules.ts';
 import type { Tally } from './report.ts';
-import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
+import { type Run, saveCounts, saveMovedSeeds } from './run.ts';
 
 /** Outcomes that may wait to be noted, and the links they bring. */
-const UNNOTED_MAX = 256;
-const UNNOTED_LINKS_MAX = 10_000;
-const NOTE_AFTER_MS = 500;
+const PENDING_MAX = 256;
+const PENDING_LINKS_MAX = 10_000;
+const WRITE_AFTER_MS = 500;
 
-export type VisitLogParts = {
+export type VisitLogOptions = {
   readonly state: CrawlState;
   readonly run: Run;
   readonly frontier: Frontier;
@@ -38,32 +38,43 @@ export type VisitLogParts = {
   readonly calendar: Clock;
 };
 
-type Unnoted = {
+type PendingVisit = {
   /** Where the URL was queued; undefined for what a page asked for while it was rendered: that never was. */
   readonly from: { readonly host: ActiveHost; readonly rank: number } | undefined;
   readonly item: QueuedUrl;
   readonly outcome: Settled;
-  readonly learned: Learned;
+  readonly findings: PageFindings;
 };
 
 export class VisitLog {
-  readonly #parts: VisitLogParts;
+  readonly #options: VisitLogOptions;
   readonly scope: Scope;
-  readonly #needs: SitemapNeeds;
   readonly sitemaps = new SitemapBounds();
-  readonly #grownSeeds: string[];
+  readonly #choice: LinkChoice;
+  readonly #movedSeeds: string[];
   /** Rules whose sitemaps were offered. */
   readonly #sitemapsOffered = new WeakSet<RobotsRules>();
-  #unnoted: Unnoted[] = [];
+  #pending: PendingVisit[] = [];
   #links = 0;
   #dueAt: EpochMs | undefined;
 
-  constructor(parts: VisitLogParts) {
-    this.#parts = parts;
-    const { settings, seeds, grownSeeds } = parts.run;
-    this.scope = new Scope(settings, [...seeds, ...grownSeeds]);
-    this.#needs = new SitemapNeeds(parts.state);
-    this.#grownSeeds = [...grownSeeds];
+  constructor(options: VisitLogOptions) {
+    this.#options = options;
+    const { settings, seeds, movedSeeds } = options.run;
+    this.scope = new Scope(settings, [...seeds, ...movedSeeds]);
+    this.#movedSeeds = [...movedSeeds];
+    this.#choice = new LinkChoice({
+      frontier: options.frontier,
+      needs: new SitemapNeeds(options.state),
+      sitemaps: this.sitemaps,
+      scope: this.scope,
+      settings,
+      counts: options.tally.counts,
+      onlyNew: options.run.kind === 'again',
+      calendar: options.calendar,
+      onSeedMoved: (url) => this.#movedSeeds.push(url),
+      onQueued: (host, rank, movedFrom) => options.hosts.noteQueued(host, rank, movedFrom),
+    });
   }
 
   /** When what waits is to be written; infinity when nothing waits. */
@@ -73,10 +84,10 @@ export class VisitLog {
 
   /** Queues the seeds. */
   offerSeeds(): void {
-    const { frontier, run, state, tally } = this.#parts;
+    const { frontier, run, state, tally } = this.#options;
     frontier.transaction(() => {
       for (const url of run.seeds) frontier.offer({ url, role: 'page', depth: 0, hops: 0 }, false);
-      noteCounts(state, run, tally.counts);
+      saveCounts(state, run, tally.counts);
     });
   }
 
@@ -87,88 +98,71 @@ export class VisitLog {
   offerSitemaps(origin: string, rules: RobotsRules): boolean {
     if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
     this.#sitemapsOffered.add(rules);
-    const choice = { ...this.#choice(), orGone: true };
-    this.#parts.frontier.transaction(() => {
+    this.#options.frontier.transaction(() => {
       for (const sitemap of rules.sitemaps) {
         const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
-        if (url !== undefined) offerSitemap(choice, url, 0);
+        if (url !== undefined) this.#choice.offerSitemap(url, 0, true);
       }
     });
     return true;
   }
 
   /** What came of a URL that stood in a host's queue. */
-  add(host: ActiveHost, item: Taken, outcome: Settled, learned: Learned = {}): void {
-    this.#add({ from: { host, rank: item.rank }, item, outcome, learned });
+  add(host: ActiveHost, item: TakenUrl, outcome: Settled, findings: PageFindings = {}): void {
+    this.#add({ from: { host, rank: item.rank }, item, outcome, findings });
   }
 
   /** What came of a URL that a page asked for while it was rendered. */
-  addAsked(item: QueuedUrl, outcome: Settled, learned: Learned = {}): void {
-    this.#add({ from: undefined, item, outcome, learned });
+  addPageRequest(item: QueuedUrl, outcome: Settled, findings: PageFindings = {}): void {
+    this.#add({ from: undefined, item, outcome, findings });
   }
 
-  #add(unnoted: Unnoted): void {
-    const { outcome, learned } = unnoted;
-    this.#parts.tally.add(outcome, learned);
-    this.#unnoted.push(unnoted);
-    this.#dueAt ??= this.#parts.clock() + NOTE_AFTER_MS;
-    this.#links += linkCount(learned);
-    if (this.#unnoted.length >= UNNOTED_MAX || this.#links >= UNNOTED_LINKS_MAX) this.write();
+  #add(pending: PendingVisit): void {
+    const { outcome, findings } = pending;
+    this.#options.tally.add(outcome, findings);
+    this.#pending.push(pending);
+    this.#dueAt ??= this.#options.clock() + WRITE_AFTER_MS;
+    this.#links += linkCount(findings);
+    if (this.#pending.length >= PENDING_MAX || this.#links >= PENDING_LINKS_MAX) this.write();
   }
 
   write(): void {
     this.#dueAt = undefined;
-    const unnoted = this.#unnoted;
-    if (unnoted.length === 0) return;
-    this.#unnoted = [];
+    const pending = this.#pending;
+    if (pending.length === 0) return;
+    this.#pending = [];
     this.#links = 0;
-    const { frontier, run, state, tally } = this.#parts;
-    const choice = this.#choice();
-    const grown = this.#grownSeeds.length;
+    const { frontier, hosts, run, state, tally } = this.#options;
+    const moved = this.#movedSeeds.length;
     frontier.transaction(() => {
-      for (const { from, item, outcome, learned } of unnoted) {
-        if (outcome.kind === 'visited') offerLinks(choice, outcome, learned);
+      for (const { from, item, outcome, findings } of pending) {
+        if (outcome.kind === 'visited') this.#choice.offerLinks(outcome, findings);
         const { settlement } = outcome;
-        const known = from ? settlement : { ...settlement, item: frontier.admit(item) };
+        const known = from ? settlement : { ...settlement, item: frontier.addUnqueued(item) };
         if (frontier.settle(known, from?.rank, from?.host.movedTo(from.rank)))
-          choice.onQueued(hostName(item.url), frontier.lastRank);
-        if (outcome.kind === 'visited') this.#askAgain(choice, outcome);
+          hosts.noteQueued(hostName(item.url), frontier.lastRank);
+        if (outcome.kind === 'visited') this.#retryWithCookie(outcome);
       }
       // All of them at once: of a list of many seeds nearly every one may lead elsewhere.
-      if (this.#grownSeeds.length > grown) noteGrownSeeds(state, run, this.#grownSeeds);
-      noteCounts(state, run, tally.counts);
+      if (this.#movedSeeds.length > moved) saveMovedSeeds(state, run, this.#movedSeeds);
+      saveCounts(state, run, tally.counts);
     });
-    for (const { from } of unnoted) from?.host.settled(from.rank);
+    for (const { from } of pending) from?.host.settled(from.rank);
   }
 
   /** Where a redirect leads to what was asked for without a cookie, that is asked for with it. */
-  #askAgain({ frontier, onQueued }: ChoiceParts, { redirect, settlement }: Visited): void {
+  #retryWithCookie({ redirect, settlement }: Visited): void {
+    const { cookies, frontier, hosts } = this.#options;
     const url = redirect === undefined ? undefined : frontierUrl(redirect);
-    const since = url === undefined ? undefined : this.#parts.cookies.sinceFor(url);
+    const since = url === undefined ? undefined : cookies.newestFor(url);
     const { hops } = settlement.item;
-    if (since === undefined || hops >= REDIRECTS_MAX || !frontier.askAgain(url!, hops + 1, since)) return;
-    this.#parts.cookies.need(url!);
-    onQueued(hostName(url!), frontier.lastRank);
-  }
-
-  #choice(): ChoiceParts {
-    const { calendar, frontier, hosts, run, tally } = this.#parts;
-    return {
-      frontier,
-      needs: this.#needs,
-      sitemaps: this.sitemaps,
-      scope: this.scope,
-      settings: run.settings,
-      counts: tally.counts,
-      onlyNew: run.kind === 'again',
-      now: calendar(),
-      onSeedMoved: (url) => this.#grownSeeds.push(url),
-      onQueued: (host, rank, movedFrom) => hosts.refill(host, rank, movedFrom),
-    };
+    if (since === undefined || hops >= REDIRECTS_MAX || !frontier.requeueRedirect(url!, hops + 1, since)) return;
+    cookies.markNeeded(url!);
+    hosts.noteQueued(hostName(url!), frontier.lastRank);
   }
 }
 
-function linkCount({ reading, sitemap }: Learned): number {
+function linkCount({ reading, sitemap }: PageFindings): number {
   let count = (reading?.links.length ?? 0) + (sitemap?.pages.length ?? 0);
   for (const links of sitemap?.needs.values() ?? []) count += links.length;
   return count;

@@ -14,9 +14,9 @@ import {
   type Fetcher,
   type FetchFailure,
   type FetchRequest,
-  isLost,
-  isPassing,
-  redirectOf,
+  isIncomplete,
+  isTransient,
+  redirectTarget,
   type Truncation,
 } from './fetch/exchange.ts';
 import { ReceivedBody } from './fetch/received-body.ts';
@@ -34,18 +34,18 @@ import {
 import type { UnreadPage } from './links/link-batch.ts';
 import type { LinkReader } from './links/link-reader.ts';
 import { mayHaveLinks, mimeOf } from './links/page-links.ts';
-import { failedSettlement, type Learned, type Outcome, type Visited } from './outcome.ts';
-import { LATER, retryAfterMs } from './politeness/host-delay.ts';
+import { failedSettlement, type Outcome, type PageFindings, type Visited } from './outcome.ts';
+import { BUSY_STATUSES, retryAfterMs } from './politeness/host-delay.ts';
 import type { RedirectCookies } from './politeness/redirect-cookies.ts';
-import { type CrawlSettings, heedsDepth } from './settings.ts';
+import { type CrawlSettings, depthMatters } from './settings.ts';
 
-type Unread = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
+type PageSource = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly isLastTry: boolean;
   /** Who may have made this visit before: a process that was interrupted, or a page of this one that was rendered. */
-  readonly maybeDone: 'resumed' | 'asked' | undefined;
+  readonly mayBeDoneBy: 'earlier-process' | 'rendered-page' | undefined;
   /** Fields of the request, and of its record. */
   readonly fields?: readonly Field[];
   readonly recordFields?: readonly Field[];
@@ -55,13 +55,13 @@ export type VisitOptions = {
   readonly onUnconnected?: (reason: FailureReason) => void;
 };
 
-/** What a script on a page asked for, stored. */
-export type Asked = {
-  readonly kind: 'asked';
+/** What a script on a page answered for, stored. */
+export type ScriptAnswer = {
+  readonly kind: 'answered';
   readonly capture: Capture;
   readonly isNew: boolean;
   readonly bytes: number;
-  /** Whether the host asked to be left alone, and for how long. */
+  /** Whether the host answered to be left alone, and for how long. */
   readonly isBusy: boolean;
   readonly waitMs: number | undefined;
 };
@@ -69,7 +69,7 @@ export type Asked = {
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 const DIGEST_BYTES = 8;
 
-export type VisitorParts = {
+export type VisitorOptions = {
   readonly archive: Archive;
   readonly captures: CrawlCaptures;
   readonly fetcher: Fetcher;
@@ -91,7 +91,7 @@ export class Visitor {
   /** Visits by URL, where pages are rendered. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
-  constructor({ archive, captures, fetcher, links, settings, cookies, isAgain }: VisitorParts) {
+  constructor({ archive, captures, fetcher, links, settings, cookies, isAgain }: VisitorOptions) {
     this.#archive = archive;
     this.#captures = captures;
     this.#fetcher = fetcher;
@@ -118,12 +118,15 @@ export class Visitor {
 
   async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     const isReadAgain = item.tries === READ_AGAIN;
-    if (options.maybeDone || isReadAgain) {
-      const capture = await this.#captures.findDone(item.url, isReadAgain ? undefined : this.#walledAt(item));
-      const recovered = capture && (await this.#recover(item, capture, options.maybeDone === 'asked'));
+    if (options.mayBeDoneBy || isReadAgain) {
+      const capture = await this.#captures.findDone(
+        item.url,
+        isReadAgain ? undefined : this.#visitedWithoutCookieAt(item),
+      );
+      const recovered = capture && (await this.#recover(item, capture, options.mayBeDoneBy === 'rendered-page'));
       if (recovered) return isReadAgain ? readAgain(recovered) : recovered;
     }
-    const earlier = item.captured === undefined ? undefined : await this.#captures.earlier(item);
+    const earlier = item.captured === undefined ? undefined : await this.#captures.validatorCapture(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
     const cookie = this.#cookies.fieldFor(item.url, item.hops > 0);
     // A page in a browser may have cookies of its own.
@@ -132,8 +135,8 @@ export class Visitor {
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;
-      if (fetched.isUnconnected && isPassing(reason)) options.onUnconnected?.(reason);
-      if (isPassing(reason) && !options.isLastTry)
+      if (fetched.isUnconnected && isTransient(reason)) options.onUnconnected?.(reason);
+      if (isTransient(reason) && !options.isLastTry)
         return {
           kind: 'retry',
           isBusy: false,
@@ -143,7 +146,7 @@ export class Visitor {
         };
       return { kind: 'failed', settlement: failedSettlement(item), reason, detail };
     }
-    if (LATER.has(fetched.status) && !options.isLastTry) {
+    if (BUSY_STATUSES.has(fetched.status) && !options.isLastTry) {
       fetched.abandon();
       const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
       return { kind: 'retry', isBusy: true, waitMs, why: `status ${fetched.status}` };
@@ -158,9 +161,9 @@ export class Visitor {
     return this.#keep(item, fetched, earlier, options);
   }
 
-  /** When the run asked for what led elsewhere without a cookie that it has by now: such a visit does not count. */
-  #walledAt({ url, status, verified = 0 }: QueuedUrl): EpochMs | undefined {
-    const since = status >= 300 && status < 400 ? this.#cookies.sinceFor(url) : undefined;
+  /** When the run answered for what led elsewhere without a cookie that it has by now: such a visit does not count. */
+  #visitedWithoutCookieAt({ url, status, verified = 0 }: QueuedUrl): EpochMs | undefined {
+    const since = status >= 300 && status < 400 ? this.#cookies.newestFor(url) : undefined;
     return since !== undefined && verified <= since ? verified : undefined;
   }
 
@@ -179,12 +182,13 @@ export class Visitor {
     const isSame =
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
     const truncated = exchange.truncated();
-    const learns = (isRead || isUnmodified) && !(isSame && this.#isAgain);
-    const kept = isRead && learns ? body.whole : undefined;
+    const readsLinks = (isRead || isUnmodified) && !(isSame && this.#isAgain);
+    const kept = isRead && readsLinks ? body.whole : undefined;
     const { head } = exchange;
-    const redirect = redirectOf(item.url, exchange.status, head);
-    if (redirect !== undefined) this.#cookies.take(item.url, head, this.#archive.clock());
-    const source = async () => (kept ? { head, bytes: kept, isDecoded: false, isWhole: true } : this.#unread(capture));
+    const redirect = redirectTarget(item.url, exchange.status, head);
+    if (redirect !== undefined) this.#cookies.collect(item.url, head, this.#archive.clock());
+    const source = async () =>
+      kept ? { head, bytes: kept, isDecoded: false, isWhole: true } : this.#sourceOf(capture);
     return {
       kind: 'visited',
       capture,
@@ -195,24 +199,24 @@ export class Visitor {
       bytes: body.bytes,
       truncated,
       redirect,
-      learn: learns ? (onlyUntold) => this.#learn(item, source, truncated, onlyUntold) : learnNothing,
-      isAtHand: kept !== undefined || !learns,
+      findLinks: readsLinks ? (omitsReported) => this.#learn(item, source, truncated, omitsReported) : findNothing,
+      isInMemory: kept !== undefined || !readsLinks,
       isRecovered: false,
       isCounted: false,
     };
   }
 
   /** Sends what a script on a page sends, and stores what comes back. It is no visit: nothing is concluded from it. */
-  async ask(
+  async fetchForScript(
     request: FetchRequest,
     { signal, recordFields, onReceived }: Pick<VisitOptions, 'signal' | 'recordFields' | 'onReceived'>,
-  ): Promise<Asked | FetchFailure> {
+  ): Promise<ScriptAnswer | FetchFailure> {
     const fetched = await this.#fetcher.fetch(request, signal && { signal });
     if (fetched.kind === 'failure') return fetched;
     const body = await ReceivedBody.receive(fetched, (bytes) => onReceived(fetched, bytes));
     const { capture, isNew } = await this.#captures.store(fetched, body, undefined, recordFields);
     const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
-    return { kind: 'asked', capture, isNew, bytes: body.bytes, isBusy: LATER.has(fetched.status), waitMs };
+    return { kind: 'answered', capture, isNew, bytes: body.bytes, isBusy: BUSY_STATUSES.has(fetched.status), waitMs };
   }
 
   #settlement(
@@ -227,7 +231,7 @@ export class Visitor {
     }: { digest: Uint8Array | undefined; isSame: boolean; truncated: Truncation | undefined },
   ): Settlement {
     const isUnmodified = saysUnmodified(capture);
-    const isSure = !isRefusal(status) && !isLost(truncated) && (status !== 304 || isUnmodified);
+    const isSure = !isRefusal(status) && !isIncomplete(truncated) && (status !== 304 || isUnmodified);
     // Validators of a body that was cut would have the server say that the cut body is still right.
     const keepsValidators = truncated === undefined && (status === 200 || isUnmodified);
     // What a server that fails says is no content of the page; what was known of that holds still.
@@ -249,36 +253,36 @@ export class Visitor {
 
   async #learn(
     item: QueuedUrl,
-    open: () => Promise<Unread | undefined>,
+    open: () => Promise<PageSource | undefined>,
     truncated: Truncation | undefined,
-    onlyUntold = false,
-  ): Promise<Learned> {
-    let source: Unread | undefined;
+    omitsReported = false,
+  ): Promise<PageFindings> {
+    let source: PageSource | undefined;
     try {
       source = await open();
     } catch (error) {
       // What was captured a moment ago may have been deleted since; a crawl does not end for that.
       if (!(error instanceof PinakesError) || error.retryable) throw error;
-      return { unread: `the capture cannot be read: ${error.code}` };
+      return { unreadReason: `the capture cannot be read: ${error.code}` };
     }
     if (!source) return {};
     const { head, bytes, isDecoded, isWhole: hasAll } = source;
     const isSitemap = item.role === 'sitemap';
-    const learned: Learned = await this.#links.read({
+    const findings: PageFindings = await this.#links.read({
       url: item.url,
       head,
       bytes,
       isDecoded,
       isWhole: hasAll,
       isSitemap,
-      onlyUntold,
-      depth: heedsDepth(this.#settings) ? item.depth : 0,
+      omitsReported,
+      depth: depthMatters(this.#settings) ? item.depth : 0,
     });
-    if (learned.unread !== undefined) return learned;
-    const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
+    if (findings.unreadReason !== undefined) return findings;
+    const isWhole = findings.sitemap?.isWhole ?? findings.reading!.isWhole;
     if (truncated && mayHaveLinks(item.url, source.head))
-      return { ...learned, unread: `the body was cut: ${truncated}` };
-    return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
+      return { ...findings, unreadReason: `the body was cut: ${truncated}` };
+    return isWhole ? findings : { ...findings, unreadReason: 'there is more in it than is read' };
   }
 
   async #recover(item: QueuedUrl, capture: Capture, isCounted: boolean): Promise<Visited> {
@@ -289,10 +293,10 @@ export class Visitor {
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
     const mark = capture.kind === 'revisit' ? undefined : head.get('warc-truncated');
     const truncated = mark === 'length' || mark === 'time' || mark === 'disconnect' ? mark : undefined;
-    const redirect = http && redirectOf(item.url, capture.status, http);
-    if (redirect !== undefined) this.#cookies.take(item.url, http!, this.#archive.clock());
+    const redirect = http && redirectTarget(item.url, capture.status, http);
+    if (redirect !== undefined) this.#cookies.collect(item.url, http!, this.#archive.clock());
     const isRead = hasContent(capture.status) || isUnmodified;
-    const learns = isRead && !(isSame && this.#isAgain);
+    const readsLinks = isRead && !(isSame && this.#isAgain);
     return {
       kind: 'visited',
       capture,
@@ -303,15 +307,15 @@ export class Visitor {
       bytes: 0,
       truncated,
       redirect,
-      learn: learns ? () => this.#learn(item, () => this.#unread(capture), truncated) : learnNothing,
-      isAtHand: !learns,
+      findLinks: readsLinks ? () => this.#learn(item, () => this.#sourceOf(capture), truncated) : findNothing,
+      isInMemory: !readsLinks,
       isRecovered: !isCounted,
       isCounted,
     };
   }
 
-  async #unread(capture: Capture): Promise<Unread | undefined> {
-    const stored = await this.#captures.stored(capture);
+  async #sourceOf(capture: Capture): Promise<PageSource | undefined> {
+    const stored = await this.#captures.readResponse(capture);
     return stored && { head: stored.head, ...stored.content, isDecoded: true };
   }
 }
@@ -322,7 +326,7 @@ function hasContent(status: number): boolean {
 }
 
 /**
- * Whether a server said of the content before that it is still right. Said to a request that had not asked for it, that
+ * Whether a server said of the content before that it is still right. Said to a request that had not answered for it, that
  * brings nothing.
  */
 function saysUnmodified({ status, kind }: Capture): boolean {
@@ -339,7 +343,7 @@ function readAgain(visited: Visited): Visited {
   return { ...visited, settlement: { ...visited.settlement, isChanged: undefined }, isReadAgain: true };
 }
 
-async function learnNothing(): Promise<Learned> {
+async function findNothing(): Promise<PageFindings> {
   return {};
 }
 

@@ -3,7 +3,7 @@
  */
 import { type Archive, type Capture, releasePayload } from '../../archive/index.ts';
 import { DecodedStart, type HttpHead } from '../../warc/index.ts';
-import type { HeldAnswer } from './browser-process.ts';
+import type { BrowserAnswer } from './browser-process.ts';
 
 /** Longer bodies are captured, and the page that asked for them goes without. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -22,27 +22,31 @@ const LEFT_OUT = new Set([
 ]);
 
 /** The answer that a capture is; undefined when it is too long to be one. */
-export async function answerOf(archive: Archive, capture: Capture, isHead = false): Promise<HeldAnswer | undefined> {
+export async function browserAnswer(
+  archive: Archive,
+  capture: Capture,
+  isHead = false,
+): Promise<BrowserAnswer | undefined> {
   const { http, holderHttp, payload } = await archive.open(capture);
   // The server said that what is held is still right: that is what the page gets.
   const isUnmodified = capture.kind === 'revisit' && capture.status === 304;
   const head = isUnmodified ? holderHttp : http;
   if (!head || isHead) {
     await releasePayload(payload);
-    return head && { status: head.status ?? 200, fields: fieldsOf(head), body: new Uint8Array(0) };
+    return head && { status: head.status ?? 200, fields: answerFields(head), body: new Uint8Array(0) };
   }
   const body = await decoded(payload, (holderHttp ?? head).contentCodings);
-  return body && { status: head.status ?? 200, fields: fieldsOf(head), body };
+  return body && { status: head.status ?? 200, fields: answerFields(head), body };
 }
 
-function fieldsOf({ fields }: HttpHead): [string, string][] {
+function answerFields({ fields }: HttpHead): [string, string][] {
   return fields
-    .filter(({ name, value }) => !LEFT_OUT.has(name.trim().toLowerCase()) && isSayable(name, value))
+    .filter(({ name, value }) => !LEFT_OUT.has(name.trim().toLowerCase()) && isAllowedField(name, value))
     .map(({ name, value }) => [name.trim(), value]);
 }
 
 /** What the browser's protocol takes. Servers send other things too. */
-function isSayable(name: string, value: string): boolean {
+function isAllowedField(name: string, value: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim()) && !/[\0\r\n]/.test(value);
 }
 

@@ -2,7 +2,7 @@
  * Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill.
  */
 import { readPage } from '../../page/index.ts';
-import type { Source } from '../crawl-captures.ts';
+import type { StoredResponse } from '../crawl-captures.ts';
 import { isPageRole } from '../frontier/known-url.ts';
 import { mimeOf } from '../links/page-links.ts';
 import type { Visited } from '../outcome.ts';
@@ -17,7 +17,7 @@ const HTML = new Set(['text/html', 'application/xhtml+xml']);
 export async function needsBrowser(
   use: BrowserUse,
   { settlement, mime, redirect, capture }: Visited,
-  open: () => Promise<Source | undefined>,
+  open: () => Promise<StoredResponse | undefined>,
 ): Promise<boolean> {
   const { item, status } = settlement;
   if (use === 'none' || !isPageRole(item.role) || status !== 200 || redirect !== undefined || !capture.block)
@@ -30,11 +30,11 @@ export async function needsBrowser(
   return use === 'all' || isShell(source, item.url);
 }
 
-function isHtml({ head }: Source): boolean {
+function isHtml({ head }: StoredResponse): boolean {
   return HTML.has(mimeOf(head));
 }
 
-async function isShell({ head, content: { bytes } }: Source, url: string): Promise<boolean> {
+async function isShell({ head, content: { bytes } }: StoredResponse, url: string): Promise<boolean> {
   const markup = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   if (!/<script[\s>]/i.test(markup)) return false;
   const contentType = head.get('content-type') ?? '';

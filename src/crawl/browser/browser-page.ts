@@ -7,8 +7,8 @@
  * connections not to be had. A page that does not answer is given up, and so is its browser.
  */
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { type PageIdle, pause } from './browser-idle.ts';
 import type { BrowserProcess } from './browser-process.ts';
-import { pause, type Quiet } from './browser-quiet.ts';
 
 export type PageOptions = {
   readonly url: string;
@@ -17,7 +17,7 @@ export type PageOptions = {
   /** How long loading and scrolling may take. */
   readonly msMax: number;
   readonly signal: AbortSignal;
-  readonly quiet: Quiet;
+  readonly idle: PageIdle;
   /** The page's own frame is known. */
   readonly onFrame: (frame: string) => void;
   /** The page wanted a WebSocket. */
@@ -44,16 +44,16 @@ export type PageView = {
  * to one it does to all.
  */
 export class PageLost extends Error {
-  readonly isWorthAnother: boolean;
+  readonly mayRetry: boolean;
 
-  constructor(message: string, isWorthAnother = false, cause?: unknown) {
+  constructor(message: string, mayRetry = false, cause?: unknown) {
     super(message, { cause });
-    this.isWorthAnother = isWorthAnother;
+    this.mayRetry = mayRetry;
   }
 }
 
 /** The page is no page to a browser, but a file to be saved (`Content-Disposition: attachment`). */
-export class PageIsFile extends Error {}
+export class PageIsDownload extends Error {}
 
 const VIEW = { width: 1280, height: 960 };
 const HTML_LENGTH_MAX = 16 * 1024 * 1024;
@@ -70,7 +70,7 @@ const SCROLL_MS = 100;
  * Before any script of the page: what an archive cannot keep is not offered. A page that asks gets the answer of a
  * browser where it is switched off.
  */
-const PREPARATION = `(() => {
+const INIT_SCRIPT = `(() => {
   const refuse = () => Promise.reject(new DOMException('Not available here.', 'SecurityError'));
   if (self.ServiceWorkerContainer) Object.defineProperty(ServiceWorkerContainer.prototype, 'register', { value: refuse });
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport']) delete self[name];
@@ -98,7 +98,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
     return await shown.view();
   } catch (error) {
     if (options.signal.aborted || error instanceof PageLost) throw error;
-    if (DOWNLOAD.test(firstLine(error))) throw new PageIsFile(undefined, { cause: error });
+    if (DOWNLOAD.test(firstLine(error))) throw new PageIsDownload(undefined, { cause: error });
     throw process.isAlive ? new PageLost(firstLine(error), false, error) : endOf(process, error);
   } finally {
     process.browser.off('disconnected', onEnd);
@@ -108,8 +108,8 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
 }
 
 /** A browser that was full may have been so before the page came. */
-function endOf({ isOverfull, uses }: BrowserProcess, cause?: unknown): PageLost {
-  if (isOverfull) return new PageLost('it takes too much memory', uses > 1, cause);
+function endOf({ isOverMemory, uses }: BrowserProcess, cause?: unknown): PageLost {
+  if (isOverMemory) return new PageLost('it takes too much memory', uses > 1, cause);
   return new PageLost('the browser ended', true, cause);
 }
 
@@ -145,7 +145,7 @@ class ShownPage {
   }
 
   async view(): Promise<PageView> {
-    const { msMax, signal, takesScreenshot, quiet } = this.#options;
+    const { msMax, signal, takesScreenshot, idle } = this.#options;
     const page = await this.#soon(this.#open());
     const enough = new AbortController();
     const until = AbortSignal.any([signal, enough.signal]);
@@ -157,7 +157,7 @@ class ShownPage {
     }, msMax);
     try {
       await this.#load(page, until);
-      await Promise.race([quiet.rest(until), this.#lost]);
+      await Promise.race([idle.waitUntilIdle(until), this.#lost]);
       isEndless = await this.#scroll(until);
     } finally {
       clearTimeout(timer);
@@ -182,7 +182,7 @@ class ShownPage {
   }
 
   async #open(): Promise<Page> {
-    await this.#context.addInitScript(PREPARATION);
+    await this.#context.addInitScript(INIT_SCRIPT);
     const page = await this.#context.newPage();
     this.#session = await this.#context.newCDPSession(page);
     const { frameTree } = await this.#session.send('Page.getFrameTree');
@@ -212,13 +212,13 @@ class ShownPage {
     const isComplete = () => this.#ask<boolean>('document.readyState === "complete"').catch(() => false);
     do {
       await pause(LOAD_LOOK_MS, until);
-      await this.#options.quiet.rest(until);
+      await this.#options.idle.waitUntilIdle(until);
     } while (!until.aborted && !(await isComplete()));
   }
 
   /** Down in steps, resting at the bottom, where more may come; then back to the top. Says whether ever more came. */
   async #scroll(until: AbortSignal): Promise<boolean> {
-    const { quiet } = this.#options;
+    const { idle } = this.#options;
     const place = `({
       isAtEnd: scrollY + innerHeight >= (document.scrollingElement?.scrollHeight ?? 0) - 1,
       height: document.scrollingElement?.scrollHeight ?? 0,
@@ -229,10 +229,10 @@ class ShownPage {
       last = await this.#ask(`scrollBy({ top: Math.max(100, innerHeight * 0.8), behavior: 'instant' }), ${place}`);
       await Promise.race([pause(SCROLL_MS, until), this.#lost]);
       if (!last.isAtEnd) continue;
-      await Promise.race([quiet.rest(until), this.#lost]);
+      await Promise.race([idle.waitUntilIdle(until), this.#lost]);
       last = await this.#ask(place);
     }
-    await Promise.race([quiet.rest(until), this.#lost]);
+    await Promise.race([idle.waitUntilIdle(until), this.#lost]);
     await this.#ask('scrollTo({ top: 0, behavior: "instant" })');
     return !last.isAtEnd && last.height > height;
   }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findBrowser, usualPlaces } from './browser-path.ts';
+import { findBrowser, usualPaths } from './browser-path.ts';
 
 test('browsers are looked for where each system has them', () => {
-  const linux = usualPlaces({ platform: 'linux', env: { PATH: '/usr/bin' } });
+  const linux = usualPaths({ platform: 'linux', env: { PATH: '/usr/bin' } });
   assert.ok(linux.indexOf('/usr/bin/chromium') < linux.indexOf('/usr/bin/google-chrome'));
-  const mac = usualPlaces({ platform: 'darwin', env: { HOME: '/Users/a' } });
+  const mac = usualPaths({ platform: 'darwin', env: { HOME: '/Users/a' } });
   assert.ok(mac.includes('/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'));
   assert.ok(mac.includes('/Users/a/Applications/Chromium.app/Contents/MacOS/Chromium'));
-  const windows = usualPlaces({ platform: 'win32', env: { PROGRAMFILES: 'C:\\Program Files' } });
+  const windows = usualPaths({ platform: 'win32', env: { PROGRAMFILES: 'C:\\Program Files' } });
   assert.deepEqual(windows.slice(0, 1), ['C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe']);
   assert.ok(windows.includes('C:\\Program Files\\Microsoft\\Edge\\Application\\msedge.exe'));
 });

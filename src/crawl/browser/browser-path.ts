@@ -10,7 +10,7 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-c
 const MAC_APPLICATIONS = ['Chromium', 'Google Chrome', 'Microsoft Edge'];
 const WINDOWS_PROGRAMS = ['Google\\Chrome', 'Chromium', 'Microsoft\\Edge'];
 
-type Surroundings = {
+type Environment = {
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
 };
@@ -18,18 +18,18 @@ type Surroundings = {
 /** The program file. What is named has to be there; nothing else is taken in its place. */
 export async function findBrowser(
   named: string,
-  { platform, env }: Surroundings = { platform: process.platform, env: process.env },
+  { platform, env }: Environment = { platform: process.platform, env: process.env },
 ): Promise<string> {
   const wanted = named !== '' ? named : (env.PINAKES_BROWSER ?? '');
   if (wanted !== '') {
     if (await isProgram(wanted)) return wanted;
     throw new PinakesError('BROWSER_MISSING', { where: wanted, detail: 'there is no program of this name' });
   }
-  for (const path of usualPlaces({ platform, env })) if (await isProgram(path)) return path;
+  for (const path of usualPaths({ platform, env })) if (await isProgram(path)) return path;
   throw new PinakesError('BROWSER_MISSING');
 }
 
-export function usualPlaces({ platform, env }: Surroundings): string[] {
+export function usualPaths({ platform, env }: Environment): string[] {
   if (platform === 'win32') {
     const roots = [env.PROGRAMFILES, env['PROGRAMFILES(X86)'], env.LOCALAPPDATA].filter((root) => root !== undefined);
     return WINDOWS_PROGRAMS.flatMap((program) =>

@@ -13,16 +13,16 @@ const USES_MAX = 200;
 
 export class BrowserPool {
   readonly #options: BrowserOptions;
-  readonly #most: number;
+  readonly #browsersMax: number;
   #idle: BrowserProcess[] = [];
   #used = 0;
   readonly #waiting: (() => void)[] = [];
   #isClosed = false;
   readonly #all = new Set<BrowserProcess>();
 
-  private constructor(options: BrowserOptions, most: number) {
+  private constructor(options: BrowserOptions, browsersMax: number) {
     this.#options = options;
-    this.#most = most;
+    this.#browsersMax = browsersMax;
   }
 
   /** Starts the first browser, so that a machine that cannot is found out before anything is fetched. */
@@ -36,7 +36,7 @@ export class BrowserPool {
   }
 
   async use<T>(signal: AbortSignal, work: (browser: BrowserProcess) => Promise<T>): Promise<T> {
-    while (this.#used >= this.#most) {
+    while (this.#used >= this.#browsersMax) {
       await new Promise<void>((resolve) => {
         const go = () => {
           signal.removeEventListener('abort', go);
@@ -58,7 +58,7 @@ export class BrowserPool {
       browser.uses++;
       return await work(browser);
     } finally {
-      if (browser) this.#giveBack(browser);
+      if (browser) this.#release(browser);
       this.#used--;
       this.#waiting.shift()?.();
     }
@@ -70,7 +70,7 @@ export class BrowserPool {
     return browser;
   }
 
-  #giveBack(browser: BrowserProcess): void {
+  #release(browser: BrowserProcess): void {
     browser.onRequest = undefined;
     if (browser.isAlive && browser.uses < USES_MAX && !this.#isClosed) this.#idle.push(browser);
     else this.#end(browser);

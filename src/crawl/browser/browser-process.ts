@@ -13,7 +13,7 @@ import { makeBrowserDirectory, markProfile } from './browser-leftovers.ts';
 import { MemoryWatch } from './browser-memory.ts';
 
 /** What a held request says of itself (`Fetch.requestPaused`). */
-export type HeldRequest = {
+export type PausedRequest = {
   readonly id: string;
   readonly url: string;
   readonly method: string;
@@ -26,14 +26,14 @@ export type HeldRequest = {
   readonly frame: string;
 };
 
-export type HeldAnswer = {
+export type BrowserAnswer = {
   readonly status: number;
   readonly fields: readonly (readonly [string, string])[];
   readonly body: Uint8Array;
 };
 
 /** Answers a held request; undefined when it fails. */
-export type OnRequest = (request: HeldRequest) => Promise<HeldAnswer | undefined>;
+export type OnRequest = (request: PausedRequest) => Promise<BrowserAnswer | undefined>;
 
 export type BrowserOptions = {
   readonly path: string;
@@ -74,7 +74,7 @@ export class BrowserProcess {
   /** Pages that were rendered. */
   uses = 0;
   /** Whether it was ended since it took too much memory. */
-  isOverfull = false;
+  isOverMemory = false;
 
   private constructor(
     browser: Browser,
@@ -89,7 +89,7 @@ export class BrowserProcess {
     this.#directory = directory;
     const processes = async () => (await session.send('SystemInfo.getProcessInfo')).processInfo.map(({ id }) => id);
     this.#watch = new MemoryWatch(processes, bytesMax, () => {
-      this.isOverfull = true;
+      this.isOverMemory = true;
       this.kill();
     });
     browser.on('disconnected', () => this.#watch.stop());
@@ -119,18 +119,18 @@ export class BrowserProcess {
       const pid = processInfo.find(({ type }) => type === 'browser')?.id;
       await markProfile((await session.send('SystemInfo.getInfo')).commandLine, directory);
       const process = new BrowserProcess(browser, session, pid, directory, bytesMax);
-      await process.#hold();
+      await process.#interceptRequests();
       return process;
     } catch (cause) {
       await browser?.close().catch(() => {});
       if (directory !== undefined) await removeDirectory(directory);
       const said = cause instanceof Error ? cause.message : String(cause);
       const code = isSandboxed && SANDBOX_TROUBLE.test(said) ? 'BROWSER_SANDBOX' : 'BROWSER_FAILED';
-      throw new PinakesError(code, { where: path, detail: lastWords(said), cause });
+      throw new PinakesError(code, { where: path, detail: lastLines(said), cause });
     }
   }
 
-  async #hold(): Promise<void> {
+  async #interceptRequests(): Promise<void> {
     const session = this.#session;
     session.on('Target.targetCreated', ({ targetInfo }) => {
       if (targetInfo.type === 'page') this.windows.add(targetInfo.targetId);
@@ -157,7 +157,7 @@ export class BrowserProcess {
   }
 
   /** Never throws: a browser that is gone, or has given the request up, needs no answer. */
-  async #answer(request: HeldRequest): Promise<void> {
+  async #answer(request: PausedRequest): Promise<void> {
     try {
       const answer = await this.onRequest?.(request).catch(() => undefined);
       if (!answer) return await this.#fail(request);
@@ -175,7 +175,7 @@ export class BrowserProcess {
     }
   }
 
-  async #fail({ id }: HeldRequest): Promise<void> {
+  async #fail({ id }: PausedRequest): Promise<void> {
     await this.#session.send('Fetch.failRequest', { requestId: id, errorReason: 'Aborted' });
   }
 
@@ -208,10 +208,10 @@ function removeDirectory(directory: string): Promise<void> {
   return rm(directory, { recursive: true, force: true }).catch(() => {});
 }
 
-const FRAMING = /^[\s=|-]*$|<launching>|Call log|Browser logs|^browserType\.launch: Target page/;
+const CALL_LOG = /^[\s=|-]*$|<launching>|Call log|Browser logs|^browserType\.launch: Target page/;
 
 /** What a browser that did not start wrote last, without the call log around it. */
-function lastWords(said: string): string {
-  const lines = said.split('\n').filter((line) => /\S/.test(line) && !FRAMING.test(line));
+function lastLines(said: string): string {
+  const lines = said.split('\n').filter((line) => /\S/.test(line) && !CALL_LOG.test(line));
   return lines.slice(0, 3).join(' ').slice(0, 400);
 }

@@ -6,17 +6,19 @@
  * A page whose browser ends or crashes is tried once more. A page that cannot be rendered is still a page that was
  * visited: it says so in the report, and is asked for first the next time.
  */
-import type { Archive } from '../../archive/index.ts';
+import type { Archive, Capture } from '../../archive/index.ts';
 import { PinakesError, utf8 } from '../../base/index.ts';
 import { type Link, readPage } from '../../page/index.ts';
-import { STATE_UNVERIFIED } from '../frontier/known-url.ts';
-import type { Learned, Visited } from '../outcome.ts';
+import type { CrawlCaptures } from '../crawl-captures.ts';
+import { type QueuedUrl, STATE_UNVERIFIED } from '../frontier/known-url.ts';
+import type { PageFindings, Visited } from '../outcome.ts';
+import type { Tally } from '../report.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { needsBrowser } from './browser-need.ts';
-import { PageIsFile, PageLost, type PageView, renderPage } from './browser-page.ts';
+import { PageIsDownload, PageLost, type PageView, renderPage } from './browser-page.ts';
 import type { BrowserPool } from './browser-pool.ts';
 import type { BrowserProcess } from './browser-process.ts';
-import { PageRequests, type RequestParts } from './browser-requests.ts';
+import type { PageRequests } from './browser-requests.ts';
 
 const TRIES = 2;
 
@@ -24,22 +26,32 @@ export type Rendered = {
   /** The visit, with what the rendering says of it. */
   readonly visited: Visited;
   /** Adds what the page has become to what its HTML names. To be called once; its result can be large. */
-  readonly learn: () => Promise<Learned>;
+  readonly findLinks: () => Promise<PageFindings>;
 };
 
-export type RendererParts = RequestParts & { readonly settings: CrawlSettings; readonly pool: BrowserPool };
+export type RendererOptions = {
+  readonly archive: Archive;
+  readonly pool: BrowserPool;
+  readonly settings: CrawlSettings;
+  readonly captures: CrawlCaptures;
+  readonly tally: Tally;
+  /** Ends with the crawl. */
+  readonly signal: AbortSignal;
+  /** Makes what answers the requests of a page; `capture` is that of the page itself. */
+  readonly newRequests: (page: QueuedUrl, capture: Capture) => PageRequests;
+};
 
 export class Renderer {
-  readonly #parts: RendererParts;
+  readonly #options: RendererOptions;
   /** Pages that wait for a browser or have one. */
   backlog = 0;
 
-  constructor(parts: RendererParts) {
-    this.#parts = parts;
+  constructor(options: RendererOptions) {
+    this.#options = options;
   }
 
   get isFull(): boolean {
-    return this.backlog >= 2 * this.#parts.settings.browsers;
+    return this.backlog >= 2 * this.#options.settings.browsers;
   }
 
   /**
@@ -47,25 +59,25 @@ export class Renderer {
    * fails.
    */
   async render(visited: Visited): Promise<Rendered> {
-    const { settings, captures, signal } = this.#parts;
-    if (!(await needsBrowser(settings.browser, visited, () => captures.stored(visited.capture))))
-      return { visited, learn: visited.learn };
+    const { settings, captures, signal, newRequests } = this.#options;
+    if (!(await needsBrowser(settings.browser, visited, () => captures.readResponse(visited.capture))))
+      return { visited, findLinks: visited.findLinks };
     for (let tries = 1; ; tries++) {
-      const requests = new PageRequests(this.#parts, visited.settlement.item, visited.capture);
+      const requests = newRequests(visited.settlement.item, visited.capture);
       try {
         const view = await this.#view(visited, requests);
-        return { visited, learn: () => learn(visited, view, requests.links) };
+        return { visited, findLinks: () => findLinks(visited, view, requests.links) };
       } catch (error) {
-        if (error instanceof PageIsFile) return { visited, learn: visited.learn };
+        if (error instanceof PageIsDownload) return { visited, findLinks: visited.findLinks };
         const reason = reasonOf(error);
         if (reason === undefined || signal.aborted) throw error;
-        if (tries >= TRIES || !isWorthAnother(error)) return unrendered(visited, reason, requests.links);
+        if (tries >= TRIES || !mayRetry(error)) return unrendered(visited, reason, requests.links);
       }
     }
   }
 
   async #view(visited: Visited, requests: PageRequests): Promise<PageView> {
-    const { pool, signal, tally } = this.#parts;
+    const { pool, signal, tally } = this.#options;
     let view: PageView;
     this.backlog++;
     try {
@@ -81,7 +93,7 @@ export class Renderer {
   }
 
   #viewIn(browser: BrowserProcess, { settlement }: Visited, requests: PageRequests): Promise<PageView> {
-    const { settings, signal, tally } = this.#parts;
+    const { settings, signal, tally } = this.#options;
     browser.onRequest = (request) => requests.answer(request);
     return renderPage(browser, {
       url: settlement.item.url,
@@ -89,7 +101,7 @@ export class Renderer {
       takesScreenshot: settings.screenshots,
       msMax: settings.renderMsMax,
       signal,
-      quiet: requests.quiet,
+      idle: requests.idle,
       onFrame: (frame) => {
         requests.mainFrame = frame;
         requests.isWindow = (other) => other !== frame && browser.windows.has(other);
@@ -99,7 +111,7 @@ export class Renderer {
   }
 
   async #keepScreenshot({ capture, settlement }: Visited, body: Uint8Array): Promise<void> {
-    const { archive, settings, tally } = this.#parts;
+    const { archive, settings, tally } = this.#options;
     const recordId = await recordIdOf(archive, capture.place);
     await archive.store(
       {
@@ -126,8 +138,8 @@ async function recordIdOf(archive: Archive, place: Visited['capture']['place']):
   return head?.recordId;
 }
 
-function isWorthAnother(error: unknown): boolean {
-  return error instanceof PinakesError || (error instanceof PageLost && error.isWorthAnother);
+function mayRetry(error: unknown): boolean {
+  return error instanceof PinakesError || (error instanceof PageLost && error.mayRetry);
 }
 
 /** Why a page was not rendered; undefined when it is no fault of the page or the browser. */
@@ -139,27 +151,27 @@ function reasonOf(error: unknown): string | undefined {
 function unrendered(visited: Visited, reason: string, links: readonly Link[]): Rendered {
   return {
     visited: { ...visited, settlement: { ...visited.settlement, state: STATE_UNVERIFIED } },
-    learn: async () => ({ ...joined(await visited.learn(), links), unread: `not rendered: ${reason}` }),
+    findLinks: async () => ({ ...joined(await visited.findLinks(), links), unreadReason: `not rendered: ${reason}` }),
   };
 }
 
-async function learn(visited: Visited, view: PageView, asked: readonly Link[]): Promise<Learned> {
-  const plain = await visited.learn();
+async function findLinks(visited: Visited, view: PageView, asked: readonly Link[]): Promise<PageFindings> {
+  const plain = await visited.findLinks();
   const { url } = visited.settlement.item;
   // Scripts may say that the page is elsewhere, but only within its origin.
   const base = URL.parse(view.url)?.origin === new URL(url).origin ? view.url : url;
   const contentType = 'text/html; charset=utf-8';
   const source = { bytes: utf8(view.html), mime: 'text/html', contentType, url: base, linkCharset: view.charset };
   const page = await readPage(source, { text: false });
-  const learned = joined(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
-  if (learned.unread !== undefined) return learned;
-  if (view.isCut) return { ...learned, unread: 'the time to render it was over before it came to rest' };
-  if (view.isEndless) return { ...learned, unread: 'it goes on further down than it is scrolled' };
+  const findings = joined(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
+  if (findings.unreadReason !== undefined) return findings;
+  if (view.isCut) return { ...findings, unreadReason: 'the time to render it was over before it came to rest' };
+  if (view.isEndless) return { ...findings, unreadReason: 'it goes on further down than it is scrolled' };
   const isWhole = view.isWhole && page?.isTruncated !== true;
-  return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
+  return isWhole ? findings : { ...findings, unreadReason: 'there is more in it than is read' };
 }
 
-function joined(plain: Learned, links: readonly Link[], isNofollow = false): Learned {
+function joined(plain: PageFindings, links: readonly Link[], isNofollow = false): PageFindings {
   const { reading } = plain;
   return {
     ...plain,

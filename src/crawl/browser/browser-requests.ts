@@ -7,7 +7,7 @@
  *   another page in its place, a popup    refused, and offered as a link
  *   images, styles, scripts, frames...    once a run: from the archive, or by a visit like the crawl's own
  *   prefetches                            left to the crawl
- *   what scripts send and fetch           as they ask for it, a few times anew; preflights too; but HEAD as GET
+ *   what scripts send and fetch           as they fetchForScript for it, a few times anew; preflights too; but HEAD as GET
  *   forms                                 not sent
  *   sockets, event streams                refused, and counted
  * ```
@@ -24,18 +24,18 @@ import { frontierUrl, originOf } from '../frontier/frontier-url.ts';
 import type { QueuedUrl } from '../frontier/known-url.ts';
 import type { Scope } from '../frontier/scope.ts';
 import { failedSettlement, forbidden, type Settled, type Unreachable } from '../outcome.ts';
-import type { Turns } from '../politeness/browser-turns.ts';
+import type { HostTurns } from '../politeness/host-turns.ts';
 import type { Tally } from '../report.ts';
 import { steadyClock } from '../steady-clock.ts';
 import type { Visitor } from '../visit.ts';
-import { answerOf } from './browser-answer.ts';
-import type { HeldAnswer, HeldRequest } from './browser-process.ts';
-import { NOT_AWAITED, Quiet } from './browser-quiet.ts';
+import { browserAnswer } from './browser-answer.ts';
+import { NOT_AWAITED, PageIdle } from './browser-idle.ts';
+import type { BrowserAnswer, PausedRequest } from './browser-process.ts';
 
 /** Requests that a page may make, and what one may send. */
 const REQUESTS_MAX = 5000;
 const BODY_BYTES_MAX = 1024 * 1024;
-/** How often a page may ask for itself. */
+/** How often a page may fetchForScript for itself. */
 const RELOADS_MAX = 3;
 const ANSWERS_MAX = 4;
 /** How often a script gets a new answer to the very same request; then it gets the last one again. */
@@ -49,13 +49,13 @@ const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 const LEFT_OUT =
   /^(?:accept-encoding|connection|content-length|host|keep-alive|proxy-.*|sec-ch-.*|te|trailer|transfer-encoding|upgrade|user-agent)$/;
 
-export type RequestParts = {
+export type PageRequestsOptions = {
   readonly archive: Archive;
   readonly visitor: Visitor;
   readonly captures: CrawlCaptures;
   readonly frontier: Frontier;
   readonly scope: Scope;
-  readonly turns: Turns;
+  readonly turns: HostTurns;
   readonly tally: Tally;
   /** Ends with the crawl. */
   readonly signal: AbortSignal;
@@ -71,12 +71,12 @@ export type RequestParts = {
 };
 
 export class PageRequests {
-  readonly #parts: RequestParts;
+  readonly #options: PageRequestsOptions;
   readonly #page: QueuedUrl;
   readonly #capture: Capture;
   readonly #over = new AbortController();
   readonly #begun = new Set<Promise<unknown>>();
-  readonly quiet: Quiet;
+  readonly idle: PageIdle;
   /** What was named and not captured here. */
   readonly links: Link[] = [];
   /** The page's own frame, and whether a frame is that of another window. */
@@ -89,21 +89,21 @@ export class PageRequests {
   #loads = 0;
   #answering: Promise<unknown>[] = [];
 
-  constructor(parts: RequestParts, page: QueuedUrl, capture: Capture) {
-    this.#parts = parts;
+  constructor(options: PageRequestsOptions, page: QueuedUrl, capture: Capture) {
+    this.#options = options;
     this.#page = page;
     this.#capture = capture;
-    this.quiet = new Quiet(steadyClock(() => parts.archive.clock()));
+    this.idle = new PageIdle(steadyClock(() => options.archive.clock()));
   }
 
   /** For the browser: never throws. */
-  async answer(request: HeldRequest): Promise<HeldAnswer | undefined> {
+  async answer(request: PausedRequest): Promise<BrowserAnswer | undefined> {
     const isOfScript = isScript(request);
-    const end = this.quiet.begin(request.url, isOfScript, sentOf(request));
+    const end = this.idle.begin(request.url, isOfScript, requestVariant(request));
     try {
       const capture = await this.#captureFor(request, isOfScript, end !== NOT_AWAITED);
       if (!capture || this.#over.signal.aborted) return undefined;
-      return await this.#inTurn(() => answerOf(this.#parts.archive, capture, request.method === 'HEAD'));
+      return await this.#inTurn(() => browserAnswer(this.#options.archive, capture, request.method === 'HEAD'));
     } catch (error) {
       this.#fail(error);
       return undefined;
@@ -120,16 +120,16 @@ export class PageRequests {
   }
 
   #fail(error: unknown): void {
-    const isStopped = this.#parts.signal.aborted || error === this.#over.signal.reason;
+    const isStopped = this.#options.signal.aborted || error === this.#over.signal.reason;
     if (!isStopped) this.#failure ??= error;
   }
 
-  async #captureFor(request: HeldRequest, isOfScript: boolean, isAwaited: boolean): Promise<Capture | undefined> {
-    const { scope, tally } = this.#parts;
+  async #captureFor(request: PausedRequest, isOfScript: boolean, isAwaited: boolean): Promise<Capture | undefined> {
+    const { scope, tally } = this.#options;
     const url = frontierUrl(request.url);
     const isForm = request.type === 'Document' && request.method !== 'GET';
-    const isSayable = !request.hasBody || (request.body?.length ?? Number.POSITIVE_INFINITY) <= BODY_BYTES_MAX;
-    const isTooMuch = ++this.#count > REQUESTS_MAX || !isSayable;
+    const isBodyAllowed = !request.hasBody || (request.body?.length ?? Number.POSITIVE_INFINITY) <= BODY_BYTES_MAX;
+    const isTooMuch = ++this.#count > REQUESTS_MAX || !isBodyAllowed;
     if (url === undefined || isTooMuch || isForm || isStream(request) || !METHODS.has(request.method)) {
       tally.counts.refused++;
       return undefined;
@@ -138,7 +138,7 @@ export class PageRequests {
       if (request.frame === this.mainFrame) return this.#ownDocument(url);
       if (this.isWindow(request.frame)) return this.#leave(url, 'anchor', false);
     }
-    if (!scope.hasAsked(url)) {
+    if (!scope.hasRequest(url)) {
       tally.counts.outOfScope++;
       return undefined;
     }
@@ -148,7 +148,7 @@ export class PageRequests {
     return isOfScript ? this.#ask(request, url, isAwaited) : this.#visit(request, url);
   }
 
-  /** The page may ask for itself, and for no other in its place: that is a page of its own. */
+  /** The page may fetchForScript for itself, and for no other in its place: that is a page of its own. */
   #ownDocument(url: string): Capture | undefined {
     if (url !== this.#page.url) return this.#leave(url, 'refresh', false);
     return this.#loads++ <= RELOADS_MAX ? this.#capture : undefined;
@@ -160,9 +160,9 @@ export class PageRequests {
   }
 
   /** What a page needs to be shown is asked for once a run, by whichever page is first. */
-  async #visit(request: HeldRequest, url: string): Promise<Capture | undefined> {
-    const { visiting, captures } = this.#parts;
-    // What another page did not get to the end of is this page's to ask for.
+  async #visit(request: PausedRequest, url: string): Promise<Capture | undefined> {
+    const { visiting, captures } = this.#options;
+    // What another page did not get to the end of is this page's to fetchForScript for.
     let gotten = await visiting.get(url)?.catch(() => undefined);
     if (gotten) return gotten === 'none' ? undefined : gotten;
     const visit = (async () => (await captures.findDone(url)) ?? (await this.#visitNow(request, url)))();
@@ -176,14 +176,14 @@ export class PageRequests {
     }
   }
 
-  async #visitNow(request: HeldRequest, url: string): Promise<Capture | 'none' | undefined> {
-    const { turns, visitor, frontier, note, signal, scope, tally } = this.#parts;
+  async #visitNow(request: PausedRequest, url: string): Promise<Capture | 'none' | undefined> {
+    const { turns, visitor, frontier, note, signal, scope, tally } = this.#options;
     const isPage = request.type === 'Document' && scope.hasPage(url, this.#page.depth);
     const { depth, hops } = this.#page;
     const { isSettled, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
     // What this run could not get or may not have is not tried for every page that wants it.
     if (isSettled) return 'none';
-    let turn: Awaited<ReturnType<Turns['take']>>;
+    let turn: Awaited<ReturnType<HostTurns['take']>>;
     try {
       turn = await turns.take(url, this.#over.signal);
     } catch (error) {
@@ -199,13 +199,13 @@ export class PageRequests {
       const outcome = await visitor.visit(item, {
         signal,
         isLastTry: false,
-        maybeDone: 'asked',
-        fields: fieldsOf(request),
-        recordFields: recordFieldsOf(request),
+        mayBeDoneBy: 'rendered-page',
+        fields: requestFields(request),
+        recordFields: resourceTypeField(request),
         onReceived: (exchange) => turn.end(exchange),
       });
       if (outcome.kind === 'retry') {
-        if (outcome.isBusy) turn.refuse(outcome.waitMs);
+        if (outcome.isBusy) turn.noteRefusal(outcome.waitMs);
         // The crawl itself tries it again, with more patience than a page has.
         return this.#leave(url, request.type === 'Document' ? 'frame' : 'image', true);
       }
@@ -219,24 +219,24 @@ export class PageRequests {
   }
 
   #forbidden(item: QueuedUrl): Settled {
-    return forbidden(item, this.#parts.unreachable(originOf(item.url)));
+    return forbidden(item, this.#options.unreachable(originOf(item.url)));
   }
 
   /** What a script asks for is asked for as it says, and each time. */
-  async #ask(request: HeldRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
-    const name = `${url} ${sentOf(request)}`;
+  async #ask(request: PausedRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
+    const name = `${url} ${requestVariant(request)}`;
     const repeated = this.#repeated.get(name) ?? { times: 0, last: undefined };
     if (++repeated.times > REPEATS_MAX) return repeated.last;
     this.#repeated.set(name, repeated);
     return (repeated.last = this.#askNow(request, url, isAwaited));
   }
 
-  async #askNow(request: HeldRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
-    const { turns, visitor, signal, tally, frontier } = this.#parts;
+  async #askNow(request: PausedRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
+    const { turns, visitor, signal, tally, frontier } = this.#options;
     const { body, method } = request;
     const { depth, hops } = this.#page;
     const { isSettled: _, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
-    let turn: Awaited<ReturnType<Turns['take']>>;
+    let turn: Awaited<ReturnType<HostTurns['take']>>;
     try {
       turn = await turns.take(url, this.#over.signal);
     } catch (error) {
@@ -248,14 +248,14 @@ export class PageRequests {
       tally.add(this.#forbidden(item));
       return undefined;
     }
-    const asking = visitor.ask(
+    const asking = visitor.fetchForScript(
       {
         url,
-        fields: fieldsOf(request),
+        fields: requestFields(request),
         ...(method === 'POST' && { method, body: body ?? new Uint8Array(0) }),
         ...(method === 'OPTIONS' && { method }),
       },
-      { signal, recordFields: recordFieldsOf(request), onReceived: (exchange) => turn.end(exchange) },
+      { signal, recordFields: resourceTypeField(request), onReceived: (exchange) => turn.end(exchange) },
     );
     this.#keep(asking);
     try {
@@ -269,7 +269,7 @@ export class PageRequests {
       counts.captures++;
       counts.bytes += asked.bytes;
       counts[asked.isNew ? 'new' : 'duplicate']++;
-      if (asked.isBusy) turn.refuse(asked.waitMs);
+      if (asked.isBusy) turn.noteRefusal(asked.waitMs);
       return asked.capture;
     } finally {
       turn.end(undefined);
@@ -303,31 +303,31 @@ export class PageRequests {
   }
 }
 
-function isScript({ type, method }: HeldRequest): boolean {
+function isScript({ type, method }: PausedRequest): boolean {
   return SCRIPT_TYPES.has(type.toLowerCase()) || method === 'POST' || method === 'OPTIONS';
 }
 
 /** What tells two requests for a URL apart: what they send, and which part they want. */
-function sentOf({ method, body, fields }: HeldRequest): string {
-  return [method, fieldOf(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
+function requestVariant({ method, body, fields }: PausedRequest): string {
+  return [method, fieldValue(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
 }
 
 /** Chromium calls it a fetch, as if scripts had asked; but those cannot set this field. */
-function isPrefetch({ fields }: HeldRequest): boolean {
-  return /^prefetch\b/.test(fieldOf(fields, 'sec-purpose') ?? '');
+function isPrefetch({ fields }: PausedRequest): boolean {
+  return /^prefetch\b/.test(fieldValue(fields, 'sec-purpose') ?? '');
 }
 
 /** An event stream has no end, so it has no capture. */
-function isStream({ type, fields }: HeldRequest): boolean {
-  return type === 'EventSource' || fieldOf(fields, 'accept') === 'text/event-stream';
+function isStream({ type, fields }: PausedRequest): boolean {
+  return type === 'EventSource' || fieldValue(fields, 'accept') === 'text/event-stream';
 }
 
-function fieldOf(fields: HeldRequest['fields'], lowerName: string): string | undefined {
+function fieldValue(fields: PausedRequest['fields'], lowerName: string): string | undefined {
   return Object.entries(fields).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
 /** A part is asked for as the whole, so that the whole is what is captured; but scripts get the part that they mean. */
-function fieldsOf(request: HeldRequest): Field[] {
+function requestFields(request: PausedRequest): Field[] {
   const isWhole = !isScript(request);
   return Object.entries(request.fields)
     .filter(([name, value]) => {
@@ -338,7 +338,7 @@ function fieldsOf(request: HeldRequest): Field[] {
     .map(([name, value]) => ({ name, value }));
 }
 
-function recordFieldsOf(request: HeldRequest): Field[] {
+function resourceTypeField(request: PausedRequest): Field[] {
   const type = request.type.toLowerCase();
   const told =
     request.method === 'OPTIONS' ? 'preflight' : isScript(request) && !SCRIPT_TYPES.has(type) ? 'fetch' : type;

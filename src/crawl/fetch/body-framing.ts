@@ -73,7 +73,7 @@ export class BodyFraming {
   }
 
   #takeLine(bytes: Uint8Array, from: number): number {
-    const usual = this.#line === '' ? this.#takeUsual(bytes, from) : 0;
+    const usual = this.#line === '' ? this.#takePlainLine(bytes, from) : 0;
     if (usual > 0) return usual;
     const found = bytes.indexOf(LF, from);
     const end = found < 0 ? bytes.length : found + 1;
@@ -92,7 +92,7 @@ export class BodyFraming {
    * Takes a line as nearly all are, CR LF alone or a size and CR LF, without making a text of it. Gives where it ends,
    * and 0 for all others.
    */
-  #takeUsual(bytes: Uint8Array, from: number): number {
+  #takePlainLine(bytes: Uint8Array, from: number): number {
     let at = from;
     let size = 0;
     for (; at < from + SIZE_DIGITS_MAX; at++) {

@@ -7,17 +7,17 @@ import type { Clock, EpochMs } from '../../base/index.ts';
 import type { FetchSettings } from '../fetch-settings.ts';
 
 /** Looks at the connection after the time has passed: how many, and how long each. */
-const LOOKS = 16;
-const LOOK_MS = 100;
+const LATE_READS_MAX = 16;
+const LATE_READ_MS = 100;
 /** More than a connection holds at once: who sends more than this after the time is still sending. */
-const ARRIVED_BYTES_MAX = 16 * 1024 * 1024;
+const LATE_BYTES_MAX = 16 * 1024 * 1024;
 
 export class BodyTimeout {
   readonly #settings: FetchSettings;
   readonly #clock: Clock;
   readonly #startMs: EpochMs;
-  #overdueFrom: number | undefined;
-  #looks = 0;
+  #bytesAtTimeout: number | undefined;
+  #lateReads = 0;
 
   constructor(settings: FetchSettings, clock: Clock, startMs: EpochMs) {
     this.#settings = settings;
@@ -26,17 +26,17 @@ export class BodyTimeout {
   }
 
   /**
-   * How long to wait for more, after so many bytes; undefined when no more is to be taken. `isThere`: whether more is
+   * How long to wait for more, after so many bytes; undefined when no more is to be taken. `hasWaiting`: whether more is
    * in memory already.
    */
-  waitMs(bytes: number, isThere: boolean): number | undefined {
+  waitMs(bytes: number, hasWaiting: boolean): number | undefined {
     const { slowAfterMs, bytesPerSecondMin, exchangeTimeoutMs, idleTimeoutMs } = this.#settings;
     const elapsedMs = this.#clock() - this.#startMs;
     const isSlow = elapsedMs > slowAfterMs && (bytes * 1000) / elapsedMs < bytesPerSecondMin;
     if (elapsedMs <= exchangeTimeoutMs && !isSlow) return idleTimeoutMs;
-    this.#overdueFrom ??= bytes;
-    if (!isThere) this.#looks++;
-    const isOver = this.#looks > LOOKS || bytes - this.#overdueFrom > ARRIVED_BYTES_MAX;
-    return isOver ? undefined : Math.min(LOOK_MS, idleTimeoutMs);
+    this.#bytesAtTimeout ??= bytes;
+    if (!hasWaiting) this.#lateReads++;
+    const isOver = this.#lateReads > LATE_READS_MAX || bytes - this.#bytesAtTimeout > LATE_BYTES_MAX;
+    return isOver ? undefined : Math.min(LATE_READ_MS, idleTimeoutMs);
   }
 }

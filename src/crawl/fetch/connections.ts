@@ -11,8 +11,8 @@ import type { Field } from '../../warc/index.ts';
 import type { FetchSettings } from '../fetch-settings.ts';
 import { AddressPolicy, AddressRefused } from './address-policy.ts';
 import { Deadline } from './deadline.ts';
-import { FetchError, wordsOf } from './exchange.ts';
-import { Wire } from './wire.ts';
+import { errorText, FetchError } from './exchange.ts';
+import { SocketReader } from './socket-reader.ts';
 
 /** No more are used at a time than a crawl may have requests to one host; those all come back at once. */
 const IDLE_PER_ORIGIN_MAX = 64;
@@ -35,11 +35,15 @@ const UNVERIFIED = {
   secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
 } as const;
 
-export type Http1Connection = { readonly kind: 'http1'; readonly wire: Wire; readonly facts: readonly Field[] };
+export type Http1Connection = {
+  readonly kind: 'http1';
+  readonly reader: SocketReader;
+  readonly fields: readonly Field[];
+};
 export type Http2Connection = {
   readonly kind: 'http2';
   readonly session: ClientHttp2Session;
-  readonly facts: readonly Field[];
+  readonly fields: readonly Field[];
 };
 export type Connection = Http1Connection | Http2Connection;
 
@@ -68,8 +72,8 @@ export class Connections {
     if (session && !session.session.closed && !session.session.destroyed) return session;
     const idle = this.#idle.get(origin);
     for (let next = idle?.pop(); next; next = idle?.pop()) {
-      if (next.connection.wire.isUsable) return next.connection;
-      next.connection.wire.destroy();
+      if (next.connection.reader.isUsable) return next.connection;
+      next.connection.reader.destroy();
     }
     return undefined;
   }
@@ -101,7 +105,7 @@ export class Connections {
   release(origin: string, connection: Http1Connection, isReusable: boolean): void {
     const idle = this.#idle.get(origin) ?? [];
     if (!isReusable || idle.length >= IDLE_PER_ORIGIN_MAX) {
-      connection.wire.destroy();
+      connection.reader.destroy();
       return;
     }
     idle.push({ connection, since: this.#settings.clock() });
@@ -113,7 +117,7 @@ export class Connections {
   #expire(): void {
     const before = this.#settings.clock() - IDLE_MS_MAX;
     for (const [origin, idle] of this.#idle) {
-      while (idle.length > 0 && idle[0]!.since <= before) idle.shift()!.connection.wire.destroy();
+      while (idle.length > 0 && idle[0]!.since <= before) idle.shift()!.connection.reader.destroy();
       if (idle.length === 0) this.#idle.delete(origin);
     }
     if (this.#idle.size > 0) return;
@@ -123,10 +127,14 @@ export class Connections {
 
   async #connect(target: URL, signal: AbortSignal | undefined): Promise<Connection> {
     const socket = await this.#socket(target, signal);
-    const facts = factsOf(socket);
+    const fields = addressFields(socket);
     if ((socket as Partial<TLSSocket>).alpnProtocol !== 'h2') {
       socket.setNoDelay(true);
-      return { kind: 'http1', wire: new Wire(socket), facts: [...facts, ...protocolFacts(socket, 'http/1.1')] };
+      return {
+        kind: 'http1',
+        reader: new SocketReader(socket),
+        fields: [...fields, ...protocolFields(socket, 'http/1.1')],
+      };
     }
     const session = connectHttp2(target.origin, {
       createConnection: () => socket,
@@ -134,7 +142,11 @@ export class Connections {
       // The length of a head is bound enough.
       maxHeaderListPairs: this.#settings.headBytesMax,
     });
-    const connection: Http2Connection = { kind: 'http2', session, facts: [...facts, ...protocolFacts(socket, 'h2')] };
+    const connection: Http2Connection = {
+      kind: 'http2',
+      session,
+      fields: [...fields, ...protocolFields(socket, 'h2')],
+    };
     const { origin } = target;
     session.setTimeout(IDLE_MS_MAX, () => session.close());
     session.on('error', () => {});
@@ -157,7 +169,7 @@ export class Connections {
     const isSecure = target.protocol === 'https:';
     const host = target.hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0 && !this.#addresses.allows(host))
-      return Promise.reject(failureOf(new AddressRefused(host, host)));
+      return Promise.reject(fetchErrorOf(new AddressRefused(host, host)));
     const where = {
       host,
       port: Number(target.port) || (isSecure ? 443 : 80),
@@ -177,7 +189,7 @@ export class Connections {
         settle();
         socket.on('error', () => {});
         socket.destroy();
-        fail(failureOf(error, Boolean((socket as Partial<TLSSocket>).authorizationError)));
+        fail(fetchErrorOf(error, Boolean((socket as Partial<TLSSocket>).authorizationError)));
       };
       const onAbort = () => stop(signal!.reason);
       const deadline = new Deadline(() =>
@@ -215,12 +227,12 @@ export class Connections {
   }
 }
 
-function factsOf(socket: Socket): Field[] {
+function addressFields(socket: Socket): Field[] {
   const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
   return address === '' ? [] : [{ name: 'WARC-IP-Address', value: address }];
 }
 
-function protocolFacts(socket: Socket, protocol: string): Field[] {
+function protocolFields(socket: Socket, protocol: string): Field[] {
   const fields: Field[] = [{ name: 'WARC-Protocol', value: protocol }];
   if (!('getCipher' in socket)) return fields;
   const secure = socket as TLSSocket;
@@ -234,12 +246,12 @@ function protocolFacts(socket: Socket, protocol: string): Field[] {
 const DNS_CODES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME', 'ENODATA', 'ESERVFAIL']);
 
 /** `isUnverified`: whether the certificate was found to be wrong. */
-export function failureOf(error: unknown, isUnverified = false): unknown {
+export function fetchErrorOf(error: unknown, isUnverified = false): unknown {
   if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
   // Of what a signal gives as its reason it may be a number.
   const code = String((error as { code?: unknown }).code ?? '');
   if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
   const isTls = code.startsWith('ERR_SSL_');
   const reason = isUnverified ? 'certificate' : DNS_CODES.has(code) ? 'dns' : isTls ? 'tls' : 'connection';
-  return new FetchError(reason, wordsOf(error), error);
+  return new FetchError(reason, errorText(error), error);
 }

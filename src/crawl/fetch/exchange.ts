@@ -1,7 +1,7 @@
 /**
  * An exchange: one request and what came back, while it is coming.
  *
- * The response is kept as it was on the wire. Interim responses (1xx) are read past. An HTTP/2 response has no such
+ * The response is kept as it was on the reader. Interim responses (1xx) are read past. An HTTP/2 response has no such
  * bytes: it is written as HTTP/1.1, and `WARC-Protocol` says what it was.
  */
 import type { EpochMs } from '../../base/index.ts';
@@ -72,14 +72,14 @@ export type Fetcher = {
 };
 
 /** Reasons that another try may not meet. */
-const PASSING: ReadonlySet<FailureReason> = new Set(['connection', 'dns', 'no-response', 'timeout', 'tls']);
+const TRANSIENT: ReadonlySet<FailureReason> = new Set(['connection', 'dns', 'no-response', 'timeout', 'tls']);
 
-export function isPassing(reason: FailureReason): boolean {
-  return PASSING.has(reason);
+export function isTransient(reason: FailureReason): boolean {
+  return TRANSIENT.has(reason);
 }
 
 /** What an error of the platform says, in one line, without places in its TLS library and advice for programmers. */
-export function wordsOf(error: Error): string {
+export function errorText(error: Error): string {
   const { code, reason } = error as { code?: unknown; reason?: unknown };
   const said = typeof reason === 'string' ? reason : error.message.replace(/; if the root CA .*$/s, '');
   return typeof code !== 'string' || said.includes(code) ? said.trim() : `${code} ${said}`.trim();
@@ -98,20 +98,20 @@ export class FetchError extends Error {
  * The server has not looked at the request, since it closes the connection or has too many at a time on it: it may be
  * sent again, whatever it is (RFC 9113, 8.7).
  */
-export class RequestUnseen extends FetchError {}
+export class RequestUnprocessed extends FetchError {}
 
 /** The server answers this only over HTTP/1.1, as one that asks for client certificates here and there has to. */
-export class Http1Wanted extends RequestUnseen {}
+export class Http1Required extends RequestUnprocessed {}
 
 /** Whether a body lacks what another try may bring. */
-export function isLost(truncated: string | undefined): boolean {
+export function isIncomplete(truncated: string | undefined): boolean {
   return truncated === 'time' || truncated === 'disconnect';
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** Where a response leads, if it does. */
-export function redirectOf(url: string, status: number, head: HttpHead): string | undefined {
+export function redirectTarget(url: string, status: number, head: HttpHead): string | undefined {
   const location = REDIRECTS.has(status) ? head.get('location') : undefined;
   return location === undefined ? undefined : URL.parse(location, url)?.href;
 }

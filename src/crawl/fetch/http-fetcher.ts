@@ -5,15 +5,15 @@
 
 import { ACCEPT_FIELDS, type FetchSettings } from '../fetch-settings.ts';
 import { steadyClock } from '../steady-clock.ts';
-import { type Connection, Connections, failureOf } from './connections.ts';
+import { type Connection, Connections, fetchErrorOf } from './connections.ts';
 import {
   type Exchange,
   FetchError,
   type Fetcher,
   type FetchFailure,
   type FetchRequest,
-  Http1Wanted,
-  RequestUnseen,
+  Http1Required,
+  RequestUnprocessed,
 } from './exchange.ts';
 import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
 import { http2Exchange } from './http2-exchange.ts';
@@ -25,7 +25,7 @@ import { type Target, Targets } from './target.ts';
  */
 const REQUEST_TIMEOUT = 408;
 /** How often what a server has not looked at is sent, each time on another connection. */
-const UNSEEN_TRIES = 4;
+const UNPROCESSED_TRIES = 4;
 const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
 
 export class HttpFetcher implements Fetcher {
@@ -72,12 +72,12 @@ export class HttpFetcher implements Fetcher {
           isUnconnected = false;
           return await this.#exchange(connection, target, request, signal);
         } catch (error) {
-          if (!(error instanceof RequestUnseen) || tries >= UNSEEN_TRIES) throw error;
+          if (!(error instanceof RequestUnprocessed) || tries >= UNPROCESSED_TRIES) throw error;
         }
       }
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      const failure = failureOf(error);
+      const failure = fetchErrorOf(error);
       if (failure instanceof FetchError)
         return { kind: 'failure', url, time, reason: failure.reason, detail: failure.message, isUnconnected };
       throw error;
@@ -85,19 +85,19 @@ export class HttpFetcher implements Fetcher {
   }
 
   #exchange(connection: Connection, target: Target, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
-    const { facts } = connection;
+    const { fields: connectionFields } = connection;
     const settings = this.#settings;
     // No wait is longer than this one.
     const clock = steadyClock(settings.clock, settings.idleTimeoutMs);
-    const options = { settings, clock, signal, facts };
+    const options = { settings, clock, signal, connectionFields };
     if (connection.kind === 'http2')
       return http2Exchange(connection.session, request, target, this.#fieldsOf(request), options).catch((error) => {
-        if (error instanceof Http1Wanted) this.#connections.avoidHttp2(target.origin);
+        if (error instanceof Http1Required) this.#connections.avoidHttp2(target.origin);
         throw error;
       });
     const lines = request.fields?.length ? fieldLines([...this.#fieldsOf(request), KEEP_ALIVE]) : this.#usualLines;
     const onRelease = (isReusable: boolean) => this.#connections.release(target.origin, connection, isReusable);
-    return http1Exchange(connection.wire, request.url, requestMessage(target, lines, request), {
+    return http1Exchange(connection.reader, request.url, requestMessage(target, lines, request), {
       ...options,
       onRelease,
     });

@@ -7,10 +7,10 @@
 import { CR, LF } from '../../base/index.ts';
 import { type HttpHead, httpHeadLength, parseHttpHead } from '../../warc/index.ts';
 import { BodyFraming } from './body-framing.ts';
-import { type Exchange, FetchError, type FetchRequest, wordsOf } from './exchange.ts';
+import { type Exchange, errorText, FetchError, type FetchRequest } from './exchange.ts';
 import { type ExchangeOptions, ReceivedExchange } from './received-exchange.ts';
+import type { SocketReader } from './socket-reader.ts';
 import type { Target } from './target.ts';
-import type { Wire } from './wire.ts';
 
 export type Http1Options = ExchangeOptions & {
   /** Called once, when nothing more will be read: with the connection's fitness for another exchange. */
@@ -21,18 +21,18 @@ const INTERIM_MAX = 20;
 const BLANK_BYTES_MAX = 16;
 
 export async function http1Exchange(
-  wire: Wire,
+  reader: SocketReader,
   url: string,
   request: Uint8Array,
   options: Http1Options,
 ): Promise<Exchange> {
   const time = options.clock();
-  wire.socket.write(request);
+  reader.socket.write(request);
   try {
-    const head = await readHead(wire, time, options);
+    const head = await readHead(reader, time, options);
     const framing = new BodyFraming(head);
-    const onRelease = (isComplete: boolean) => options.onRelease(isComplete && isReusable(wire, head));
-    return new ReceivedExchange({ url, time, request, head, wire, framing, onRelease }, options);
+    const onRelease = (isComplete: boolean) => options.onRelease(isComplete && isReusable(reader, head));
+    return new ReceivedExchange({ url, time, request, head, reader, framing, onRelease }, options);
   } catch (error) {
     options.onRelease(false);
     throw error;
@@ -48,7 +48,11 @@ export function isStale(error: unknown): boolean {
   return String((error as { code?: unknown } | null)?.code).startsWith('ERR_HTTP2');
 }
 
-async function readHead(wire: Wire, startMs: number, { settings, clock, signal }: Http1Options): Promise<HttpHead> {
+async function readHead(
+  reader: SocketReader,
+  startMs: number,
+  { settings, clock, signal }: Http1Options,
+): Promise<HttpHead> {
   let held: Buffer = Buffer.alloc(0);
   let blank = 0;
   for (let interim = 0; interim < INTERIM_MAX; ) {
@@ -66,7 +70,7 @@ async function readHead(wire: Wire, startMs: number, { settings, clock, signal }
       const status = head.status;
       if (status === undefined) throw new FetchError('not-http', `the status line is ${head.startLine.slice(0, 80)}`);
       if (status >= 200 || status === 101) {
-        wire.unread(held);
+        reader.unread(held);
         return head;
       }
       interim++;
@@ -74,10 +78,10 @@ async function readHead(wire: Wire, startMs: number, { settings, clock, signal }
     }
     // What has come by now is taken, however late it is looked at.
     const leftMs = Math.max(1, startMs + settings.headTimeoutMs - clock());
-    const piece = await wire.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
+    const piece = await reader.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
     if (piece) held = held.length === 0 ? piece : Buffer.concat([held, piece]);
     else {
-      const said = wire.failure && wordsOf(wire.failure);
+      const said = reader.failure && errorText(reader.failure);
       if (held.length > 0)
         throw new FetchError('connection', said ?? 'the server closed the connection within the head');
       throw new FetchError('no-response', said ?? 'the server closed the connection without a word');
@@ -98,10 +102,10 @@ function blankBytes(held: Buffer, bytesMax: number): number {
 }
 
 /** Bytes behind the body that nobody asked for make a connection useless: they would be taken for the next answer. */
-function isReusable(wire: Wire, head: HttpHead): boolean {
+function isReusable(reader: SocketReader, head: HttpHead): boolean {
   const says = head.get('connection')?.toLowerCase() ?? '';
   const persists = /^http\/1\.1\b/i.test(head.startLine) ? !says.includes('close') : says.includes('keep-alive');
-  return persists && wire.isUsable;
+  return persists && reader.isUsable;
 }
 
 export function fieldLines(fields: readonly (readonly [string, string])[]): string {

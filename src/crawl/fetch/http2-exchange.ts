@@ -8,11 +8,11 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import { type HttpHead, parseHttpHead } from '../../warc/index.ts';
 import { contentLength, hasNoBody } from './body-framing.ts';
 import { Deadline } from './deadline.ts';
-import { type Exchange, FetchError, type FetchRequest, Http1Wanted, RequestUnseen } from './exchange.ts';
+import { type Exchange, FetchError, type FetchRequest, Http1Required, RequestUnprocessed } from './exchange.ts';
 import { fieldLines, requestMessage } from './http1-exchange.ts';
 import { type ExchangeOptions, type Framing, ReceivedExchange } from './received-exchange.ts';
+import { SocketReader } from './socket-reader.ts';
 import type { Target } from './target.ts';
-import { Wire } from './wire.ts';
 
 export async function http2Exchange(
   session: ClientHttp2Session,
@@ -41,14 +41,14 @@ export async function http2Exchange(
   };
   const framing = new StreamFraming(hasEnded, head);
   const message = requestMessage(target, fieldLines(fields), request);
-  const received = { url, time, request: message, head, wire: new Wire(stream), framing, onRelease };
+  const received = { url, time, request: message, head, reader: new SocketReader(stream), framing, onRelease };
   return new ReceivedExchange(received, options);
 }
 
 /** Ends of a stream that say that the request was not looked at. */
-const REFUSALS = new Map<number, typeof RequestUnseen>([
-  [constants.NGHTTP2_REFUSED_STREAM, RequestUnseen],
-  [constants.NGHTTP2_HTTP_1_1_REQUIRED, Http1Wanted],
+const REFUSALS = new Map<number, typeof RequestUnprocessed>([
+  [constants.NGHTTP2_REFUSED_STREAM, RequestUnprocessed],
+  [constants.NGHTTP2_HTTP_1_1_REQUIRED, Http1Required],
 ]);
 
 async function receiveHead(stream: ClientHttp2Stream, { settings, signal }: ExchangeOptions): Promise<HttpHead> {

@@ -7,7 +7,7 @@ import type { Field, HttpHead } from '../../warc/index.ts';
 import type { FetchSettings } from '../fetch-settings.ts';
 import { BodyTimeout } from './body-timeout.ts';
 import { type Exchange, FetchError, type Truncation } from './exchange.ts';
-import type { Wire } from './wire.ts';
+import type { SocketReader } from './socket-reader.ts';
 
 /** Where a body ends. */
 export type Framing = {
@@ -27,7 +27,7 @@ export type ExchangeOptions = {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
   /** What is known of the connection. */
-  readonly facts: readonly Field[];
+  readonly connectionFields: readonly Field[];
 };
 
 export type Received = {
@@ -35,7 +35,7 @@ export type Received = {
   readonly time: EpochMs;
   readonly request: Uint8Array;
   readonly head: HttpHead;
-  readonly wire: Wire;
+  readonly reader: SocketReader;
   readonly framing: Framing;
   /** Called once, when nothing more will be read: with whether the body was read to an end that its framing gave. */
   readonly onRelease: (isComplete: boolean) => void;
@@ -73,7 +73,7 @@ export class ReceivedExchange implements Exchange {
   }
 
   fields(): Field[] {
-    const fields = [...this.#options.facts];
+    const fields = [...this.#options.connectionFields];
     if (this.#truncated) fields.push({ name: 'WARC-Truncated', value: this.#truncated });
     return fields;
   }
@@ -101,15 +101,15 @@ export class ReceivedExchange implements Exchange {
 
   /** The next bytes of the body; undefined at its end, whatever ended it. */
   async #receive(): Promise<Uint8Array | undefined> {
-    const { wire, framing } = this.#received;
+    const { reader, framing } = this.#received;
     while (!this.#isReleased && !framing.isComplete) {
       // A server that sends fast enough is never waited for.
       this.#options.signal?.throwIfAborted();
-      const waitMs = this.#bodyTimeout.waitMs(this.#bytes, wire.hasWaiting);
-      const piece = waitMs === undefined ? 'late' : (wire.take() ?? (await this.#next(waitMs)));
+      const waitMs = this.#bodyTimeout.waitMs(this.#bytes, reader.hasWaiting);
+      const piece = waitMs === undefined ? 'late' : (reader.take() ?? (await this.#next(waitMs)));
       if (piece === 'late') return this.#cut('time');
       if (!piece) {
-        if (!framing.endsWithConnection || wire.failure) return this.#cut('disconnect');
+        if (!framing.endsWithConnection || reader.failure) return this.#cut('disconnect');
         break;
       }
       const taken = this.#takeOf(piece);
@@ -121,13 +121,13 @@ export class ReceivedExchange implements Exchange {
 
   /** What of these bytes belongs to the body; undefined when nothing does. */
   #takeOf(piece: Buffer): Uint8Array | undefined {
-    const { wire, framing } = this.#received;
+    const { reader, framing } = this.#received;
     const taken = framing.take(piece);
     const allowed = Math.min(taken, this.#options.settings.bodyBytesMax - this.#bytes);
     this.#bytes += allowed;
     if (allowed < taken || framing.isOverlong) this.#cut('length');
     else {
-      wire.unread(piece.subarray(taken));
+      reader.unread(piece.subarray(taken));
       // The connection is free for the next exchange at once.
       if (framing.isComplete) this.#release(true);
     }
@@ -142,7 +142,7 @@ export class ReceivedExchange implements Exchange {
 
   async #next(waitMs: number): Promise<Buffer | 'late' | undefined> {
     try {
-      return await this.#received.wire.read(waitMs, this.#options.signal);
+      return await this.#received.reader.read(waitMs, this.#options.signal);
     } catch (error) {
       if (error instanceof FetchError && error.reason === 'timeout') return 'late';
       throw error;

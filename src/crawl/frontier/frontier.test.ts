@@ -28,26 +28,26 @@ test('seeds are left as long as a page of depth 0 is queued, also one that a see
     frontier.transaction(() => frontier.offer({ url: `http://a.test/${path}`, role, depth, hops }, false));
   const settle = (frontier: Frontier, path: string) =>
     frontier.transaction(() => {
-      const { id } = frontier.waitingHosts(-1, 1)[0]!;
+      const { id } = frontier.hostsWithQueue(-1, 1)[0]!;
       const item = frontier.peek(id, -1, 100).find(({ url }) => url === `http://a.test/${path}`)!;
       frontier.settle(failedSettlement(item), item.rank);
     });
   const frontier = new Frontier(state, 'default', number, 1000);
-  assert.equal(frontier.hasSeedsLeft, false);
+  assert.equal(frontier.hasQueuedSeeds, false);
   offer(frontier, 'seed', 'page', 0);
   offer(frontier, 'page', 'page', 1);
   offer(frontier, 'picture', 'embed', 0, 1);
-  assert.equal(frontier.hasSeedsLeft, true);
+  assert.equal(frontier.hasQueuedSeeds, true);
   settle(frontier, 'page');
   offer(frontier, 'moved', 'page', 0, 1);
   settle(frontier, 'seed');
-  assert.equal(frontier.hasSeedsLeft, true);
+  assert.equal(frontier.hasQueuedSeeds, true);
   const later = new Frontier(state, 'default', number, 1000);
-  assert.equal(later.hasSeedsLeft, true);
+  assert.equal(later.hasQueuedSeeds, true);
   settle(later, 'moved');
-  assert.equal(later.hasSeedsLeft, false);
+  assert.equal(later.hasQueuedSeeds, false);
   offer(later, 'page-2', 'page', 1);
-  assert.equal(later.hasSeedsLeft, false);
+  assert.equal(later.hasQueuedSeeds, false);
 });
 
 test('what a recrawl queued and what its pages bring up have ranks of their own, and each leaves the queue by itself', (t) => {
@@ -58,7 +58,7 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
     for (let page = 0; page < 40; page++)
       first.offer({ url: `http://a.test/${page}`, role: 'page', depth: 0, hops: 0 }, false);
   });
-  const { id } = first.waitingHosts(-1, 1)[0]!;
+  const { id } = first.hostsWithQueue(-1, 1)[0]!;
   first.transaction(() => {
     for (const item of first.peek(id, -1, 100)) first.settle(failedSettlement(item), item.rank);
   });
@@ -112,7 +112,7 @@ test('a page that waits and that a visited page needs takes the place of what is
   });
 
   const later = new Frontier(state, 'default', number, 1000);
-  const { id, queued } = later.waitingHosts(-1, 1)[0]!;
+  const { id, queued } = later.hostsWithQueue(-1, 1)[0]!;
   const items = later.peek(id, -1, 100);
   assert.deepEqual(
     items.map(({ role, depth, url }) => `${role} ${depth} ${new URL(url).pathname}`),
@@ -141,7 +141,7 @@ test('a page that is needed while it is under way leaves the queue when it is se
     return frontier.offer({ url: 'http://a.test/picture', role, depth: 1, hops }, false);
   };
   frontier.transaction(() => offer('page'));
-  const { id } = frontier.waitingHosts(-1, 1)[0]!;
+  const { id } = frontier.hostsWithQueue(-1, 1)[0]!;
   const [item] = frontier.peek(id, -1, 1);
   frontier.transaction(() => assert.equal(offer('embed'), 'queued'));
   assert.equal(frontier.movedFrom, item!.rank);
@@ -160,7 +160,7 @@ test('what a recrawl asks for as a page and a changed page needs is asked for as
     for (const path of ['one', 'picture'])
       first.offer({ url: `http://a.test/${path}`, role: 'page', depth: 1, hops: 0 }, false);
   });
-  const { id } = first.waitingHosts(-1, 1)[0]!;
+  const { id } = first.hostsWithQueue(-1, 1)[0]!;
   first.transaction(() => {
     for (const item of first.peek(id, -1, 100))
       first.settle({ ...failedSettlement(item, STATE_DONE), verified: 1 }, item.rank);
@@ -189,7 +189,7 @@ test('of the URLs that share a key a run takes a few, whatever earlier runs took
         verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
       }
     });
-    const { id } = frontier.waitingHosts(-1, 1)[0]!;
+    const { id } = frontier.hostsWithQueue(-1, 1)[0]!;
     const queued = frontier.peek(id, -1, 1000);
     assert.equal(queued.length, 16);
     frontier.transaction(() => {
@@ -218,19 +218,19 @@ test('a page that something nearer needs while it is under way is read again as 
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const frontier = new Frontier(state, 'default', number, 1000);
-  frontier.readsAgain = true;
+  frontier.rereadsNearer = true;
   const offer = (role: Role, depth: number, hops: number) =>
     frontier.transaction(() => frontier.offer({ url: 'http://a.test/x', role, depth, hops }, false));
   offer('page', 1, 0);
-  const { id } = frontier.waitingHosts(-1, 1)[0]!;
+  const { id } = frontier.hostsWithQueue(-1, 1)[0]!;
   const next = () => frontier.peek(id, -1, 10)[0]!;
   const taken = next();
-  assert.equal(frontier.hasSeedsLeft, false);
+  assert.equal(frontier.hasQueuedSeeds, false);
   offer('embed', 0, 1);
   const movedTo = frontier.lastRank;
   frontier.transaction(() => frontier.settle(failedSettlement(taken, STATE_DONE), taken.rank, movedTo));
   const again = next();
   assert.deepEqual([again.role, again.depth, again.hops, frontier.totals().queued], ['page', 0, 0, 1]);
   frontier.transaction(() => frontier.settle(failedSettlement(again, STATE_DONE), again.rank));
-  assert.deepEqual([frontier.hasSeedsLeft, frontier.totals().queued], [false, 0]);
+  assert.deepEqual([frontier.hasQueuedSeeds, frontier.totals().queued], [false, 0]);
 });

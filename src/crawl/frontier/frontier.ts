@@ -8,7 +8,7 @@
  * way when a process died is still queued (see `CrawlState`).
  *
  * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page
- * that is named at a smaller depth than before has that from then on, and with `readsAgain` one that was visited by
+ * that is named at a smaller depth than before has that from then on, and with `rereadsNearer` one that was visited by
  * then is queued once more, to be read again and not fetched: what it names is nearer too.
  *
  * What a URL is wanted for is a matter of chance likewise: one that waits as a page, and that a visited page turns out
@@ -21,9 +21,9 @@ import { type HostRow, HostRows } from './host-rows.ts';
 import {
   isPageRole,
   isSeed,
-  itemOf,
   type Offer,
   type QueuedUrl,
+  queuedUrlOf,
   READ_AGAIN,
   ROLES,
   type Settlement,
@@ -37,7 +37,7 @@ import type { CrawlState } from './state.ts';
 
 export type Verdict = 'queued' | 'known' | 'host-full' | 'variant';
 
-export type WaitingHost = { readonly id: number; readonly name: string; readonly queued: number };
+export type QueuedHost = { readonly id: number; readonly name: string; readonly queued: number };
 
 /** URLs of one key in a run; more are session ids or the like. */
 const VARIANTS_MAX = 16;
@@ -58,7 +58,7 @@ const NEARER = `UPDATE url SET depth = ? WHERE host = ? AND key = ? AND page = ?
   RETURNING run, state`;
 const DEPTH_OF = 'SELECT depth FROM url WHERE host = ? AND key = ? AND page = ?';
 const REQUEUE = `UPDATE url SET state = ${STATE_QUEUED}, rank = ?, tries = ${READ_AGAIN} WHERE host = ? AND key = ? AND page = ?`;
-const ASK_AGAIN = `UPDATE url SET state = ${STATE_QUEUED}, hops = ?, tries = 0
+const REQUEUE_REDIRECT = `UPDATE url SET state = ${STATE_QUEUED}, hops = ?, tries = 0
   WHERE host = ? AND key = ? AND page = ? AND run = ? AND state = ${STATE_DONE} AND status BETWEEN 300 AND 399 AND verified <= ?
   RETURNING role, depth`;
 const SET_RANK = 'UPDATE url SET rank = ? WHERE host = ? AND key = ? AND page = ?';
@@ -77,7 +77,7 @@ const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE ho
 
 const SEED_RANK_END = 3 * RANK_STEP;
 /** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
-const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
+const QUEUED_SEEDS = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
   WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${SEED_RANK_END} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
 const NEED_RANK_END = 2 * RANK_STEP;
@@ -90,17 +90,17 @@ const peekQueue = (condition: string) =>
    FROM ${QUEUED_URL} WHERE queue.host = ? AND queue.rank > ? ${condition} ORDER BY queue.rank LIMIT ?`;
 const PEEK_ALL = peekQueue('');
 const PEEK_NEEDS = peekQueue(`AND ${IS_NEED}`);
-const waitingFrom = (condition: string) =>
+const hostsFrom = (condition: string) =>
   `SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 AND id > ? ${condition} ORDER BY id LIMIT ?`;
-const WAITING_ALL = waitingFrom('');
-const WAITING_NEEDS = waitingFrom(`AND EXISTS (SELECT 1 FROM ${QUEUED_URL} WHERE queue.host = host.id AND ${IS_NEED})`);
+const HOSTS_ALL = hostsFrom('');
+const HOSTS_NEEDS = hostsFrom(`AND EXISTS (SELECT 1 FROM ${QUEUED_URL} WHERE queue.host = host.id AND ${IS_NEED})`);
 
 export class Frontier {
   readonly #state: CrawlState;
   readonly #collection: string;
   readonly #run: number;
   readonly #urlsPerHostMax: number;
-  readonly #heedsDepth: boolean;
+  readonly #depthMatters: boolean;
   readonly #hosts: HostRows;
   /**
    * URLs offered lately, as pages and as what pages need, so that the links every page of a site has in common cost
@@ -119,19 +119,19 @@ export class Frontier {
   /** Whether nothing is given out of the queue but what visited pages need: there are pages enough. */
   onlyNeeds = false;
   /** Whether pages that turn out to be nearer than they seemed are read again. */
-  readsAgain = false;
+  rereadsNearer = false;
   /** Pages of depth 0 that are queued; undefined when nobody has asked. */
-  #seedsLeft: number | undefined;
+  #queuedSeeds: number | undefined;
   /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
   readonly #settled = new Map<number, (readonly [number, number, number])[]>();
 
-  constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, heedsDepth = true) {
+  constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, depthMatters = true) {
     this.#state = state;
     this.#collection = collection;
     this.#hosts = new HostRows(state, collection);
     this.#run = run;
     this.#urlsPerHostMax = urlsPerHostMax;
-    this.#heedsDepth = heedsDepth;
+    this.#depthMatters = depthMatters;
   }
 
   /**
@@ -139,19 +139,19 @@ export class Frontier {
    * `needDistance` gives.
    */
   remembers(url: string, isEmbed: boolean, depth: number): boolean {
-    return isEmbed ? this.#seenEmbeds.has(url, depth) : this.#seen.has(url, this.#heedsDepth ? depth : 0);
+    return isEmbed ? this.#seenEmbeds.has(url, depth) : this.#seen.has(url, this.#depthMatters ? depth : 0);
   }
 
   /** Remembers a URL for a while: that it was offered at a depth, or need not be. */
   remember(url: string, isEmbed: boolean, depth: number): void {
     if (isEmbed) this.#seenEmbeds.add(url, depth);
-    else this.#seen.add(url, this.#heedsDepth ? depth : 0);
+    else this.#seen.add(url, this.#depthMatters ? depth : 0);
   }
 
   /** Whether a page is queued that may be a seed, or what one led to: what it brings may yet widen the scope. */
-  get hasSeedsLeft(): boolean {
-    this.#seedsLeft ??= this.#state.get<{ count: number }>(SEEDS_LEFT, this.#collection)!.count;
-    return this.#seedsLeft > 0;
+  get hasQueuedSeeds(): boolean {
+    this.#queuedSeeds ??= this.#state.get<{ count: number }>(QUEUED_SEEDS, this.#collection)!.count;
+    return this.#queuedSeeds > 0;
   }
 
   /** Forgets all that: when a transaction failed, or the scope grew. */
@@ -178,8 +178,8 @@ export class Frontier {
     if (inserted === 1) {
       this.#hosts.countKnown(host);
     } else {
-      if (this.#isNearerAndDone(offer, host.id, key, page) && this.readsAgain) {
-        this.#readAgain(host, offer, key, page);
+      if (this.#isNearerAndDone(offer, host.id, key, page) && this.rereadsNearer) {
+        this.#requeueToRead(host, offer, key, page);
         return 'queued';
       }
       if (isNeed(offer) && this.#moveUp(host, offer, key, page)) return 'queued';
@@ -211,12 +211,12 @@ export class Frontier {
    * that this run has visited.
    */
   #isNearerAndDone({ role, depth }: Offer, host: number, key: number, page: number): boolean {
-    if (!this.#heedsDepth || !isPageRole(role)) return false;
+    if (!this.#depthMatters || !isPageRole(role)) return false;
     const row = this.#state.get<{ run: number; state: number }>(NEARER, depth, host, key, page, depth);
     return row?.run === this.#run && row.state === STATE_DONE;
   }
 
-  #readAgain(host: HostRow, offer: Offer, key: number, page: number): void {
+  #requeueToRead(host: HostRow, offer: Offer, key: number, page: number): void {
     this.#state.run(REQUEUE, this.#nextRank(offer), host.id, key, page);
     this.#enqueue(host, offer, key, page);
   }
@@ -242,10 +242,18 @@ export class Frontier {
    * Queues a URL that led elsewhere again, to be asked for again, unless this run did so after a time. To be called
    * within `transaction`. Says whether it is queued.
    */
-  askAgain(url: string, hops: number, time: EpochMs): boolean {
+  requeueRedirect(url: string, hops: number, time: EpochMs): boolean {
     const host = this.#hosts.get(hostName(url));
     const [key, page] = [keyHash(url), pageHash(url)];
-    const row = this.#state.get<{ role: number; depth: number }>(ASK_AGAIN, hops, host.id, key, page, this.#run, time);
+    const row = this.#state.get<{ role: number; depth: number }>(
+      REQUEUE_REDIRECT,
+      hops,
+      host.id,
+      key,
+      page,
+      this.#run,
+      time,
+    );
     if (!row) return false;
     this.#enqueue(host, { url, role: ROLES[row.role]!, depth: row.depth, hops }, key, page);
     this.#state.run(SET_RANK, this.lastRank, host.id, key, page);
@@ -270,7 +278,7 @@ export class Frontier {
     const row = this.#row(url);
     if (row?.state === STATE_GONE || row?.state === STATE_DROPPED) return undefined;
     return row && (orEarlier || row.run === this.#run)
-      ? { ...itemOf(row), isDone: row.state === STATE_DONE }
+      ? { ...queuedUrlOf(row), isDone: row.state === STATE_DONE }
       : undefined;
   }
 
@@ -281,7 +289,7 @@ export class Frontier {
   lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
     const row = this.#row(offer.url, key, page);
-    if (row) return { ...itemOf(row), ...offer, isSettled: row.run === this.#run && row.state !== STATE_QUEUED };
+    if (row) return { ...queuedUrlOf(row), ...offer, isSettled: row.run === this.#run && row.state !== STATE_QUEUED };
     const none = { captured: undefined, verified: undefined, etag: undefined, modified: undefined, digest: undefined };
     return { ...offer, ...none, host: 0, key, page, tries: 0, status: 0, isSettled: false };
   }
@@ -290,7 +298,7 @@ export class Frontier {
    * Makes a URL known that a page asked for, without queueing it. To be called within `transaction`, and followed by
    * `settle`.
    */
-  admit(item: QueuedUrl): QueuedUrl {
+  addUnqueued(item: QueuedUrl): QueuedUrl {
     const host = this.#hosts.get(hostName(item.url));
     const role = ROLES.indexOf(item.role);
     const inserted = this.#state.run(
@@ -333,7 +341,7 @@ export class Frontier {
     this.lastRank = this.#nextRank(offer);
     this.#lastNumber!++;
     this.movedFrom = undefined;
-    if (this.#seedsLeft !== undefined && isSeed(offer)) this.#seedsLeft++;
+    if (this.#queuedSeeds !== undefined && isSeed(offer)) this.#queuedSeeds++;
     this.#enqueued.push(host.id, this.lastRank, key, page);
     if (this.#enqueued.length >= ENQUEUED_TOGETHER * QUEUE_COLUMNS) this.#flushQueue();
     this.#hosts.countQueued(host);
@@ -381,7 +389,7 @@ export class Frontier {
       this.#hosts.revert();
       this.#settled.clear();
       this.#enqueued = [];
-      this.#seedsLeft = undefined;
+      this.#queuedSeeds = undefined;
       this.forget();
       throw error;
     }
@@ -391,7 +399,7 @@ export class Frontier {
   peek(host: number, after: number, count: number): (QueuedUrl & { readonly rank: number })[] {
     const sql = this.onlyNeeds ? PEEK_NEEDS : PEEK_ALL;
     const rows = this.#state.all<UrlRow & { rank: number }>(sql, host, after, count);
-    return rows.map((row) => ({ ...itemOf(row), rank: row.rank }));
+    return rows.map((row) => ({ ...queuedUrlOf(row), rank: row.rank }));
   }
 
   /**
@@ -404,7 +412,7 @@ export class Frontier {
     if (rank !== undefined) {
       this.#dequeue(item, rank);
       if (movedTo !== undefined) this.#dequeue(item, movedTo);
-      if (this.#seedsLeft !== undefined && isSeed(item) && rank < SEED_RANK_END) this.#seedsLeft--;
+      if (this.#queuedSeeds !== undefined && isSeed(item) && rank < SEED_RANK_END) this.#queuedSeeds--;
     }
     const watched =
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
@@ -434,10 +442,10 @@ export class Frontier {
 
   /** Queues a page that was visited again, to be read again, where it turned out to be nearer meanwhile. */
   #readIfNearer(item: QueuedUrl): boolean {
-    if (!this.#heedsDepth || !this.readsAgain) return false;
+    if (!this.#depthMatters || !this.rereadsNearer) return false;
     const { depth } = this.#state.get<{ depth: number }>(DEPTH_OF, item.host, item.key, item.page)!;
     if (depth >= item.depth) return false;
-    this.#readAgain(this.#hosts.get(hostName(item.url)), { ...item, depth }, item.key, item.page);
+    this.#requeueToRead(this.#hosts.get(hostName(item.url)), { ...item, depth }, item.key, item.page);
     return true;
   }
 
@@ -452,14 +460,14 @@ export class Frontier {
   }
 
   /** Hosts with something queued, from one on. */
-  waitingHosts(after: number, count: number): WaitingHost[] {
-    const sql = this.onlyNeeds ? WAITING_NEEDS : WAITING_ALL;
-    return this.#state.all<WaitingHost>(sql, this.#collection, after, count);
+  hostsWithQueue(after: number, count: number): QueuedHost[] {
+    const sql = this.onlyNeeds ? HOSTS_NEEDS : HOSTS_ALL;
+    return this.#state.all<QueuedHost>(sql, this.#collection, after, count);
   }
 
   /** The hosts with most to do. */
-  fullestHosts(count: number): WaitingHost[] {
-    return this.#state.all<WaitingHost>(
+  fullestHosts(count: number): QueuedHost[] {
+    return this.#state.all<QueuedHost>(
       'SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 ORDER BY queued DESC LIMIT ?',
       this.#collection,
       count,
@@ -479,7 +487,7 @@ export class Frontier {
       this.#state.run('DELETE FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ?)', this.#collection);
       this.#state.run('UPDATE host SET queued = 0 WHERE collection = ?', this.#collection);
     });
-    this.#seedsLeft = undefined;
+    this.#queuedSeeds = undefined;
     this.forget();
   }
 }

@@ -89,7 +89,7 @@ export type UrlRow = {
   digest: Uint8Array | null;
 };
 
-export function itemOf(row: UrlRow): QueuedUrl {
+export function queuedUrlOf(row: UrlRow): QueuedUrl {
   const { host, key, page, url, depth, hops, tries, status } = row;
   return {
     host,

@@ -1,7 +1,8 @@
-/** Decides which of the URLs that a visit brought up are offered to the frontier, and as what. */
-import type { EpochMs } from '../../base/index.ts';
+/** Decides which of the URLs that a visit found are offered to the frontier, and as what. */
+import type { Clock } from '../../base/index.ts';
+import type { PageFindings } from '../links/link-batch.ts';
 import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance, type SitemapReading } from '../links/page-links.ts';
-import type { Learned, Visited } from '../outcome.ts';
+import type { Visited } from '../outcome.ts';
 import { type CrawlCounts, count } from '../report.ts';
 import type { CrawlSettings } from '../settings.ts';
 import type { Frontier } from './frontier.ts';
@@ -14,187 +15,192 @@ import { trapOf } from './trap.ts';
 
 export const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
-/** Modules that nothing put together import one another in longer rows. */
+/** Unbundled modules import each other in long chains. */
 const SCRIPT_HOPS_MAX = 32;
 
-export type ChoiceParts = {
+export type LinkChoiceOptions = {
   readonly frontier: Frontier;
   readonly needs: SitemapNeeds;
   readonly sitemaps: SitemapBounds;
   readonly scope: Scope;
   readonly settings: CrawlSettings;
   readonly counts: CrawlCounts;
-  /** Whether only URLs that the collection does not know are taken. */
+  /** Whether only URLs that the collection does not know are offered. */
   readonly onlyNew: boolean;
-  /** Whether what was gone is taken too. */
-  readonly orGone?: boolean;
-  readonly now: EpochMs;
-  /** A seed redirected here. */
+  /** Gives the date from which endless calendars are recognised. */
+  readonly calendar: Clock;
+  /** Called with the URL that a seed redirected to. */
   readonly onSeedMoved: (url: string) => void;
-  /** Something was queued for this host, and may have stood at another rank before. */
+  /** Called with the host of a URL that was queued, its rank, and the rank it was queued at before, if any. */
   readonly onQueued: (host: string, rank: number, movedFrom?: number) => void;
 };
 
 /**
- * Whether what is decided about the links of a page is what would be decided about them on any other: it is not too
- * deep, and the scope cannot grow any more.
+ * Whether links of a page may be left out that another page had: the decision about a link does not depend on the page
+ * it was found on. That holds when the page is not at the limit of depth and the scope can no longer grow.
  */
-export function isDecisive(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
-  return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasSeedsLeft;
+export function mayOmitReported(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
+  return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasQueuedSeeds;
 }
 
-/** Offers everything that a visit brought up. To be called within a transaction. */
-export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sitemap }: Learned): void {
-  const { item } = visited.settlement;
-  // What went together may be back together.
-  const parts = isGone(item.status) ? { ...choice, orGone: true } : choice;
-  if (visited.redirect !== undefined) offerRedirect(parts, item, visited.redirect);
-  if (item.role === 'sitemap') countSitemap(parts, visited, sitemap);
-  if (sitemap) {
-    for (const url of sitemap.sitemaps) offerSitemap(parts, url, item.hops + 1);
-    for (const url of sitemap.pages) offerPage(parts, url, SITEMAP_DEPTH, 0);
-    for (const [page, links] of sitemap.needs) offerNeeds(parts, page, links);
-  }
-  const isList = (reading?.links.length ?? 0) > MENU_LINKS_MAX;
-  for (const link of reading?.links ?? []) {
-    const isUnwanted = !link.isEmbed && (link.isNofollow || reading!.isNofollow);
-    if (isUnwanted && parts.settings.nofollow === 'obey') parts.counts.nofollow++;
-    else offerLink(parts, item, link, !isList);
-  }
-  const { status } = visited.settlement;
-  // What is gone needs nothing; what is broken may be whole the next time.
-  const needs = isKept(status) || isGone(status) ? parts.needs.take(item) : [];
-  if (isKept(status)) for (const link of needs) offerLink(parts, item, link, true);
-}
+/** `orGone` of its methods: URLs that the collection knows as gone are offered too. */
+export class LinkChoice {
+  readonly #options: LinkChoiceOptions;
 
-/** What a recrawl finds unchanged, and what leads elsewhere, says nothing of its pages. */
-function countSitemap({ scope, sitemaps }: ChoiceParts, { settlement }: Visited, sitemap: SitemapReading | undefined) {
-  const { item, status } = settlement;
-  if (!sitemap && isKept(status)) return;
-  const isOfCrawl = (page: string) => {
+  constructor(options: LinkChoiceOptions) {
+    this.#options = options;
+  }
+
+  /** Offers every URL that a visit found. Must be called within a transaction. */
+  offerLinks(visited: Visited, { reading, sitemap }: PageFindings): void {
+    const { settings, counts, needs } = this.#options;
+    const { item, status } = visited.settlement;
+    // URLs that disappeared together may be back together.
+    const orGone = isGone(item.status);
+    if (visited.redirect !== undefined) this.#offerRedirect(item, visited.redirect, orGone);
+    if (item.role === 'sitemap') this.#countSitemap(visited, sitemap);
+    if (sitemap) {
+      for (const url of sitemap.sitemaps) this.offerSitemap(url, item.hops + 1, orGone);
+      for (const url of sitemap.pages) this.#offerPage(url, SITEMAP_DEPTH, 0, orGone);
+      for (const [page, links] of sitemap.needs) this.#offerNeeds(page, links, orGone);
+    }
+    const isList = (reading?.links.length ?? 0) > MENU_LINKS_MAX;
+    for (const link of reading?.links ?? []) {
+      const isNofollow = !link.isEmbed && (link.isNofollow || reading!.isNofollow);
+      if (isNofollow && settings.nofollow === 'obey') counts.nofollow++;
+      else this.#offerLink(item, link, !isList, orGone);
+    }
+    // A page that is gone needs nothing. A page with an error may work the next time, so its needs are kept.
+    const needed = isKept(status) || isGone(status) ? needs.take(item) : [];
+    if (isKept(status)) for (const link of needed) this.#offerLink(item, link, true, orGone);
+  }
+
+  /** A sitemap that a recrawl found unchanged, or that redirects, says nothing about its pages. */
+  #countSitemap({ settlement }: Visited, sitemap: SitemapReading | undefined): void {
+    const { scope, sitemaps } = this.#options;
+    const { item, status } = settlement;
+    if (!sitemap && isKept(status)) return;
+    const isInScope = (page: string) => {
+      const url = frontierUrl(page);
+      return url !== undefined && scope.hasPage(url, SITEMAP_DEPTH);
+    };
+    sitemaps.countVisited(item.url, sitemap?.pages.some(isInScope) ?? false);
+  }
+
+  /**
+   * Offers the embeds that a sitemap lists for a page, or stores them until the page is captured. Embeds of pages that
+   * the crawl does not visit are ignored.
+   */
+  #offerNeeds(page: string, links: readonly FoundLink[], orGone: boolean): void {
+    const { frontier, needs, settings, onlyNew } = this.#options;
     const url = frontierUrl(page);
-    return url !== undefined && scope.hasPage(url, SITEMAP_DEPTH);
-  };
-  sitemaps.countVisited(item.url, sitemap?.pages.some(isOfCrawl) ?? false);
+    if (settings.htmlOnly || url === undefined) return;
+    // A recrawl may not visit a page that it knows. A crawl from seeds queues every wanted page again.
+    const item = frontier.find(url, onlyNew);
+    if (item?.isDone && isKept(item.status)) for (const link of links) this.#offerLink(item, link, true, orGone);
+    else if (item) this.#countTrapped('embeds', needs.put(item, links));
+  }
+
+  #offerLink(item: QueuedUrl, link: FoundLink, remembers: boolean, orGone: boolean): void {
+    const { frontier, scope, settings, counts } = this.#options;
+    if (link.kind === 'form') return;
+    const isMoved = link.kind === 'refresh';
+    const depth = isMoved ? item.depth : item.depth + 1;
+    // Page after page has the same links. A link that was decided on recently is skipped.
+    const distance = link.isEmbed ? needDistance(link.kind) : depth;
+    if (!orGone && frontier.remembers(link.url, link.isEmbed, distance)) return;
+    if (!link.isEmbed) {
+      const role = this.#isPicture(item, link) ? 'embed' : 'page';
+      if (link.kind === 'sitemap') this.offerSitemap(link.url, 1, orGone);
+      else this.#offerPage(link.url, depth, isMoved ? item.hops + 1 : 0, orGone, role);
+      if (remembers && depth <= settings.depthMax) frontier.remember(link.url, false, depth);
+      return;
+    }
+    if (settings.htmlOnly) return;
+    // The hops of what a page needs are counted from the page, however many redirects led to it. Frames and objects can
+    // hold pages again without end, so their hops go on counting.
+    const isFirst = item.role === 'page' && link.kind !== 'frame' && link.kind !== 'object';
+    const hops = isFirst ? 1 : item.hops + 1;
+    if (hops > (link.kind === 'script' ? SCRIPT_HOPS_MAX : EMBED_HOPS_MAX)) {
+      this.#countTrapped('embeds');
+      return;
+    }
+    const url = frontierUrl(link.url);
+    if (url === undefined) return;
+    const isPage = link.kind === 'frame' && scope.hasPage(url, item.depth);
+    const role = isPage ? 'frame' : 'embed';
+    if (isPage || scope.hasEmbed(url))
+      this.#offer({ url, role, depth: item.depth, hops, isHint: isHint(link.kind) }, orGone);
+    else counts.outOfScope++;
+    if (remembers) frontier.remember(link.url, true, distance);
+  }
+
+  #offerRedirect(item: QueuedUrl, target: string, orGone: boolean): void {
+    const { frontier, scope, counts, onSeedMoved } = this.#options;
+    const url = frontierUrl(target);
+    if (url === undefined || item.hops >= REDIRECTS_MAX) {
+      this.#countTrapped('redirects');
+      return;
+    }
+    const isPage = isPageRole(item.role);
+    if (isPage && scope.isSeed(item.url) && scope.addSeed(url)) {
+      frontier.forget();
+      onSeedMoved(url);
+    }
+    const { role, depth } = item;
+    const hops = item.hops + 1;
+    if (isPage ? scope.hasPage(url, depth) : scope.hasEmbed(url)) this.#offer({ url, role, depth, hops }, orGone);
+    // A frame that redirects out of scope is needed to show its page, like an image.
+    else if (role === 'frame' && scope.hasEmbed(url)) this.#offer({ url, role: 'embed', depth, hops }, orGone);
+    else counts.outOfScope++;
+  }
+
+  #offerPage(target: string, depth: number, hops: number, orGone: boolean, role: Role = 'page'): void {
+    const { scope, counts } = this.#options;
+    const url = frontierUrl(target);
+    if (url === undefined) return;
+    if (hops <= REDIRECTS_MAX && scope.hasPage(url, depth)) this.#offer({ url, role, depth, hops }, orGone);
+    else counts.outOfScope++;
+  }
+
+  /**
+   * Whether a link names a picture or a film that its page does not show, such as a preview for other sites. It is
+   * captured as an embed, but only within the scope of pages. It may turn out to be HTML, such as a player. So where only
+   * pages are kept or rendered, or where the link is not on a page, it counts as a page: a chain of such links would
+   * otherwise escape the limit of pages.
+   */
+  #isPicture(item: QueuedUrl, { kind }: FoundLink): boolean {
+    const { htmlOnly, browser } = this.#options.settings;
+    return (kind === 'image' || kind === 'media') && isPageRole(item.role) && !htmlOnly && browser === 'none';
+  }
+
+  offerSitemap(target: string, hops: number, orGone: boolean): void {
+    const { scope, settings, counts, sitemaps } = this.#options;
+    const url = frontierUrl(target);
+    if (url === undefined || !settings.sitemaps || settings.depthMax < SITEMAP_DEPTH) return;
+    if (!scope.hasEmbed(url)) counts.outOfScope++;
+    else if (hops > EMBED_HOPS_MAX || sitemaps.isReached(url)) this.#countTrapped('sitemaps');
+    else if (this.#offer({ url, role: 'sitemap', depth: 0, hops }, orGone)) sitemaps.countQueued(url);
+  }
+
+  /** Returns whether the URL was queued. */
+  #offer(offer: Offer, orGone: boolean): boolean {
+    const { frontier, onlyNew, calendar, onQueued } = this.#options;
+    const trap = trapOf(offer.url, calendar());
+    const verdict = trap ?? frontier.offer(offer, onlyNew, orGone);
+    if (verdict === 'queued') onQueued(hostName(offer.url), frontier.lastRank, frontier.movedFrom);
+    else if (verdict !== 'known') this.#countTrapped(verdict);
+    return verdict === 'queued';
+  }
+
+  #countTrapped(trap: string, more = 1): void {
+    const { counts } = this.#options;
+    counts.trapped += more;
+    if (more > 0) count(counts.traps, trap, more);
+  }
 }
 
-/** Whether a status says that there is something to show. */
+/** Whether a status means that there is something to show. */
 function isKept(status: number): boolean {
   return status < 400;
-}
-
-/**
- * Offers what a sitemap says is shown on a page, or has it wait until the page is kept. What a crawl does not take in
- * needs nothing.
- */
-function offerNeeds(parts: ChoiceParts, page: string, links: readonly FoundLink[]): void {
-  const url = frontierUrl(page);
-  if (parts.settings.htmlOnly || url === undefined) return;
-  // A recrawl need not come by a page that it knows; a crawl from seeds takes in anew whatever it wants.
-  const item = parts.frontier.find(url, parts.onlyNew);
-  if (item?.isDone && isKept(item.status)) for (const link of links) offerLink(parts, item, link, true);
-  else if (item) {
-    const leftOut = parts.needs.put(item, links);
-    parts.counts.trapped += leftOut;
-    if (leftOut > 0) count(parts.counts.traps, 'embeds', leftOut);
-  }
-}
-
-function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembers: boolean): void {
-  if (link.kind === 'form') return;
-  const isMoved = link.kind === 'refresh';
-  const depth = isMoved ? item.depth : item.depth + 1;
-  // The same links stand on page after page; what was decided a moment ago need not be decided anew.
-  const distance = link.isEmbed ? needDistance(link) : depth;
-  if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed, distance)) return;
-  if (!link.isEmbed) {
-    if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
-    else
-      offerPage(parts, link.url, depth, isMoved ? item.hops + 1 : 0, isPicture(parts, item, link) ? 'embed' : 'page');
-    if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(link.url, false, depth);
-    return;
-  }
-  if (parts.settings.htmlOnly) return;
-  // However many redirects led to a page, what it needs begins anew; but not what can hold pages again, which could go
-  // on without an end.
-  const isFirst = item.role === 'page' && link.kind !== 'frame' && link.kind !== 'object';
-  const hops = isFirst ? 1 : item.hops + 1;
-  if (hops > (link.kind === 'script' ? SCRIPT_HOPS_MAX : EMBED_HOPS_MAX)) {
-    parts.counts.trapped++;
-    count(parts.counts.traps, 'embeds');
-    return;
-  }
-  const url = frontierUrl(link.url);
-  if (url === undefined) return;
-  const isPage = link.kind === 'frame' && parts.scope.hasPage(url, item.depth);
-  if (isPage || parts.scope.hasEmbed(url))
-    offer(parts, { url, role: isPage ? 'frame' : 'embed', depth: item.depth, hops, isHint: isHint(link) });
-  else parts.counts.outOfScope++;
-  if (remembers) parts.frontier.remember(link.url, true, distance);
-}
-
-function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): void {
-  const url = frontierUrl(target);
-  if (url === undefined || item.hops >= REDIRECTS_MAX) {
-    count(parts.counts.traps, 'redirects');
-    parts.counts.trapped++;
-    return;
-  }
-  const hops = item.hops + 1;
-  if (isPageRole(item.role) && parts.scope.isSeed(item.url) && parts.scope.addSeed(url)) {
-    parts.frontier.forget();
-    parts.onSeedMoved(url);
-  }
-  const isIn = isPageRole(item.role) ? parts.scope.hasPage(url, item.depth) : parts.scope.hasEmbed(url);
-  if (isIn) offer(parts, { url, role: item.role, depth: item.depth, hops });
-  // A frame that leads out of scope is needed to show its page, as an image is.
-  else if (item.role === 'frame' && parts.scope.hasEmbed(url))
-    offer(parts, { url, role: 'embed', depth: item.depth, hops });
-  else parts.counts.outOfScope++;
-}
-
-function offerPage(parts: ChoiceParts, target: string, depth: number, hops: number, role: Role = 'page'): void {
-  const url = frontierUrl(target);
-  if (url === undefined) return;
-  if (hops <= REDIRECTS_MAX && parts.scope.hasPage(url, depth)) offer(parts, { url, role, depth, hops });
-  else parts.counts.outOfScope++;
-}
-
-/**
- * Whether a link is a picture or a film that a page names without showing it, as it does for those who link to it: that
- * is no page, but keeps to where pages are. It may be HTML after all, such as that of a player. So it is a page where
- * only pages are kept or rendered, and where no page names it: else a row of them would know no limit of pages.
- */
-function isPicture({ settings: { htmlOnly, browser } }: ChoiceParts, item: QueuedUrl, { kind }: FoundLink): boolean {
-  return (kind === 'image' || kind === 'media') && isPageRole(item.role) && !htmlOnly && browser === 'none';
-}
-
-export function offerSitemap(parts: ChoiceParts, target: string, hops: number): void {
-  const { sitemaps, depthMax } = parts.settings;
-  const url = frontierUrl(target);
-  if (url === undefined || !sitemaps || depthMax < SITEMAP_DEPTH) return;
-  if (!parts.scope.hasEmbed(url)) parts.counts.outOfScope++;
-  else if (hops <= EMBED_HOPS_MAX && !parts.sitemaps.isReached(url)) {
-    if (offer(parts, { url, role: 'sitemap', depth: 0, hops })) parts.sitemaps.countQueued(url);
-  } else {
-    parts.counts.trapped++;
-    count(parts.counts.traps, 'sitemaps');
-  }
-}
-
-/** Says whether the URL was queued. */
-function offer(parts: ChoiceParts, chosen: Offer): boolean {
-  const trap = trapOf(chosen.url, parts.now);
-  if (trap) {
-    parts.counts.trapped++;
-    count(parts.counts.traps, trap);
-    return false;
-  }
-  const verdict = parts.frontier.offer(chosen, parts.onlyNew, parts.orGone);
-  if (verdict === 'queued') parts.onQueued(hostName(chosen.url), parts.frontier.lastRank, parts.frontier.movedFrom);
-  else if (verdict !== 'known') {
-    parts.counts.trapped++;
-    count(parts.counts.traps, verdict);
-  }
-  return verdict === 'queued';
 }

@@ -8,8 +8,8 @@
  * again, or a page names it that was gone too and is back.
  */
 import type { EpochMs } from '../../base/index.ts';
-import { noCounts } from '../report.ts';
-import { allSeeds, lastFirstRun, noteCounts, type Run } from '../run.ts';
+import { zeroCounts } from '../report.ts';
+import { allSeeds, lastFirstRun, type Run, saveCounts } from '../run.ts';
 import { UNBOUNDED } from '../settings.ts';
 import { changeLikelihood } from './change-rate.ts';
 import { RANK_STEP } from './frontier.ts';
@@ -45,7 +45,7 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
   state.define<number>('change_likelihood', (visits, changes, watched, since) =>
     changeLikelihood(visits, changes, watched, since),
   );
-  const isWanted = wantedOfKnown(state, run);
+  const isWanted = knownUrlFilter(state, run);
   state.define<number | string>('in_scope', (url, role, depth) =>
     isWanted({ url: String(url), role: ROLES[Number(role)]!, depth: Number(depth) }) ? 1 : 0,
   );
@@ -85,7 +85,7 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
          OR url.state IN (${STATE_GONE}, ${STATE_DROPPED}) AND url.url IN (SELECT value FROM json_each(?))`,
       oldest,
       UNBOUNDED,
-      JSON.stringify([...run.seeds, ...run.grownSeeds]),
+      JSON.stringify([...run.seeds, ...run.movedSeeds]),
     );
     // By the lifetime that is allowed now, whatever it was when the page was seen.
     const old = now - settings.lifetimeMs * (1 - EXPIRING_SHARE);
@@ -102,7 +102,7 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
       'UPDATE host SET queued = (SELECT count(*) FROM queue WHERE queue.host = host.id) WHERE collection = ?',
       collection,
     );
-    noteCounts(state, run, noCounts());
+    saveCounts(state, run, zeroCounts());
     const { outOfScope } = state.get<{ outOfScope: number }>(
       `SELECT count(*) AS outOfScope FROM url JOIN host ON host.id = url.host
        WHERE host.collection = ? AND url.run < ? AND url.state NOT IN (${STATE_GONE}, ${STATE_DROPPED}) AND NOT ${isInScope}`,
@@ -121,11 +121,11 @@ const REACH = ['scope', 'include', 'depthMax'] as const;
  * them: other crawls of the collection found pages that it would not come to. A reach that only this recrawl was given
  * holds, from the seeds of all crawls.
  */
-export function wantedOfKnown(state: CrawlState, run: Run): (known: KnownUrl) => boolean {
+export function knownUrlFilter(state: CrawlState, run: Run): (known: KnownUrl) => boolean {
   const { settings, collection } = run;
   const last = lastFirstRun(state, collection).settings;
   const isNear = REACH.some((name) => JSON.stringify(settings[name]) !== JSON.stringify(last[name]));
-  const scope = new Scope(settings, [...run.grownSeeds, ...allSeeds(state, collection)]);
+  const scope = new Scope(settings, [...run.movedSeeds, ...allSeeds(state, collection)]);
   return (known) => scope.hasKnown(known, isNear);
 }
 

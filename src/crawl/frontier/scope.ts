@@ -16,7 +16,7 @@ export const SITEMAP_DEPTH = 1;
 export type KnownUrl = Pick<Offer, 'url' | 'role' | 'depth'>;
 
 const URL_LENGTH_MAX = 2048;
-const ASKED_LENGTH_MAX = 64 * 1024;
+const REQUEST_LENGTH_MAX = 64 * 1024;
 
 export class Scope {
   readonly #settings: CrawlSettings;
@@ -81,8 +81,8 @@ export class Scope {
   }
 
   /** Whether a page that is rendered may have what it asks for. Scripts write long URLs, and mean them. */
-  hasAsked(url: string): boolean {
-    return url.length <= ASKED_LENGTH_MAX && !this.#isExcluded(url);
+  hasRequest(url: string): boolean {
+    return url.length <= REQUEST_LENGTH_MAX && !this.#isExcluded(url);
   }
 
   /**
@@ -97,7 +97,7 @@ export class Scope {
       case 'sitemap':
         return sitemaps && depthMax >= SITEMAP_DEPTH && this.hasEmbed(url);
       default:
-        return !htmlOnly && this.hasAsked(url);
+        return !htmlOnly && this.hasRequest(url);
     }
   }
 

@@ -8,7 +8,7 @@ import type { FoundLink } from '../links/page-links.ts';
 import type { QueuedUrl } from './known-url.ts';
 import type { CrawlState } from './state.ts';
 
-type Place = Pick<QueuedUrl, 'host' | 'key' | 'page'>;
+type UrlId = Pick<QueuedUrl, 'host' | 'key' | 'page'>;
 
 /** What waits for one page, of whatever many sitemaps and runs: ten times what search engines take. */
 const PAGE_NEEDS_MAX = 10_000;
@@ -32,7 +32,7 @@ export class SitemapNeeds {
   /**
    * Keeps what is shown on a page, up to a bound, and says how much more there was. To be called within a transaction.
    */
-  put({ host, key, page }: Place, links: readonly FoundLink[]): number {
+  put({ host, key, page }: UrlId, links: readonly FoundLink[]): number {
     this.#mayHave = true;
     let room = PAGE_NEEDS_MAX - this.#state.get<{ count: number }>(COUNT, host, key, page)!.count;
     let leftOut = 0;
@@ -43,7 +43,7 @@ export class SitemapNeeds {
   }
 
   /** Gives back what is shown on a page, and keeps it no longer. To be called within a transaction. */
-  take({ host, key, page }: Place): FoundLink[] {
+  take({ host, key, page }: UrlId): FoundLink[] {
     if (!this.#mayHave) return [];
     const rows = this.#state.all<{ url: string; kind: LinkKind }>(TAKE, host, key, page);
     return rows.map(({ url, kind }) => ({ url, kind, isEmbed: true, isNofollow: false }));

@@ -31,7 +31,7 @@ test('a file of an earlier version goes on with what it has queued, and one of a
   const taken = CrawlState.open(directory);
   const frontier = new Frontier(taken, 'default', number, 1000);
   frontier.transaction(() => frontier.offer({ url: 'http://a.test/picture', role: 'embed', depth: 1, hops: 1 }, false));
-  const { id, queued } = frontier.waitingHosts(-1, 1)[0]!;
+  const { id, queued } = frontier.hostsWithQueue(-1, 1)[0]!;
   assert.equal(queued, 2);
   assert.deepEqual(
     frontier.peek(id, -1, 100).map(({ role, url }) => `${role} ${url}`),

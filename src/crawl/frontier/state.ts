@@ -1,5 +1,5 @@
 /**
- * The state of crawls, in `crawl.sqlite` beside the archive: what is known, what is queued, what was learned for the
+ * The state of crawls, in `crawl.sqlite` beside the archive: what is known, what is queued, what was findings for the
  * next time.
  *
  * ```

@@ -10,13 +10,13 @@ const REPETITION = /[*+{]/g;
 
 export class UrlExpression {
   readonly #expression: RegExp;
-  readonly #isTame: boolean;
+  readonly #isLinear: boolean;
   /** The option that it was given by. */
   readonly #where: string;
 
   constructor(pattern: string, option: string) {
     this.#where = `${option} ${pattern}`;
-    this.#isTame = (pattern.match(REPETITION)?.length ?? 0) <= 1;
+    this.#isLinear = (pattern.match(REPETITION)?.length ?? 0) <= 1;
     try {
       this.#expression = new RegExp(pattern);
     } catch (cause) {
@@ -25,7 +25,7 @@ export class UrlExpression {
   }
 
   test(url: string): boolean {
-    if (this.#isTame) return this.#expression.test(url);
+    if (this.#isLinear) return this.#expression.test(url);
     const [isMatch] = boundedTest(this.#expression, [url], TEST_MS_MAX) ?? [];
     if (isMatch !== undefined) return isMatch;
     const detail = `this takes too long for ${url}; avoid repetitions inside of repetitions, as in (a+)+`;

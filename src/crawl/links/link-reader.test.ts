@@ -7,15 +7,15 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { utf8 } from '../../base/index.ts';
 import { parseHttpHead } from '../../warc/index.ts';
-import { type PageFindings, readUnread, type UnreadPage } from './link-batch.ts';
+import { type PageFindings, readFindings, type UnreadPage } from './link-batch.ts';
 import { LinkReader } from './link-reader.ts';
 
 let directory: string;
-/** Reads links as `link-worker.ts` does, and never ends with a batch in which the word STUCK stands. */
+/** Reads links as `link-worker.ts` does, but never answers a batch that contains the word STUCK. */
 let stuckWorker: URL;
-/** Takes its time to start. */
+/** Takes three seconds to start. */
 let lateWorker: URL;
-/** Does not start. */
+/** Fails to start. */
 let brokenWorker: URL;
 before(() => {
   directory = mkdtempSync(join(tmpdir(), 'pinakes-links-'));
@@ -29,10 +29,10 @@ before(() => {
     import { readBatch } from ${JSON.stringify(import.meta.resolve('./link-batch.ts'))};
     answerJobs((batch, tell) => {
       tell('begun');
-      const isStuck = Buffer.from(batch.bytes).includes('STUCK');
+      const isStuck = batch.pages.some(({ bytes }) => Buffer.from(bytes).includes('STUCK'));
       while (isStuck);
       return readBatch(batch);
-    }, ({ bytes }) => [bytes.buffer]);`;
+    });`;
   stuckWorker = script('stuck-worker.ts', stuck);
   lateWorker = script('late-worker.ts', `${stuck} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);`);
   brokenWorker = script('broken-worker.ts', `throw new Error('EMFILE: too many open files');`);
@@ -50,7 +50,7 @@ function page(number: number, links: readonly string[]): UnreadPage {
   const fields = ['Content-Type: text/html', ...(isCoded ? ['Content-Encoding: gzip'] : [])];
   if (isChunked) fields.push('Transfer-Encoding: chunked');
   const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`));
-  const kind = { isDecoded: false, isWhole: true, isSitemap: false, onlyUntold: false, depth: 1 } as const;
+  const kind = { isDecoded: false, isWhole: true, isSitemap: false, omitsReported: false, depth: 1 } as const;
   return { url: `http://host.test/${number}`, head, bytes: framed, ...kind };
 }
 
@@ -64,7 +64,7 @@ function plain({ reading, sitemap }: PageFindings): unknown {
 
 const SITEMAP = utf8('<urlset><url><loc>http://host.test/from-sitemap</loc></url></urlset>');
 
-test('pages are read alike on the thread and off it, in batches of any size', async (t) => {
+test('pages are read alike on the thread and on the calling thread, in batches of any size', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const pages = Array.from({ length: 150 }, (_, number) =>
@@ -75,13 +75,13 @@ test('pages are read alike on the thread and off it, in batches of any size', as
     ]),
   );
   pages[40] = { ...page(40, []), bytes: SITEMAP, isDecoded: true, isSitemap: true };
-  const expected = await Promise.all(pages.map(async (one) => plain(await readUnread(one))));
+  const expected = await Promise.all(pages.map(async (one) => plain(await readFindings(one))));
   const found = await Promise.all(pages.map(async (one) => plain(await reader.read(one))));
   assert.deepEqual(found, expected);
   assert.deepEqual(plain(await reader.read(pages[3]!)), expected[3]);
 });
 
-test('every X-Robots-Tag counts, and those for other robots do not', async (t) => {
+test('every X-Robots-Tag counts, except those for other robots', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const isNofollow = async (...tags: string[]) => {
@@ -94,7 +94,7 @@ test('every X-Robots-Tag counts, and those for other robots do not', async (t) =
   assert.equal(await isNofollow('googlebot: nofollow'), false);
 });
 
-test('links are read of pages whose type is written in odd ways', async () => {
+test('pages whose type is written in odd ways are read', async () => {
   for (const type of [
     'text/html, text/html',
     'Text/HTML,text/html; charset=utf-8',
@@ -102,8 +102,8 @@ test('links are read of pages whose type is written in odd ways', async () => {
     'text/html charset=x',
   ]) {
     const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n\r\n`));
-    const marks = { isDecoded: true, isWhole: true, isSitemap: false, onlyUntold: false, depth: 0 };
-    const { reading } = await readUnread({ url: 'http://a.test/', head, bytes: utf8('<a href=b>'), ...marks });
+    const marks = { isDecoded: true, isWhole: true, isSitemap: false, omitsReported: false, depth: 0 };
+    const { reading } = await readFindings({ url: 'http://a.test/', head, bytes: utf8('<a href=b>'), ...marks });
     assert.deepEqual(
       [...reading!.links].map(({ url }) => url),
       ['http://a.test/b'],
@@ -129,13 +129,13 @@ test('pages with more links than one answer holds are all read', async (t) => {
   }
 });
 
-test('links that were told are left out where they may be, and told again to another reader', async (t) => {
+test('reported links are left out where they may be, and reported again to another reader', async (t) => {
   const everywhere = '<a href=/menu>m</a><img src=/logo.png><a rel=nofollow href=/login>l</a>';
   const pages = Array.from({ length: 6 }, (_, number) => ({
     ...page(number, [everywhere, `<a href="/own/${number}">x</a><img src=/menu>`]),
-    onlyUntold: number !== 4,
+    omitsReported: number !== 4,
   }));
-  pages[5] = { ...page(5, [everywhere, '<meta name=robots content=nofollow>']), onlyUntold: true };
+  pages[5] = { ...page(5, [everywhere, '<meta name=robots content=nofollow>']), omitsReported: true };
   for (let round = 0; round < 2; round++) {
     const reader = new LinkReader();
     t.after(() => reader.close());
@@ -150,18 +150,18 @@ test('links that were told are left out where they may be, and told again to ano
       all.with(4, '/own/4'),
       ['/logo.png', '/menu', '/login'],
     ]);
-    // What is read off the thread is read whole.
+    // What is read on the calling thread is returned whole.
     assert.equal((await reader.read(pages[1]!)).reading!.links.length, 5);
     await reader.close();
   }
 });
 
-test('links that were told of a page far from the seeds are told again of one that is nearer', async (t) => {
+test('links reported for a page far from the seeds are reported again for a nearer page', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const pages = [3, 3, 2, 3, 2].map((depth, number) => ({
     ...page(number, ['<a href=/menu>m</a>']),
-    onlyUntold: true,
+    omitsReported: true,
     depth,
   }));
   const found = await Promise.all(pages.map((one) => reader.read(one)));
@@ -171,19 +171,19 @@ test('links that were told of a page far from the seeds are told again of one th
   );
 });
 
-test('a link to where a form of another page leads is told', async (t) => {
+test("a link to the target of another page's form is reported", async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const pages = Array.from({ length: 6 }, (_, number) => ({
     ...page(number, [number < 3 ? '<form action=/contact></form>' : '<a href=/contact>c</a>']),
-    onlyUntold: true,
+    omitsReported: true,
   }));
   const found = await Promise.all(pages.map((one) => reader.read(one)));
   const kinds = found.map(({ reading }) => [...reading!.links].map(({ kind }) => kind));
   assert.deepEqual(kinds, [['form'], ['form'], ['form'], ['anchor'], [], []]);
 });
 
-test('a page that is too much for the thread is told as not read, and costs the others nothing', async (t) => {
+test('a page that exceeds the memory of the thread is reported as not read, and the others are read', async (t) => {
   const reader = new LinkReader({ threadMegabytesMax: 24 });
   t.after(() => reader.close());
   const hostile = page(
@@ -193,7 +193,7 @@ test('a page that is too much for the thread is told as not read, and costs the 
   const pages = [page(1, ['<a href=/one>']), hostile, page(2, ['<a href=/two>']), page(4, ['<a href=/four>'])];
   const found = await Promise.all(pages.map((one) => reader.read(one)));
   assert.deepEqual(
-    found.map(({ reading, unread }) => [reading!.isWhole, reading!.links.length, unread]),
+    found.map(({ reading, unreadReason }) => [reading!.isWhole, reading!.links.length, unreadReason]),
     [
       [true, 1, undefined],
       [false, 0, 'reading its links takes too much memory'],
@@ -203,12 +203,12 @@ test('a page that is too much for the thread is told as not read, and costs the 
   );
 });
 
-test('a page that the readers fail at is told as not read, and costs the others nothing', async (t) => {
+test('a page that cannot be parsed is reported as not read, and the others are read', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const head = parseHttpHead(utf8('HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\n\r\n'));
   const failing = { ...page(1, []), url: 'no URL', head, bytes: utf8('import("./x.js")') };
-  assert.match((await readUnread(failing)).unread!, /^its links could not be read: .*URL/);
+  assert.match((await readFindings(failing)).unreadReason!, /^its links could not be read: .*URL/);
   const pages = [page(1, ['<a href=/one>']), failing, page(2, ['<a href=/two>']), page(4, ['<a href=/four>'])];
   const found = await Promise.all(pages.map((one) => reader.read(one)));
   assert.deepEqual(
@@ -222,7 +222,7 @@ test('a page that the readers fail at is told as not read, and costs the others 
   );
 });
 
-test('a page that takes too long is told as not read, and costs the others nothing', async (t) => {
+test('a page that takes too long is reported as not read, and the others are read', async (t) => {
   const reader = new LinkReader({ batchMsMax: 1500, script: stuckWorker });
   t.after(() => reader.close());
   const pages = [
@@ -233,7 +233,7 @@ test('a page that takes too long is told as not read, and costs the others nothi
   ];
   const found = await Promise.all(pages.map((one) => reader.read(one)));
   assert.deepEqual(
-    found.map(({ reading, unread }) => [reading!.isWhole, reading!.links.length, unread]),
+    found.map(({ reading, unreadReason }) => [reading!.isWhole, reading!.links.length, unreadReason]),
     [
       [true, 1, undefined],
       [false, 0, 'reading its links takes too long'],
@@ -243,23 +243,32 @@ test('a page that takes too long is told as not read, and costs the others nothi
   );
 });
 
-test('what may take long however small it is goes to the thread, even alone', async (t) => {
+test('a small document of a kind that may take long goes to the thread, even alone', async (t) => {
   const reader = new LinkReader({ batchMsMax: 800, script: stuckWorker });
   t.after(() => reader.close());
-  const { unread } = await reader.read({ ...page(1, []), bytes: utf8('<urlset><!-- STUCK -->'), isSitemap: true });
-  assert.equal(unread, 'reading its links takes too long');
+  const { unreadReason } = await reader.read({
+    ...page(1, []),
+    bytes: utf8('<urlset><!-- STUCK -->'),
+    isSitemap: true,
+  });
+  assert.equal(unreadReason, 'reading its links takes too long');
 });
 
-test('the time that a thread takes to start is not counted', async (t) => {
+test('the start time of a thread does not count against the limit', async (t) => {
   const reader = new LinkReader({ batchMsMax: 1500, script: lateWorker });
   t.after(() => reader.close());
-  const { sitemap, unread } = await reader.read({ ...page(1, []), bytes: SITEMAP, isDecoded: true, isSitemap: true });
-  assert.deepEqual([sitemap!.pages, unread], [['http://host.test/from-sitemap'], undefined]);
+  const { sitemap, unreadReason } = await reader.read({
+    ...page(1, []),
+    bytes: SITEMAP,
+    isDecoded: true,
+    isSitemap: true,
+  });
+  assert.deepEqual([sitemap!.pages, unreadReason], [['http://host.test/from-sitemap'], undefined]);
 });
 
-test('of a thread that does not start is told why, and not that the page is too large', async (t) => {
+test('when the thread does not start, the reason says so and does not blame the page', async (t) => {
   const reader = new LinkReader({ script: brokenWorker });
   t.after(() => reader.close());
-  const { unread } = await reader.read({ ...page(1, []), bytes: SITEMAP, isDecoded: true, isSitemap: true });
-  assert.match(unread!, /^its links could not be read: .*EMFILE/);
+  const { unreadReason } = await reader.read({ ...page(1, []), bytes: SITEMAP, isDecoded: true, isSitemap: true });
+  assert.match(unreadReason!, /^its links could not be read: .*EMFILE/);
 });

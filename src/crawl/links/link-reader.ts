@@ -1,36 +1,34 @@
 /**
- * Reads the links of pages: of few on the caller's thread, of many on another one, in batches.
+ * Reads the links of pages: a few at once on the calling thread, many in batches on a thread of its own.
  *
- * Reading is the largest single part of what a page costs, and a hostile page can make it cost far more; on a thread of
- * its own it holds up neither the network nor the store. The thread has a bound on its memory and on the time of a
- * batch. A page that is too much for it is told as not read, with the reason, and the others of its batch are read
- * again without it.
+ * Reading is the most expensive part of handling a page, and a hostile page can make it far more expensive. On its own
+ * thread it blocks neither the network nor the store. The memory of the thread and the time of a batch are bounded. A
+ * page that exceeds a bound is reported as not read, with the reason. The other pages of its batch are read again
+ * without it.
  */
 import { ThreadDied, ThreadPool } from '../../base/index.ts';
 import { Deadline } from '../fetch/deadline.ts';
 import {
-  type FoundBatch,
+  batchOf,
   type LinkBatch,
-  notRead,
   type PageFindings,
-  packPages,
-  readUnread,
+  readFindings,
   type UnreadPage,
-  unpackFindings,
+  unreadFindings,
 } from './link-batch.ts';
 import { mimeOf } from './page-links.ts';
 
 const BATCH_PAGES_MAX = 64;
 const BATCH_BYTES_MAX = 1024 * 1024;
-/** Fewer pages than this, of fewer bytes, are read at once: the way to another thread would cost more. */
+/** Fewer pages than this, of fewer bytes, are read at once: posting them to the thread would cost more. */
 const BATCH_PAGES_MIN = 4;
 const BATCH_BYTES_MIN = 256 * 1024;
-/** What is read in one pass over its bytes; a document of another kind may take long, however small it is. */
-const PROMPT_MIMES: ReadonlySet<string> = new Set(['text/html', 'text/css', 'text/plain', 'application/xhtml+xml']);
+/** These are read in one pass over their bytes. A document of another kind may take long even when it is small. */
+const QUICK_MIMES: ReadonlySet<string> = new Set(['text/html', 'text/css', 'text/plain', 'application/xhtml+xml']);
 
 type Waiting = {
   readonly page: UnreadPage;
-  /** Whether it was in a batch that was too much. */
+  /** Whether it was in a batch that exceeded a bound. It is then read alone. */
   isSuspect: boolean;
   readonly resolve: (findings: PageFindings) => void;
   readonly reject: (error: unknown) => void;
@@ -38,25 +36,25 @@ type Waiting = {
 
 /** Enough for the largest document that is read, with all its links. */
 const THREAD_MEGABYTES_MAX = 256;
-/** An ordinary batch takes some milliseconds, the largest document that is read some seconds. */
+/** An ordinary batch takes some milliseconds, the largest document some seconds. */
 const BATCH_MS_MAX = 60_000;
 
 export type LinkReaderOptions = {
   readonly threadMegabytesMax?: number;
   readonly batchMsMax?: number;
-  /** The thread's script. */
+  /** The script of the thread. */
   readonly script?: URL;
 };
 
-let readers = 0;
+let readersMade = 0;
 
 export class LinkReader {
-  readonly #threads: ThreadPool<LinkBatch, FoundBatch, 'begun'>;
+  readonly #threads: ThreadPool<LinkBatch, PageFindings[], 'begun'>;
   readonly #batchMsMax: number;
-  /** Threads are left to other readers; what one has told here is nothing to them. */
-  readonly #number = readers++;
+  /** Identifies this reader to the thread, which may have worked for another reader before. */
+  readonly #number = readersMade++;
   #waiting: Waiting[] = [];
-  #isAwake = false;
+  #isReading = false;
 
   constructor(options: LinkReaderOptions = {}) {
     this.#batchMsMax = options.batchMsMax ?? BATCH_MS_MAX;
@@ -70,14 +68,14 @@ export class LinkReader {
   }
 
   /**
-   * What a page names. A batch is made of the pages that are asked for in one turn of the event loop, and of those that
-   * come while another is read.
+   * Returns what a page links to. A batch has the pages that are passed in one turn of the event loop, and those that
+   * are passed while another batch is read.
    */
   read(page: UnreadPage): Promise<PageFindings> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ page, isSuspect: false, resolve, reject });
-      if (this.#isAwake) return;
-      this.#isAwake = true;
+      if (this.#isReading) return;
+      this.#isReading = true;
       setImmediate(() => void this.#readAll());
     });
   }
@@ -95,7 +93,7 @@ export class LinkReader {
         for (const { reject } of batch) reject(error);
       }
     }
-    this.#isAwake = false;
+    this.#isReading = false;
   }
 
   #takeBatch(): Waiting[] {
@@ -109,24 +107,21 @@ export class LinkReader {
   }
 
   async #readBatch(batch: readonly Waiting[]): Promise<void> {
-    if (isPrompt(batch)) {
-      for (const { page, resolve } of batch) resolve(await readUnread(page));
+    if (isQuick(batch)) {
+      for (const { page, resolve } of batch) resolve(await readFindings(page));
       return;
     }
     let isLate = false;
-    // A thread that is ended fails what it had at hand; this is the only one, and so is the batch.
+    // Ending the only thread fails this batch.
     const deadline = new Deadline(() => {
       isLate = true;
       void this.#threads.end();
     });
-    const packed = packPages(
-      batch.map(({ page }) => page),
-      this.#number,
-    );
-    let found: FoundBatch;
+    const pages = batch.map(({ page }) => page);
+    let answer: PageFindings[];
     try {
-      // How long a thread takes to start says nothing of the pages; it tells when it begins with them.
-      found = await this.#threads.run(packed, [packed.bytes.buffer], () => deadline.start(this.#batchMsMax));
+      // The time for starting the thread does not count: it reports when it begins with the batch.
+      answer = await this.#threads.run(batchOf(pages, this.#number), [], () => deadline.start(this.#batchMsMax));
     } catch (error) {
       if (!(error instanceof ThreadDied)) throw error;
       this.#suspect(batch, isLate ? 'reading its links takes too long' : reasonOf(error));
@@ -134,38 +129,37 @@ export class LinkReader {
     } finally {
       deadline.end();
     }
-    const findings = unpackFindings(found);
-    for (const [index, finding] of findings.entries()) batch[index]!.resolve(finding);
-    this.#waiting.unshift(...batch.slice(findings.length));
+    for (const [index, findings] of answer.entries()) batch[index]!.resolve(findings);
+    this.#waiting.unshift(...batch.slice(answer.length));
   }
 
-  #suspect(batch: readonly Waiting[], unread: string): void {
+  #suspect(batch: readonly Waiting[], unreadReason: string): void {
     if (batch.length > 1) {
       for (const waiting of batch) waiting.isSuspect = true;
       this.#waiting.unshift(...batch);
       return;
     }
     const { page, resolve } = batch[0]!;
-    resolve(notRead(page.isSitemap, unread));
+    resolve(unreadFindings(page.isSitemap, unreadReason));
   }
 }
 
 /**
- * Why pages were not read whose thread died. One that could not be started, for want of file handles or memory, is no
- * fault of theirs.
+ * The reason why the pages of a batch were not read. It names memory only when the thread ran out of it: a thread may
+ * also fail to start.
  */
 function reasonOf({ message, cause }: ThreadDied): string {
   const isMemory = (cause as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
   return isMemory ? 'reading its links takes too much memory' : `its links could not be read: ${message}`;
 }
 
-/** Whether a batch is so small that it is read at once, and of a kind that does not take long. */
-function isPrompt(batch: readonly Waiting[]): boolean {
+/** Whether a batch is small enough to be read at once, and has no page that may take long. */
+function isQuick(batch: readonly Waiting[]): boolean {
   if (batch.length >= BATCH_PAGES_MIN) return false;
   let bytes = 0;
   for (const { page, isSuspect } of batch) {
     bytes += page.bytes.length;
-    if (isSuspect || bytes >= BATCH_BYTES_MIN || page.isSitemap || !PROMPT_MIMES.has(mimeOf(page.head))) return false;
+    if (isSuspect || bytes >= BATCH_BYTES_MIN || page.isSitemap || !QUICK_MIMES.has(mimeOf(page.head))) return false;
   }
   return true;
 }

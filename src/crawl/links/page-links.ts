@@ -1,13 +1,11 @@
-/**
- * Reads the links out of a response, from the bytes that passed by on their way to the store, or from what the archive
- * has.
- */
+/** Reads the links of a response, from the bytes received or from the archive. */
 import { bareMime } from '../../base/index.ts';
 import {
   isAppManifest,
   isPageMime,
   isScriptMime,
   type Link,
+  type LinkKind,
   linksOfHeaders,
   linksOfManifest,
   linksOfScript,
@@ -17,31 +15,28 @@ import {
 } from '../../page/index.ts';
 import { ChunkedBody, DecodedStart, type HttpHead, onlyChunk } from '../../warc/index.ts';
 
-/** What is read back of a body. */
+/** How much of a body is read back from the archive. */
 export const READ_BYTES_MAX = 16 * 1024 * 1024;
 
-/** However much more there is. */
+/** How much of a body is decoded, however much it would expand to. */
 const DECODED_BYTES_MAX = 2 * READ_BYTES_MAX;
 
-/** A page with more links is a list, and what it names stands on few others. */
+/** A page with more links is a list. Few of its links are on other pages too, so they are not remembered. */
 export const MENU_LINKS_MAX = 2000;
 
-/** A link as far as it matters to a crawl. */
+/** The fields of a link that a crawl uses. */
 export type FoundLink = Pick<Link, 'url' | 'kind' | 'isEmbed' | 'isNofollow'>;
 
-/** The links of a page, in order; each is made when its turn comes, for there can be very many. */
-export type FoundLinks = Iterable<FoundLink> & { readonly length: number };
-
 export type Reading = {
-  readonly links: FoundLinks;
+  readonly links: readonly FoundLink[];
   readonly isNofollow: boolean;
-  /** Whether all there is was read. */
+  /** False when the page may have more links than were read. */
   readonly isWhole: boolean;
 };
 
 export type SitemapReading = {
   readonly pages: readonly string[];
-  /** What is shown on some of the pages, by their URLs. */
+  /** What some of the pages show, by the URLs of the pages. */
   readonly needs: ReadonlyMap<string, readonly FoundLink[]>;
   readonly sitemaps: readonly string[];
   readonly isWhole: boolean;
@@ -50,7 +45,7 @@ export type SitemapReading = {
 /** A decoded body, or the beginning of one. */
 export type Content = { readonly bytes: Uint8Array; readonly isWhole: boolean };
 
-/** Whether links may be in a response with this head. */
+/** Whether a response with this head can have links. */
 export function mayHaveLinks(url: string, head: HttpHead): boolean {
   const mime = mimeOf(head);
   return isPageMime(mime) || isScriptMime(mime) || isAppManifest(mime, url);
@@ -60,7 +55,7 @@ export function mimeOf(head: HttpHead): string {
   return bareMime(head.get('content-type') ?? '');
 }
 
-/** The content of a body: framing and codings taken off, up to a bound, however much it would swell. */
+/** Removes framing and codings from a body, and returns at most a bounded amount of the content. */
 export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): Content {
   const payload = isFramed && head.isChunked ? (onlyChunk(body) ?? unchunked(body)) : body;
   const codings = head.contentCodings;
@@ -79,7 +74,7 @@ function unchunked(body: Uint8Array): Uint8Array {
   return Buffer.concat(parts);
 }
 
-/** The links of a response. `url` is its own. */
+/** Reads the links of a response. `url` is the URL of the response. */
 export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }: Content): Promise<Reading> {
   const fields = head.fields.map(({ name, value }) => [name, value] as const);
   const named = linksOfHeaders(fields, url);
@@ -92,7 +87,7 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   if (isScriptMime(mime)) return { links: [...named, ...linksOfScript(bytes, url)], isNofollow, isWhole };
   const contentType = head.get('content-type');
   const page = await readPage({ bytes, mime, url, ...(contentType !== undefined && { contentType }) }, { text: false });
-  // Something of which nothing is read has nothing more in it.
+  // A document of a kind that is not read has no links, so nothing is missing.
   if (!page) return { links: named, isNofollow, isWhole: true };
   return {
     links: needsFirst(named.length === 0 ? page.links : [...named, ...page.links]),
@@ -101,25 +96,22 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   };
 }
 
-/** Whether a page asks for this ahead of time, or a script does: it may be a page as well. */
-export function isHint({ kind }: FoundLink): boolean {
+/** Whether a page or a script only prefetches this. It may be a page itself. */
+export function isHint(kind: LinkKind): boolean {
   return kind === 'data';
 }
 
-/**
- * How far from a page stands what it names as needed: what was only asked for ahead of time may yet be needed by the
- * next page.
- */
-export function needDistance(link: FoundLink): number {
-  return isHint(link) ? 1 : 0;
+/** How far from its page a needed resource counts. A prefetched one may be needed by the next page. */
+export function needDistance(kind: LinkKind): number {
+  return isHint(kind) ? 1 : 0;
 }
 
-/** What a URL is taken for is decided when it is first named; a picture that links to itself is what its page needs. */
+/** Puts embeds first, since the first link decides the role of a URL: a picture that links to itself is an embed. */
 function needsFirst(links: readonly Link[]): Link[] {
   return [...links.filter(({ isEmbed }) => isEmbed), ...links.filter(({ isEmbed }) => !isEmbed)];
 }
 
-/** The pages, with what is shown on them, and further sitemaps that a sitemap names. */
+/** The pages that a sitemap names, with what they show, and further sitemaps. */
 export function readSitemapLinks({ bytes, isWhole }: Content, url: string): SitemapReading {
   const { urls, sitemaps, isTruncated } = readSitemap(bytes, url);
   const found = new Map<string, FoundLink[]>();

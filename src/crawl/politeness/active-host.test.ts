@@ -20,10 +20,10 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
     let host: ActiveHost | undefined;
     const offer = (offered: Offer) =>
       frontier.transaction(() => {
-        if (frontier.offer(offered, false) === 'queued') host?.refill(frontier.lastRank, frontier.movedFrom);
+        if (frontier.offer(offered, false) === 'queued') host?.noteQueued(frontier.lastRank, frontier.movedFrom);
       });
     offer({ url: 'http://a.test/', role: 'page', depth: 0, hops: 0 });
-    const [{ id, name } = { id: 0, name: '' }] = frontier.waitingHosts(-1, 1);
+    const [{ id, name } = { id: 0, name: '' }] = frontier.hostsWithQueue(-1, 1);
     const settings = { ...CRAWL_DEFAULTS, hostConcurrency: 1 };
     host = new ActiveHost(id, name, frontier, settings, new HostDelay(settings));
     work(frontier, offer, host);

@@ -13,21 +13,21 @@ const READ_AHEAD = 32;
  */
 const LONG_WAIT_MS = 4000;
 
-export type Taken = QueuedUrl & { readonly rank: number };
+export type TakenUrl = QueuedUrl & { readonly rank: number };
 
 export class ActiveHost {
   readonly id: number;
   readonly name: string;
   readonly delay: HostDelay;
   readonly #frontier: Frontier;
-  #ahead: Taken[] = [];
+  #ahead: TakenUrl[] = [];
   /** Ranks of what was taken and is not settled: it still stands in the queue. */
   readonly #busy = new Set<number>();
   /** The ranks that those of them have by now which were queued at another place meanwhile. */
   readonly #moved = new Map<number, number>();
   /** Everything up to this rank was read: it is ahead, under way or done. */
   #readTo = -1;
-  #delayed: { readonly item: Taken; readonly at: EpochMs }[] = [];
+  #delayed: { readonly item: TakenUrl; readonly at: EpochMs }[] = [];
   #isDrained = false;
   readonly #readAhead: number;
   /** Origins whose robots.txt is being fetched, with the tries so far. */
@@ -50,14 +50,15 @@ export class ActiveHost {
   /** When something can be done here; infinity when nothing can before something ends. */
   get readyAt(): EpochMs {
     if (this.robotsUnderWay !== undefined) return Number.POSITIVE_INFINITY;
-    const waits = this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
+    const isWaiting =
+      this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
     const hasMore = this.#ahead.length > 0 || !this.#isDrained;
     // Of a host that is given up there is nothing to wait for.
-    return Math.max(this.delay.isGivenUp ? 0 : this.delay.readyAt, hasMore ? 0 : waits);
+    return Math.max(this.delay.isGivenUp ? 0 : this.delay.readyAt, hasMore ? 0 : isWaiting);
   }
 
   /** Whether there is nothing to do here but to wait, for longer than this. */
-  waits(now: EpochMs, ms = LONG_WAIT_MS): boolean {
+  isWaiting(now: EpochMs, ms = LONG_WAIT_MS): boolean {
     const { readyAt } = this;
     return readyAt > now + ms && readyAt < Number.POSITIVE_INFINITY && this.delay.running === 0;
   }
@@ -65,11 +66,11 @@ export class ActiveHost {
   /** Leaves what was read ahead in the queue, to be read again. */
   rest(): void {
     const unread = this.#ahead.filter(({ rank }) => !this.#busy.has(rank));
-    if (unread.length > 0) this.refill(unread[0]!.rank);
+    if (unread.length > 0) this.noteQueued(unread[0]!.rank);
   }
 
   /** The next URL, left where it is. `beforeRead` is called before the queue is read. */
-  peek(now: EpochMs, beforeRead: () => void): Taken | undefined {
+  peek(now: EpochMs, beforeRead: () => void): TakenUrl | undefined {
     const due = this.#delayed.findIndex(({ at }) => at <= now);
     if (due >= 0) this.#ahead.unshift(...this.#delayed.splice(due, 1).map(({ item }) => item));
     if (this.#ahead.length === 0 && !this.#isDrained) {
@@ -80,7 +81,7 @@ export class ActiveHost {
     return this.#ahead[0];
   }
 
-  #readQueue(): Taken[] {
+  #readQueue(): TakenUrl[] {
     let busy = 0;
     for (const rank of this.#busy) if (rank > this.#readTo) busy++;
     const found = this.#frontier.peek(this.id, this.#readTo, busy + this.#readAhead);
@@ -89,14 +90,14 @@ export class ActiveHost {
   }
 
   /** Takes what `peek` showed. */
-  take(): Taken {
+  take(): TakenUrl {
     const item = this.#ahead.shift()!;
     this.#busy.add(item.rank);
     return item;
   }
 
   /** Tries an item again later. */
-  postpone(item: Taken, at: EpochMs): void {
+  retryLater(item: TakenUrl, at: EpochMs): void {
     this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
   }
 
@@ -117,7 +118,7 @@ export class ActiveHost {
    * Something was queued here, at this rank, and stood at a later one before. What was read ahead and comes after it is
    * read again, in its place.
    */
-  refill(rank: number, movedFrom?: number): void {
+  noteQueued(rank: number, movedFrom?: number): void {
     if (movedFrom !== undefined && this.#busy.has(movedFrom)) {
       this.#moved.set(movedFrom, rank);
       this.#busy.add(rank);

@@ -36,10 +36,10 @@ test('of more hosts than can rest, each that may be asked again has its turn', (
   const askAll = () => {
     asked.clear();
     while (hosts.fill(now) || asked.size === 0)
-      for (const host of hosts.inTurn()) {
+      for (const host of hosts.inRotation()) {
         if (host.readyAt <= now) {
           asked.add(host.name);
-          host.delay.refuse(now, MINUTE_MS);
+          host.delay.noteRefusal(now, MINUTE_MS);
         }
         hosts.rest(host, now);
       }
@@ -54,23 +54,23 @@ test('hosts whose names lead nowhere keep no place, however many they are', (t) 
   const frontier = frontierOf(t, COUNT);
   const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
   while (hosts.fill(0))
-    for (const host of hosts.inTurn()) {
-      host.delay.missName(0);
-      hosts.setAside(host);
+    for (const host of hosts.inRotation()) {
+      host.delay.noteMissingName(0);
+      hosts.postpone(host);
     }
-  const left = [...hosts.inTurn()];
-  assert.ok(left.length > 0 && left.every(({ delay }) => !delay.isAside), 'without room they are looked up again');
-  for (const { delay } of left) delay.missName(0);
-  assert.ok(left.every(({ delay }) => delay.isMissing && delay.isGivenUp));
+  const left = [...hosts.inRotation()];
+  assert.ok(left.length > 0 && left.every(({ delay }) => !delay.isPostponed), 'without room they are looked up again');
+  for (const { delay } of left) delay.noteMissingName(0);
+  assert.ok(left.every(({ delay }) => delay.isNameMissing && delay.isGivenUp));
 });
 
 test('a host that was set aside and answered another request is asked on', (t) => {
   const hosts = new ActiveHosts(frontierOf(t, 1), CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
   hosts.fill(0);
-  const [host] = hosts.inTurn();
-  host!.delay.missName(0);
-  hosts.setAside(host!);
+  const [host] = hosts.inRotation();
+  host!.delay.noteMissingName(0);
+  hosts.postpone(host!);
   assert.ok(!hosts.hasWork(0));
-  host!.delay.accept('http://0.test');
-  assert.ok(hosts.hasWork(10_000) && [...hosts.inTurn()].includes(host!));
+  host!.delay.noteAnswer('http://0.test');
+  assert.ok(hosts.hasWork(10_000) && [...hosts.inRotation()].includes(host!));
 });

@@ -13,7 +13,7 @@ import { ActiveHost } from './active-host.ts';
 import type { HostDelays } from './host-delays.ts';
 
 const ACTIVE_HOSTS_MAX = 256;
-const RESTING_HOSTS_MAX = 16_384;
+const WAITING_HOSTS_MAX = 16_384;
 
 export class ActiveHosts {
   readonly #frontier: Frontier;
@@ -21,7 +21,7 @@ export class ActiveHosts {
   readonly #delays: HostDelays;
   readonly #byName = new Map<string, ActiveHost>();
   /** Those that rest, the longest first, and until when. */
-  readonly #resting = new Map<string, { readonly host: ActiveHost; readonly until: EpochMs }>();
+  readonly #waiting = new Map<string, { readonly host: ActiveHost; readonly until: EpochMs }>();
   /** Of all of them. */
   readonly #ids = new Set<number>();
   /** When the first of those that rest is to be woken. */
@@ -39,11 +39,11 @@ export class ActiveHosts {
   }
 
   get(name: string): ActiveHost | undefined {
-    return this.#byName.get(name) ?? this.#resting.get(name)?.host;
+    return this.#byName.get(name) ?? this.#waiting.get(name)?.host;
   }
 
   /** All of them, each time beginning with another, so that none is always the last. */
-  *inTurn(): Generator<ActiveHost> {
+  *inRotation(): Generator<ActiveHost> {
     const hosts = [...this.#byName.values()];
     const first = this.#turn++ % Math.max(1, hosts.length);
     for (let index = 0; index < hosts.length; index++) yield hosts[(first + index) % hosts.length]!;
@@ -62,7 +62,7 @@ export class ActiveHosts {
   fill(now: EpochMs): boolean {
     let isMore = this.wakeAt <= now && this.#wake(now);
     while (this.#mayHaveMore && !this.#isFull) {
-      const found = this.#frontier.waitingHosts(this.#lastId, ACTIVE_HOSTS_MAX);
+      const found = this.#frontier.hostsWithQueue(this.#lastId, ACTIVE_HOSTS_MAX);
       if (found.length === 0) {
         // Once round, the next look begins at the first host again, when something new was queued.
         this.#mayHaveMore = false;
@@ -84,45 +84,45 @@ export class ActiveHosts {
   rest(host: ActiveHost, now: EpochMs): boolean {
     const isWanted = this.#wakeAt <= now;
     // One that is woken for it leaves its place among those that rest.
-    if (!this.#isFull || (this.#resting.size >= RESTING_HOSTS_MAX && !isWanted)) return false;
-    if (!host.waits(now, isWanted ? 0 : undefined)) return false;
+    if (!this.#isFull || (this.#waiting.size >= WAITING_HOSTS_MAX && !isWanted)) return false;
+    if (!host.isWaiting(now, isWanted ? 0 : undefined)) return false;
     host.rest();
     this.#byName.delete(host.name);
-    this.#restUntil(host, host.readyAt);
+    this.#waitUntil(host, host.readyAt);
     return true;
   }
 
   /**
-   * Takes a host out of the way that is set aside. Without room for it, its name is looked up once more right away, and
+   * Takes a host out of the way that is set postponed. Without room for it, its name is looked up once more right away, and
    * it makes room then. Says whether it is out of the way.
    */
-  setAside(host: ActiveHost): boolean {
-    if (this.#resting.size >= RESTING_HOSTS_MAX) {
+  postpone(host: ActiveHost): boolean {
+    if (this.#waiting.size >= WAITING_HOSTS_MAX) {
       host.delay.lookUpAgain();
       return false;
     }
     this.#byName.delete(host.name);
-    this.#restUntil(host, Number.POSITIVE_INFINITY);
+    this.#waitUntil(host, Number.POSITIVE_INFINITY);
     return true;
   }
 
-  /** Has the names of hosts that are set aside looked up once more. Says whether there were any. */
-  lookUpAside(): boolean {
-    const aside = [...this.#asideHosts()];
-    for (const host of aside) {
+  /** Has the names of hosts that are set postponed looked up once more. Says whether there were any. */
+  lookUpPostponed(): boolean {
+    const postponed = [...this.#postponedHosts()];
+    for (const host of postponed) {
       host.delay.lookUpAgain();
-      if (this.#resting.has(host.name)) this.#restUntil(host, host.readyAt);
+      if (this.#waiting.has(host.name)) this.#waitUntil(host, host.readyAt);
     }
-    return aside.length > 0;
+    return postponed.length > 0;
   }
 
-  *#asideHosts(): Generator<ActiveHost> {
-    for (const host of this.#byName.values()) if (host.delay.isAside) yield host;
-    for (const { host } of this.#resting.values()) if (host.delay.isAside) yield host;
+  *#postponedHosts(): Generator<ActiveHost> {
+    for (const host of this.#byName.values()) if (host.delay.isPostponed) yield host;
+    for (const { host } of this.#waiting.values()) if (host.delay.isPostponed) yield host;
   }
 
-  #restUntil(host: ActiveHost, until: EpochMs): void {
-    this.#resting.set(host.name, { host, until });
+  #waitUntil(host: ActiveHost, until: EpochMs): void {
+    this.#waiting.set(host.name, { host, until });
     this.#wakeAt = Math.min(this.#wakeAt, until);
   }
 
@@ -130,14 +130,14 @@ export class ActiveHosts {
   #wake(now: EpochMs): boolean {
     let isAny = false;
     this.#wakeAt = Number.POSITIVE_INFINITY;
-    for (const [name, { host, until }] of this.#resting) {
+    for (const [name, { host, until }] of this.#waiting) {
       if (until > now || this.#isFull) {
         this.#wakeAt = Math.min(this.#wakeAt, until);
         // One whose time has come is all that has to be known.
         if (until <= now) break;
         continue;
       }
-      this.#resting.delete(name);
+      this.#waiting.delete(name);
       this.#byName.set(name, host);
       isAny = true;
     }
@@ -147,46 +147,46 @@ export class ActiveHosts {
   retire({ id, name, delay }: ActiveHost): void {
     this.#ids.delete(id);
     this.#byName.delete(name);
-    this.#resting.delete(name);
+    this.#waiting.delete(name);
     this.#delays.keep(name, delay);
   }
 
   /** Something was queued for a host, at this rank, and may have stood at another before. */
-  refill(name: string, rank: number, movedFrom?: number): void {
+  noteQueued(name: string, rank: number, movedFrom?: number): void {
     const host = this.get(name);
     if (!host) {
       this.#mayHaveMore = true;
       return;
     }
-    host.refill(rank, movedFrom);
+    host.noteQueued(rank, movedFrom);
     // It may have rested for a single URL that has to wait.
-    const rest = this.#resting.get(name);
-    if (rest && host.readyAt < rest.until) this.#restUntil(host, host.readyAt);
+    const rest = this.#waiting.get(name);
+    if (rest && host.readyAt < rest.until) this.#waitUntil(host, host.readyAt);
   }
 
   /** Whether anything is left to do, here or in the whole of the frontier, but to look up names once more. */
   hasWork(now: EpochMs): boolean {
     for (const host of [...this.#byName.values()]) {
       if (host.isIdle) this.retire(host);
-      else if (!host.delay.isAside) return true;
+      else if (!host.delay.isPostponed) return true;
     }
-    // Another request to a host that was set aside may have found it meanwhile.
-    for (const { host, until } of [...this.#resting.values()])
-      if (until === Number.POSITIVE_INFINITY && !host.delay.isAside) this.#restUntil(host, host.readyAt);
-    this.#lookAnew();
+    // Another request to a host that was set postponed may have found it meanwhile.
+    for (const { host, until } of [...this.#waiting.values()])
+      if (until === Number.POSITIVE_INFINITY && !host.delay.isPostponed) this.#waitUntil(host, host.readyAt);
+    this.#restartScan();
     this.fill(now);
-    return this.#ids.size > [...this.#asideHosts()].length;
+    return this.#ids.size > [...this.#postponedHosts()].length;
   }
 
   /** Leaves all hosts to the frontier, which gives out other URLs from now on. */
   clear(): void {
     for (const host of [...this.#byName.values()]) this.retire(host);
-    for (const { host } of [...this.#resting.values()]) this.retire(host);
+    for (const { host } of [...this.#waiting.values()]) this.retire(host);
     this.#wakeAt = Number.POSITIVE_INFINITY;
-    this.#lookAnew();
+    this.#restartScan();
   }
 
-  #lookAnew(): void {
+  #restartScan(): void {
     this.#lastId = -1;
     this.#mayHaveMore = true;
   }

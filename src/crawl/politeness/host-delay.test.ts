@@ -16,7 +16,7 @@ test('a host rests for the delay, longer when it is slow, and as long as it asks
   delay.begin(1010);
   delay.end(5010, { time: 1010, latencyMs: 4000 });
   assert.ok(delay.readyAt > 5010 - 4000 + 2 * 1000, 'a slow host rests longer');
-  delay.heedCrawlDelay(10_000);
+  delay.useCrawlDelay(10_000);
   delay.begin(20_000);
   delay.end(20_100, { time: 20_000, latencyMs: 100 });
   assert.equal(delay.readyAt, 30_000);
@@ -24,7 +24,7 @@ test('a host rests for the delay, longer when it is slow, and as long as it asks
 
 test('a Crawl-delay without measure is bounded', () => {
   const delay = new HostDelay(SETTINGS);
-  delay.heedCrawlDelay(1e12);
+  delay.useCrawlDelay(1e12);
   delay.begin(0);
   delay.end(1, { time: 0, latencyMs: 1 });
   assert.equal(delay.readyAt, SETTINGS.crawlDelayMsMax);
@@ -32,40 +32,40 @@ test('a Crawl-delay without measure is bounded', () => {
 
 test('refusals wait as long as the host says, else ever longer', () => {
   const delay = new HostDelay(SETTINGS);
-  delay.refuse(0, 7000);
+  delay.noteRefusal(0, 7000);
   assert.equal(delay.readyAt, 7000);
   const other = new HostDelay(SETTINGS);
-  other.refuse(0, undefined);
+  other.noteRefusal(0, undefined);
   assert.equal(other.readyAt, 500);
-  other.refuse(0, undefined);
+  other.noteRefusal(0, undefined);
   assert.equal(other.readyAt, 1000);
-  other.accept(ORIGIN);
-  other.refuse(10_000, undefined);
+  other.noteAnswer(ORIGIN);
+  other.noteRefusal(10_000, undefined);
   assert.equal(other.readyAt, 10_500);
 });
 
 test('a host is given up that asks for more than an hour in all, or refuses one URL after the other', () => {
   const delay = new HostDelay(SETTINGS);
-  delay.refuse(0, 3600_000);
-  delay.refuse(1000, 3000_000);
+  delay.noteRefusal(0, 3600_000);
+  delay.noteRefusal(1000, 3000_000);
   assert.ok(!delay.isGivenUp, 'what was asked for at the same time counts once');
-  delay.refuse(3600_000, 1000);
+  delay.noteRefusal(3600_000, 1000);
   assert.ok(delay.isGivenUp);
   const other = new HostDelay(SETTINGS);
   const refuseMany = (urls: number, status = 429) => {
     for (let url = 0; url < urls; url++)
-      for (const lastStatus of [undefined, undefined, status]) other.refuse(0, undefined, lastStatus);
+      for (const lastStatus of [undefined, undefined, status]) other.noteRefusal(0, undefined, lastStatus);
   };
   refuseMany(19);
   assert.ok(!other.isGivenUp);
-  other.accept(ORIGIN);
+  other.noteAnswer(ORIGIN);
   refuseMany(19);
   assert.ok(!other.isGivenUp, 'an answer in between counts');
   refuseMany(1);
   assert.ok(other.isGivenUp);
-  other.accept(ORIGIN);
+  other.noteAnswer(ORIGIN);
   refuseMany(30, 503);
-  assert.ok(other.isTired && !other.isGivenUp, 'it may be the pages that are broken');
+  assert.ok(other.hasRefusedMany && !other.isGivenUp, 'it may be the pages that are broken');
 });
 
 test('a host that cannot be reached is waited for, ever longer, and given up after some minutes', () => {
@@ -73,14 +73,14 @@ test('a host that cannot be reached is waited for, ever longer, and given up aft
   const waits: number[] = [];
   let now = 0;
   for (; !delay.isGivenUp; now = Math.max(now, delay.readyAt)) {
-    delay.miss(now, ORIGIN);
-    delay.miss(now, ORIGIN);
+    delay.noteConnectionFailure(now, ORIGIN);
+    delay.noteConnectionFailure(now, ORIGIN);
     waits.push((delay.readyAt - now) / 1000);
   }
   assert.deepEqual(waits.slice(0, -1), [0, 10, 20, 40, 80, 160, 320]);
-  delay.accept(ORIGIN);
+  delay.noteAnswer(ORIGIN);
   assert.ok(!delay.isGivenUp);
-  for (let number = 0; number < 100; number++) delay.miss(now, 'https://a.test');
+  for (let number = 0; number < 100; number++) delay.noteConnectionFailure(now, 'https://a.test');
   assert.equal(delay.readyAt, now, 'it answers by the other scheme');
 });
 
@@ -88,7 +88,7 @@ test('a host that refuses and asks for no time, or for time that is over, gets s
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const waits = [undefined, 0, 0, 120_000].map((asked) => {
     const now = Math.max(0, delay.readyAt);
-    delay.refuse(now, asked);
+    delay.noteRefusal(now, asked);
     return (delay.readyAt - now) / 1000;
   });
   assert.deepEqual(waits, [10, 20, 40, 120]);

@@ -12,26 +12,26 @@ import type { EpochMs } from '../../base/index.ts';
 import type { CrawlSettings } from '../settings.ts';
 
 /** Answers that say "later": not kept while there are tries left. */
-export const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+export const BUSY_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** How much a new response time counts against what is known. */
 const SMOOTHING = 0.25;
 /**
- * How long a host may ask to be left alone, in all, and how many URLs it may refuse one after the other, each to the
+ * How long a host may ask to be left alone, in all, and how many URLs it may noteRefusal one after the other, each to the
  * last try.
  */
-const HOLD_MS_MAX = 3600_000;
+const PAUSE_MS_MAX = 3600_000;
 const REFUSED_URLS_MAX = 20;
 const TOO_MANY_REQUESTS = 429;
 /** Requests one after the other that found no host before it is waited for, and for how long it is, in all. */
-const MISSES_MIN = 3;
-const MISSED_MS_MAX = 15 * 60_000;
+const CONNECTION_FAILURES_MIN = 3;
+const UNREACHABLE_MS_MAX = 15 * 60_000;
 /** The least time between two look-ups of a name that leads nowhere. */
-const LOOK_UP_MS = 1000;
+const LOOK_UP_AGAIN_MS = 1000;
 
 export class HostDelay {
   readonly #settings: CrawlSettings;
-  readonly #askedAt: EpochMs;
+  readonly #lastRequestAt: EpochMs;
   #readyAt: EpochMs = 0;
   #latencyMs = 0;
   #crawlDelayMs = 0;
@@ -41,14 +41,14 @@ export class HostDelay {
    * them, and the pauses it asked for.
    */
   #refusedUrls = 0;
-  #meansAll = false;
-  #askedMs = 0;
+  #refusesAll = false;
+  #pauseMs = 0;
   /** Since then too: requests that found no host, for how long it was waited for, and until when it is. */
-  #misses = 0;
-  #missedMs = 0;
-  #missedUntil: EpochMs = 0;
+  #connectionFailures = 0;
+  #unreachableMs = 0;
+  #unreachableUntil: EpochMs = 0;
   /** The origin that answered last: a host may speak only one of the two schemes. */
-  #answering: string | undefined;
+  #answeringOrigin: string | undefined;
   #running = 0;
   /**
    * Whether the name of the host was found: not known to be missing, set aside, looked up once more, or missing then
@@ -56,16 +56,16 @@ export class HostDelay {
    */
   #name: 'found' | 'aside' | 'again' | 'missing' = 'found';
 
-  /** `askedAt`: when the host may have been asked last, by a process before this one. */
-  constructor(settings: CrawlSettings, askedAt = Number.NEGATIVE_INFINITY) {
+  /** `lastRequestAt`: when the host may have been asked last, by a process before this one. */
+  constructor(settings: CrawlSettings, lastRequestAt = Number.NEGATIVE_INFINITY) {
     this.#settings = settings;
-    this.#askedAt = askedAt;
+    this.#lastRequestAt = lastRequestAt;
   }
 
   /** When a request may go out; infinity while as many are under way as may be. */
   get readyAt(): EpochMs {
     if (this.#name === 'aside') return Number.POSITIVE_INFINITY;
-    const isAlone = this.#delayMs > 0 && this.#crawlDelayMs > 0;
+    const isAlone = this.#effectiveDelayMs > 0 && this.#crawlDelayMs > 0;
     const most = isAlone ? 1 : this.#settings.hostConcurrency;
     return this.#running >= most ? Number.POSITIVE_INFINITY : this.#readyAt;
   }
@@ -74,16 +74,16 @@ export class HostDelay {
     return this.#running;
   }
 
-  heedCrawlDelay(delayMs: number | undefined): void {
+  useCrawlDelay(delayMs: number | undefined): void {
     if (delayMs === undefined) return;
     this.#crawlDelayMs = Math.max(this.#crawlDelayMs, Math.min(delayMs, this.#settings.crawlDelayMsMax));
-    this.#readyAt = Math.max(this.#readyAt, this.#askedAt + this.#crawlDelayMs);
+    this.#readyAt = Math.max(this.#readyAt, this.#lastRequestAt + this.#crawlDelayMs);
   }
 
   /** Something is under way. `isAsked`: whether the host will be asked for it. */
   begin(now: EpochMs, isAsked = true): void {
     this.#running++;
-    if (isAsked) this.#readyAt = Math.max(this.#readyAt, now + this.#delayMs);
+    if (isAsked) this.#readyAt = Math.max(this.#readyAt, now + this.#effectiveDelayMs);
   }
 
   /**
@@ -94,7 +94,7 @@ export class HostDelay {
     this.#running--;
     if (!answered) return;
     const { time, latencyMs } = answered;
-    this.#readyAt = Math.max(this.#readyAt, time + this.#delayMs);
+    this.#readyAt = Math.max(this.#readyAt, time + this.#effectiveDelayMs);
     this.#latencyMs += (latencyMs - this.#latencyMs) * (this.#latencyMs === 0 ? 1 : SMOOTHING);
     // A slow host gets its rest from the moment it is done.
     const restMs = Math.min(this.#latencyMs * this.#settings.delayFactor, this.#settings.delayMsMax);
@@ -105,58 +105,58 @@ export class HostDelay {
    * The host asked to be left alone. `lastStatus`: by which answer, when the URL is not tried again; the next one has
    * all its tries before it.
    */
-  refuse(now: EpochMs, retryAfterMs: number | undefined, lastStatus?: number): void {
+  noteRefusal(now: EpochMs, retryAfterMs: number | undefined, lastStatus?: number): void {
     if (lastStatus !== undefined) {
       this.#refusals = 0;
       this.#refusedUrls++;
-      this.#meansAll = lastStatus === TOO_MANY_REQUESTS || retryAfterMs !== undefined;
+      this.#refusesAll = lastStatus === TOO_MANY_REQUESTS || retryAfterMs !== undefined;
     }
-    if (retryAfterMs !== undefined) this.#askedMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
+    if (retryAfterMs !== undefined) this.#pauseMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
     // One that asks for no time at all, or by a clock that is behind for time that is over, has none the more.
     const waitMs = retryAfterMs || this.#settings.retryDelayMs * 2 ** this.#refusals;
     this.#refusals = Math.min(this.#refusals + 1, 10);
-    this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, HOLD_MS_MAX));
+    this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, PAUSE_MS_MAX));
   }
 
   /** Whether this origin of the host was the one that answered last. */
-  hasAnswered(origin: string): boolean {
-    return this.#answering === origin;
+  answeredLast(origin: string): boolean {
+    return this.#answeringOrigin === origin;
   }
 
   /**
    * The host could not be connected to. Of several requests at a time one counts, and none by a scheme that it may not
    * speak.
    */
-  miss(now: EpochMs, origin: string): void {
-    if (this.#answering !== undefined && this.#answering !== origin) return;
-    if (now < this.#missedUntil || ++this.#misses < MISSES_MIN) return;
-    const waitMs = this.#settings.retryDelayMs * 2 ** Math.min(this.#misses - MISSES_MIN, 10);
-    this.#missedMs += waitMs;
-    this.#missedUntil = now + waitMs;
-    this.#readyAt = Math.max(this.#readyAt, this.#missedUntil);
+  noteConnectionFailure(now: EpochMs, origin: string): void {
+    if (this.#answeringOrigin !== undefined && this.#answeringOrigin !== origin) return;
+    if (now < this.#unreachableUntil || ++this.#connectionFailures < CONNECTION_FAILURES_MIN) return;
+    const waitMs = this.#settings.retryDelayMs * 2 ** Math.min(this.#connectionFailures - CONNECTION_FAILURES_MIN, 10);
+    this.#unreachableMs += waitMs;
+    this.#unreachableUntil = now + waitMs;
+    this.#readyAt = Math.max(this.#readyAt, this.#unreachableUntil);
   }
 
   /** Whether the host has answered at all. */
   get hasEverAnswered(): boolean {
-    return this.#answering !== undefined;
+    return this.#answeringOrigin !== undefined;
   }
 
   /** The name of the host leads to no address. Says whether it is to be looked up once more. */
-  missName(now: EpochMs): boolean {
+  noteMissingName(now: EpochMs): boolean {
     if (this.#name === 'found') {
       this.#name = 'aside';
-      this.#readyAt = Math.max(this.#readyAt, now + Math.min(LOOK_UP_MS, this.#settings.retryDelayMs));
+      this.#readyAt = Math.max(this.#readyAt, now + Math.min(LOOK_UP_AGAIN_MS, this.#settings.retryDelayMs));
     } else if (this.#name === 'again') this.#name = 'missing';
     return this.#name === 'aside';
   }
 
   /** Whether the host is set aside until its name is looked up once more. */
-  get isAside(): boolean {
+  get isPostponed(): boolean {
     return this.#name === 'aside';
   }
 
   /** Whether the name of the host led to no address the second time either. */
-  get isMissing(): boolean {
+  get isNameMissing(): boolean {
     return this.#name === 'missing';
   }
 
@@ -166,28 +166,28 @@ export class HostDelay {
   }
 
   /** There was an answer of an origin of the host. */
-  accept(origin: string): void {
+  noteAnswer(origin: string): void {
     this.#name = 'found';
-    this.#answering = origin;
-    this.#misses = 0;
-    this.#missedMs = 0;
+    this.#answeringOrigin = origin;
+    this.#connectionFailures = 0;
+    this.#unreachableMs = 0;
     this.#refusals = 0;
     this.#refusedUrls = 0;
-    this.#askedMs = 0;
+    this.#pauseMs = 0;
   }
 
   /** Whether nothing more is asked of the host in this run. */
   get isGivenUp(): boolean {
-    const isRefusing = (this.isTired && this.#meansAll) || this.#askedMs > HOLD_MS_MAX;
-    return isRefusing || this.#missedMs > MISSED_MS_MAX || this.isMissing;
+    const isRefusing = (this.hasRefusedMany && this.#refusesAll) || this.#pauseMs > PAUSE_MS_MAX;
+    return isRefusing || this.#unreachableMs > UNREACHABLE_MS_MAX || this.isNameMissing;
   }
 
   /** Whether one URL after the other was refused, so that further tries of the next are not worth the while. */
-  get isTired(): boolean {
+  get hasRefusedMany(): boolean {
     return this.#refusedUrls >= REFUSED_URLS_MAX;
   }
 
-  get #delayMs(): number {
+  get #effectiveDelayMs(): number {
     const { delayMs, delayFactor, delayMsMax } = this.#settings;
     if (delayMs === 0) return this.#crawlDelayMs;
     return Math.max(delayMs, this.#crawlDelayMs, Math.min(this.#latencyMs * delayFactor, delayMsMax));

@@ -10,8 +10,8 @@ test('what is known of a host outlasts thousands of others, while it is used, wa
   const [busy, lost, waiting, active] = ['busy.test', 'lost.test', 'waiting.test', 'active.test'].map((host) =>
     delays.of(host),
   );
-  lost!.refuse(0, 2 * HOUR_MS);
-  waiting!.refuse(0, HOUR_MS);
+  lost!.noteRefusal(0, 2 * HOUR_MS);
+  waiting!.noteRefusal(0, HOUR_MS);
   for (let number = 0; number < 5000; number++) {
     delays.of(`${number}.test`);
     if (number % 100 === 0) assert.equal(delays.of('busy.test'), busy);

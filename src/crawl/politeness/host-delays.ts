@@ -11,19 +11,19 @@ const REMEMBERED_MAX = 2048;
 export class HostDelays {
   readonly #settings: CrawlSettings;
   readonly #clock: Clock;
-  readonly #askedAt: EpochMs | undefined;
+  readonly #lastRequestAt: EpochMs | undefined;
   readonly #byHost = new Map<string, HostDelay>();
   #countMax = REMEMBERED_MAX;
 
-  /** `askedAt`: when a process before this one asked the hosts last, if one did. */
-  constructor(settings: CrawlSettings, clock: Clock, askedAt?: EpochMs) {
+  /** `lastRequestAt`: when a process before this one asked the hosts last, if one did. */
+  constructor(settings: CrawlSettings, clock: Clock, lastRequestAt?: EpochMs) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#askedAt = askedAt;
+    this.#lastRequestAt = lastRequestAt;
   }
 
   of(host: string): HostDelay {
-    const delay = this.#byHost.get(host) ?? new HostDelay(this.#settings, this.#askedAt);
+    const delay = this.#byHost.get(host) ?? new HostDelay(this.#settings, this.#lastRequestAt);
     this.keep(host, delay);
     return delay;
   }
@@ -43,7 +43,7 @@ export class HostDelays {
     if (this.#byHost.size < this.#countMax) return;
     const now = this.#clock();
     for (const [host, delay] of this.#byHost) {
-      if (delay.running === 0 && delay.readyAt <= now && (!delay.isGivenUp || delay.isMissing))
+      if (delay.running === 0 && delay.readyAt <= now && (!delay.isGivenUp || delay.isNameMissing))
         this.#byHost.delete(host);
       if (this.#byHost.size < REMEMBERED_MAX / 2) break;
     }

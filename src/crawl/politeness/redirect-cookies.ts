@@ -31,7 +31,7 @@ export class RedirectCookies {
   readonly #byDomain = new Map<string, Map<string, Cookie>>();
 
   /** Takes the cookies of a redirect. */
-  take(url: string, head: HttpHead, now: EpochMs): void {
+  collect(url: string, head: HttpHead, now: EpochMs): void {
     const { hostname } = new URL(url);
     for (const { name, value } of head.fields)
       if (name.toLowerCase() === 'set-cookie' && value.length <= LENGTH_MAX) this.#set(hostname, value, now);
@@ -41,7 +41,7 @@ export class RedirectCookies {
     const [[name, value], ...further] = text.split(';').map(nameAndValue) as [Pair, ...Pair[]];
     if (value === undefined || !NAME.test(name) || !VALUE.test(value)) return;
     const attributes = new Map(further.map(([attribute, said]) => [attribute.toLowerCase(), said]));
-    const place = placeOf(hostname, (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase());
+    const place = domainFor(hostname, (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase());
     if (place === undefined) return;
     const cookies = this.#byDomain.get(place) ?? new Map<string, Cookie>();
     const known = cookies.get(name);
@@ -61,22 +61,22 @@ export class RedirectCookies {
   }
 
   /**
-   * What a request for a URL says of them; undefined when there is nothing to say. `isLed`: whether a redirect led
+   * What a request for a URL says of them; undefined when there is nothing to say. `isRedirected`: whether a redirect led
    * there.
    */
-  fieldFor(url: string, isLed: boolean): string | undefined {
-    const cookies = this.#for(url).filter(({ isNeeded }) => isLed || isNeeded);
+  fieldFor(url: string, isRedirected: boolean): string | undefined {
+    const cookies = this.#for(url).filter(({ isNeeded }) => isRedirected || isNeeded);
     return cookies.length === 0 ? undefined : cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   }
 
   /** When the last of those came up that a request for a URL can have; undefined when there are none. */
-  sinceFor(url: string): EpochMs | undefined {
+  newestFor(url: string): EpochMs | undefined {
     const cookies = this.#for(url);
     return cookies.length === 0 ? undefined : Math.max(...cookies.map(({ since }) => since));
   }
 
   /** A redirect led back to a URL: those that it can have are needed. */
-  need(url: string): void {
+  markNeeded(url: string): void {
     for (const cookie of this.#for(url)) cookie.isNeeded = true;
   }
 
@@ -93,7 +93,7 @@ export class RedirectCookies {
 }
 
 /** Where a cookie of a host for a domain is kept; undefined when the host has no say there. */
-function placeOf(hostname: string, domain: string): string | undefined {
+function domainFor(hostname: string, domain: string): string | undefined {
   const isForAll = getDomain(domain, { allowPrivateDomains: true }) !== null && `.${hostname}`.endsWith(`.${domain}`);
   if (isForAll) return `.${domain}`;
   return domain === '' || domain === hostname ? hostname : undefined;

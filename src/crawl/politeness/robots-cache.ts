@@ -1,9 +1,9 @@
 /**
  * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like
- * everything else.
+ * allowAll else.
  *
- * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 408, 429, 5xx,
- * silence and a cut file forbid everything until the file can be had.
+ * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow allowAll; 408, 429, 5xx,
+ * silence and a cut file forbid allowAll until the file can be had.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { CrawlState } from '../frontier/state.ts';
@@ -42,9 +42,9 @@ export class RobotsCache {
   }
 
   /** Rules for those who heed none. */
-  readonly everything = RobotsRules.allowing();
+  readonly allowAll = RobotsRules.allowing();
 
-  /** Why the rules of an origin forbid everything, when they could not be had. */
+  /** Why the rules of an origin forbid allowAll, when they could not be had. */
   unreachable(origin: string): Unreachable | undefined {
     return this.#memory.get(origin)?.unreachable;
   }

@@ -203,7 +203,7 @@ const FEW_RULES = 100;
  */
 const PASSED_MAX = 250_000;
 /** A prime: three octets fall on one of so many places. */
-const PLACES = 65_521;
+const SLOTS = 65_521;
 const STAR = 0x2a;
 
 /** The search for the pieces of many patterns in one path. */
@@ -234,19 +234,19 @@ class PathSearch {
     // What the last octet may mean is not looked at.
     for (let at = 0, inRow = 0; at < pattern.length - 1; at++) {
       inRow = pattern.charCodeAt(at) === STAR ? 0 : inRow + 1;
-      if (inRow >= 3 && this.#triples[placeOf(pattern, at)] === 0) return false;
+      if (inRow >= 3 && this.#triples[slotOf(pattern, at)] === 0) return false;
     }
     return true;
   }
 }
 
 function triplesOf(path: string): Uint8Array {
-  const triples = new Uint8Array(PLACES);
-  for (let at = 2; at < path.length; at++) triples[placeOf(path, at)] = 1;
+  const triples = new Uint8Array(SLOTS);
+  for (let at = 2; at < path.length; at++) triples[slotOf(path, at)] = 1;
   return triples;
 }
 
 /** The place of the three octets that end there. */
-function placeOf(text: string, at: number): number {
-  return ((text.charCodeAt(at - 2) << 14) | (text.charCodeAt(at - 1) << 7) | text.charCodeAt(at)) % PLACES;
+function slotOf(text: string, at: number): number {
+  return ((text.charCodeAt(at - 2) << 14) | (text.charCodeAt(at - 1) << 7) | text.charCodeAt(at)) % SLOTS;
 }

@@ -44,11 +44,11 @@ test('of hosts whose robots.txt leads to the same file, one with tries left is n
   };
   const visitor = new RobotsVisitor(archive, fetcher, new CrawlCaptures(archive, CRAWL_DEFAULTS, 0), async () => {
     await ledThere.promise;
-    return { end() {}, refuse() {} };
+    return { end() {}, noteRefusal() {} };
   });
   const [last, first] = await Promise.all([
-    visitor.visit(one!, { isLastTry: true, maybeDone: undefined, onReceived }),
-    visitor.visit(two!, { isLastTry: false, maybeDone: undefined, onReceived }),
+    visitor.visit(one!, { isLastTry: true, mayBeDoneBy: undefined, onReceived }),
+    visitor.visit(two!, { isLastTry: false, mayBeDoneBy: undefined, onReceived }),
   ]);
   assert.equal(last.kind === 'robots' && last.verdict, 'forbid');
   assert.equal(first.kind, 'retry');

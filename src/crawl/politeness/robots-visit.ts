@@ -7,14 +7,14 @@ import type { Archive } from '../../archive/index.ts';
 import { EMPTY, type EpochMs } from '../../base/index.ts';
 import type { HttpHead } from '../../warc/index.ts';
 import type { CrawlCaptures } from '../crawl-captures.ts';
-import { type Fetcher, isLost, isPassing, redirectOf } from '../fetch/exchange.ts';
+import { type Fetcher, isIncomplete, isTransient, redirectTarget } from '../fetch/exchange.ts';
 import { ReceivedBody } from '../fetch/received-body.ts';
 import { hostName } from '../frontier/frontier-url.ts';
 import { contentOf } from '../links/page-links.ts';
 import type { Retry, Unreachable } from '../outcome.ts';
 import type { VisitOptions } from '../visit.ts';
-import type { Turn } from './browser-turns.ts';
 import { retryAfterMs } from './host-delay.ts';
+import type { Turn } from './host-turns.ts';
 import { isFresh } from './robots-rules.ts';
 
 const REDIRECTS_MAX = 5;
@@ -43,7 +43,7 @@ type RobotsAnswer = {
   readonly time: EpochMs;
   readonly isCut: boolean;
   /** Whether another visit fetched it. */
-  readonly isHeld: boolean;
+  readonly isShared: boolean;
 };
 
 type RobotsFetch = RobotsAnswer | Unreachable | RobotsRetry;
@@ -75,24 +75,24 @@ export class RobotsVisitor {
     let captures = 0;
     let bytes = 0;
     const forbid = (unreachable: Unreachable): RobotsOutcome => ({
-      ...forbidsAll(unreachable, this.#archive.clock()),
+      ...robotsForbidden(unreachable, this.#archive.clock()),
       captures,
       bytes,
     });
     for (let redirects = 0; ; redirects++) {
-      const done = options.maybeDone || redirects > 0 ? await this.#stored(url) : undefined;
-      const answer = done ?? (await (redirects > 0 ? this.#fetchElsewhere(url, options) : this.#fetch(url, options)));
+      const done = options.mayBeDoneBy || redirects > 0 ? await this.#stored(url) : undefined;
+      const answer = done ?? (await (redirects > 0 ? this.#fetchRedirected(url, options) : this.#fetch(url, options)));
       if ('kind' in answer) return answer;
       if ('reason' in answer) return forbid(answer);
-      captures += answer.isHeld ? 0 : 1;
+      captures += answer.isShared ? 0 : 1;
       bytes += answer.bytes;
-      const next = redirectOf(url, answer.status, answer.head);
+      const next = redirectTarget(url, answer.status, answer.head);
       if (next !== undefined && redirects < REDIRECTS_MAX) {
         url = next;
         continue;
       }
       const hasRules = answer.status >= 200 && answer.status < 300;
-      const fault = isNoAnswer(answer.status) ? `answered ${answer.status}` : answer.isCut ? 'was cut' : undefined;
+      const fault = isUnavailable(answer.status) ? `answered ${answer.status}` : answer.isCut ? 'was cut' : undefined;
       if (fault !== undefined) return forbid({ reason: 'robots-unreachable', detail: `${url} ${fault}` });
       const body = hasRules ? answer.content : EMPTY;
       const { time } = answer;
@@ -100,7 +100,7 @@ export class RobotsVisitor {
     }
   }
 
-  async #fetchElsewhere(url: string, options: VisitOptions): Promise<RobotsFetch> {
+  async #fetchRedirected(url: string, options: VisitOptions): Promise<RobotsFetch> {
     // Nobody waits for a turn while it holds one; where the file that led here was stored before, that is not over yet.
     options.onReceived(undefined, 0);
     // Who has tries left is not given up with one who has none.
@@ -108,7 +108,7 @@ export class RobotsVisitor {
     const underWay = this.#underWay.get(shared);
     if (underWay) {
       const answer = await underWay;
-      return 'status' in answer ? { ...answer, bytes: 0, isHeld: true } : answer;
+      return 'status' in answer ? { ...answer, bytes: 0, isShared: true } : answer;
     }
     const fetching = this.#fetchInTurn(url, options).finally(() => this.#underWay.delete(shared));
     this.#underWay.set(shared, fetching);
@@ -121,7 +121,7 @@ export class RobotsVisitor {
     try {
       const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
       // It is this host that asks for a pause, and not only the one that led here that has to make it.
-      if ('kind' in answer && answer.waitMs !== undefined) turn.refuse(answer.waitMs);
+      if ('kind' in answer && answer.waitMs !== undefined) turn.noteRefusal(answer.waitMs);
       return answer;
     } finally {
       turn.end(undefined);
@@ -133,40 +133,42 @@ export class RobotsVisitor {
     if (fetched.kind === 'failure') {
       const { reason } = fetched;
       const detail = `${url}: ${fetched.detail}`;
-      if (!isPassing(reason) || options.isLastTry) return { reason, detail };
+      if (!isTransient(reason) || options.isLastTry) return { reason, detail };
       return { kind: 'retry', waitMs: undefined, why: `${reason}: ${detail}`, failure: { reason, detail } };
     }
     const { status, head, time } = fetched;
-    if (isNoAnswer(status) && !options.isLastTry) {
+    if (isUnavailable(status) && !options.isLastTry) {
       fetched.abandon();
       const waitMs = retryAfterMs(head.get('retry-after'), this.#archive.clock());
       return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
     }
     const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
     // Rules without their end may lack those that forbid. Of a long file it is known only when it is stored.
-    const isCut = () => status >= 200 && status < 300 && isLost(fetched.truncated());
+    const isCut = () => status >= 200 && status < 300 && isIncomplete(fetched.truncated());
     const again: RobotsRetry = { kind: 'retry', waitMs: undefined, why: `${url} was cut` };
     if (isCut() && !options.isLastTry) return again;
     const { capture } = await this.#captures.store(fetched, body, undefined);
     if (isCut() && !options.isLastTry) return again;
-    const content = body.whole ? contentOf(body.whole, head, true) : (await this.#captures.stored(capture))?.content;
-    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut(), isHeld: false };
+    const content = body.whole
+      ? contentOf(body.whole, head, true)
+      : (await this.#captures.readResponse(capture))?.content;
+    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut(), isShared: false };
   }
 
   /** What this very crawl captured; days ago, or cut, or when the host had no answer, it does not hold any more. */
   async #stored(url: string): Promise<RobotsAnswer | undefined> {
     const capture = await this.#captures.findDone(url);
-    if (!capture || !isFresh(capture.time, this.#archive.clock()) || isNoAnswer(capture.status)) return undefined;
-    const stored = await this.#captures.stored(capture);
+    if (!capture || !isFresh(capture.time, this.#archive.clock()) || isUnavailable(capture.status)) return undefined;
+    const stored = await this.#captures.readResponse(capture);
     const { http, head } = await this.#archive.open(capture);
-    if (!http || isLost(head.get('warc-truncated'))) return undefined;
+    if (!http || isIncomplete(head.get('warc-truncated'))) return undefined;
     const content = stored?.content.bytes ?? EMPTY;
-    return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false, isHeld: true };
+    return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false, isShared: true };
   }
 }
 
 /** What comes of rules that could not be had. */
-export function forbidsAll(unreachable: Unreachable, time: EpochMs): RobotsOutcome {
+export function robotsForbidden(unreachable: Unreachable, time: EpochMs): RobotsOutcome {
   return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures: 0, bytes: 0 };
 }
 
@@ -174,6 +176,6 @@ export function forbidsAll(unreachable: Unreachable, time: EpochMs): RobotsOutco
  * Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a
  * status of those that mean that there are none.
  */
-function isNoAnswer(status: number): boolean {
+function isUnavailable(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }

@@ -1,12 +1,12 @@
 /**
- * Turns at hosts: what a page asks for while it is rendered goes out no faster than what the crawl itself asks for. A
+ * HostTurns at hosts: what a page asks for while it is rendered goes out no faster than what the crawl itself asks for. A
  * request waits until robots.txt is known and allows it, and until its host may be asked again; turns are given in the
  * order in which they were asked for, host by host.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Exchange } from '../fetch/exchange.ts';
 import { hostName, originOf } from '../frontier/frontier-url.ts';
-import { type HostDelay, LATER } from './host-delay.ts';
+import { BUSY_STATUSES, type HostDelay } from './host-delay.ts';
 import type { RobotsRules } from './robots-rules.ts';
 
 /** Leave to ask a host once. */
@@ -14,10 +14,10 @@ export type Turn = {
   /** The answer is in, or there is none. Only the first call counts. */
   end(exchange: Exchange | undefined): void;
   /** The host asked to be left alone. */
-  refuse(retryAfterMs: number | undefined): void;
+  noteRefusal(retryAfterMs: number | undefined): void;
 };
 
-export type TurnParts = {
+export type HostTurnsOptions = {
   readonly clock: () => EpochMs;
   readonly delayOf: (host: string) => HostDelay;
   /** The rules of an origin, when they are known. */
@@ -33,15 +33,15 @@ export type TurnParts = {
 
 type Waiting = { readonly give: (turn: Turn | undefined) => void };
 
-export class Turns {
-  readonly #parts: TurnParts;
+export class HostTurns {
+  readonly #options: HostTurnsOptions;
   readonly #waiting = new Map<string, Set<Waiting>>();
   readonly #rules = new Map<string, Promise<RobotsRules | undefined>>();
-  /** Turns that have not ended. */
-  under = 0;
+  /** HostTurns that have not ended. */
+  running = 0;
 
-  constructor(parts: TurnParts) {
-    this.#parts = parts;
+  constructor(options: HostTurnsOptions) {
+    this.#options = options;
   }
 
   /**
@@ -50,9 +50,9 @@ export class Turns {
    */
   async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
     const { origin } = new URL(url);
-    const rules = this.#parts.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
+    const rules = this.#options.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
     if (!rules?.isAllowed(url)) return undefined;
-    this.#parts.delayOf(hostName(url)).heedCrawlDelay(rules.crawlDelayMs);
+    this.#options.delayOf(hostName(url)).useCrawlDelay(rules.crawlDelayMs);
     return this.next(hostName(url), signal);
   }
 
@@ -61,13 +61,13 @@ export class Turns {
    * aside, there is nothing to wait for.
    */
   start(room: number): EpochMs {
-    const now = this.#parts.clock();
+    const now = this.#options.clock();
     let nextAt = Number.POSITIVE_INFINITY;
     for (const [host, waiting] of this.#waiting) {
-      const delay = this.#parts.delayOf(host);
+      const delay = this.#options.delayOf(host);
       for (const one of waiting) {
-        if (this.under >= room) return Number.POSITIVE_INFINITY;
-        const isClosed = delay.isGivenUp || delay.isAside;
+        if (this.running >= room) return Number.POSITIVE_INFINITY;
+        const isClosed = delay.isGivenUp || delay.isPostponed;
         if (delay.readyAt > now && !isClosed) break;
         waiting.delete(one);
         one.give(isClosed ? undefined : this.#begin(delay, now));
@@ -79,20 +79,20 @@ export class Turns {
   }
 
   #begin(delay: HostDelay, now: EpochMs): Turn {
-    const { clock, wake } = this.#parts;
+    const { clock, wake } = this.#options;
     delay.begin(now);
-    this.under++;
+    this.running++;
     let isOver = false;
     return {
       end: (exchange) => {
         if (isOver) return;
         isOver = true;
-        this.under--;
-        if (exchange && !LATER.has(exchange.status)) delay.accept(originOf(exchange.url));
+        this.running--;
+        if (exchange && !BUSY_STATUSES.has(exchange.status)) delay.noteAnswer(originOf(exchange.url));
         delay.end(clock(), exchange);
         wake();
       },
-      refuse: (retryAfterMs) => delay.refuse(clock(), retryAfterMs),
+      noteRefusal: (retryAfterMs) => delay.noteRefusal(clock(), retryAfterMs),
     };
   }
 
@@ -114,7 +114,7 @@ export class Turns {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       queue.add(waiting);
-      this.#parts.wake();
+      this.#options.wake();
     });
   }
 
@@ -133,7 +133,7 @@ export class Turns {
       const turn = await this.next(hostName(`${origin}/`), new AbortController().signal);
       if (!turn) return undefined;
       try {
-        const rules = await this.#parts.fetchRules(origin, turn, tries);
+        const rules = await this.#options.fetchRules(origin, turn, tries);
         if (rules) return rules;
       } finally {
         turn.end(undefined);

@@ -1,5 +1,5 @@
 /**
- * When a page has come to rest: nothing that it waits for is under way, and nothing more was asked for in a moment.
+ * When a page has come to waitUntilIdle: nothing that it waits for is under way, and nothing more was asked for in a moment.
  * Scripts that ask for the same thing again and again, or for ever new things of one kind, do not keep it awake.
  */
 import type { EpochMs } from '../../base/index.ts';
@@ -13,11 +13,11 @@ const REMEMBERED_MAX = 10_000;
 /** What `begin` gives for a request that the page is not kept awake by. */
 export const NOT_AWAITED = () => {};
 
-export class Quiet {
+export class PageIdle {
   readonly #clock: () => EpochMs;
   readonly #asked = new Set<string>();
   readonly #kinds = new Map<string, number>();
-  #under = 0;
+  #pending = 0;
   #movedAt: EpochMs;
 
   constructor(clock: () => EpochMs) {
@@ -31,10 +31,10 @@ export class Quiet {
    */
   begin(url: string, isOfScript: boolean, sent = ''): () => void {
     if (isOfScript && !this.#isNew(url, sent)) return NOT_AWAITED;
-    this.#under++;
+    this.#pending++;
     this.#movedAt = this.#clock();
     return () => {
-      this.#under--;
+      this.#pending--;
       this.#movedAt = this.#clock();
     };
   }
@@ -49,13 +49,13 @@ export class Quiet {
     return true;
   }
 
-  get isAtRest(): boolean {
-    return this.#under === 0 && this.#clock() - this.#movedAt >= REST_MS;
+  get isIdle(): boolean {
+    return this.#pending === 0 && this.#clock() - this.#movedAt >= REST_MS;
   }
 
-  /** Waits until the page is at rest, or the signal says that it is enough. */
-  async rest(signal: AbortSignal): Promise<void> {
-    while (!this.isAtRest && !signal.aborted) await pause(LOOK_MS, signal);
+  /** Waits until the page is at waitUntilIdle, or the signal says that it is enough. */
+  async waitUntilIdle(signal: AbortSignal): Promise<void> {
+    while (!this.isIdle && !signal.aborted) await pause(LOOK_MS, signal);
   }
 }
 

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Exchange } from '../fetch/exchange.ts';
 import { CRAWL_DEFAULTS } from '../settings.ts';
-import { Turns } from './browser-turns.ts';
 import { HostDelay } from './host-delay.ts';
+import { HostTurns } from './host-turns.ts';
 import { RobotsRules } from './robots-rules.ts';
 
 const HOUR_MS = 3600_000;
 const PICTURE = 'https://a.test/picture.png';
 
-/** Turns at one host, by a clock that stands still until it is moved. */
+/** HostTurns at one host, by a clock that stands still until it is moved. */
 function turnsAt(delay: HostDelay, rules: RobotsRules | undefined) {
   const time = { now: 0 };
-  const turns: Turns = new Turns({
+  const turns: HostTurns = new HostTurns({
     clock: () => time.now,
     delayOf: () => delay,
     rulesOf: () => rules,
-    fetchRules: async (_, turn) => turn.refuse(10 * 24 * HOUR_MS) as undefined,
+    fetchRules: async (_, turn) => turn.noteRefusal(10 * 24 * HOUR_MS) as undefined,
     wake: () => setImmediate(() => turns.start(16)),
   });
   return { turns, time };
@@ -34,7 +34,7 @@ test('nobody waits for a host that is given up while others have their turns', a
   const { turns } = turnsAt(delay, RobotsRules.allowing());
   const first = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
   const second = turns.take(PICTURE, AbortSignal.timeout(5000));
-  first.refuse(2 * HOUR_MS);
+  first.noteRefusal(2 * HOUR_MS);
   first.end(undefined);
   assert.equal(await second, undefined);
 });
@@ -44,7 +44,7 @@ test('a host that has answers for pages between its refusals is not given up', a
   const { turns, time } = turnsAt(delay, RobotsRules.allowing());
   for (let count = 0; count < 3; count++) {
     const refused = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
-    refused.refuse(HOUR_MS / 2);
+    refused.noteRefusal(HOUR_MS / 2);
     refused.end({ status: 429, time: time.now, latencyMs: 1 } as Exchange);
     time.now += HOUR_MS;
     const answered = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;

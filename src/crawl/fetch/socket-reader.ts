@@ -8,14 +8,14 @@ import { FetchError } from './exchange.ts';
 
 const WAITING_BYTES_MAX = 256 * 1024;
 
-export class Wire {
+export class SocketReader {
   readonly socket: Duplex;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #isEnded = false;
   #failure: Error | undefined;
   /** Who waits for the next bytes. */
-  #reader:
+  #pending:
     | { readonly resolve: (piece: Buffer | undefined) => void; readonly reject: (error: unknown) => void }
     | undefined;
   readonly #deadline: Deadline;
@@ -36,7 +36,7 @@ export class Wire {
     });
     const end = () => {
       this.#isEnded = true;
-      this.#heed(undefined);
+      this.#listenTo(undefined);
       this.#wake();
       this.#deadline.end();
     };
@@ -65,7 +65,7 @@ export class Wire {
   /** The next bytes; undefined when the connection has ended. Throws when `timeoutMs` pass without any. */
   read(timeoutMs: number, signal?: AbortSignal): Promise<Buffer | undefined> {
     if (this.#waiting.length > 0 || this.#isEnded) return Promise.resolve(this.take());
-    return signal?.aborted ? Promise.reject(signal.reason) : this.#arrival(timeoutMs, signal);
+    return signal?.aborted ? Promise.reject(signal.reason) : this.#waitForData(timeoutMs, signal);
   }
 
   /** The next bytes that are there. */
@@ -84,17 +84,17 @@ export class Wire {
     this.#waitingBytes += piece.length;
   }
 
-  #arrival(timeoutMs: number, signal: AbortSignal | undefined): Promise<Buffer | undefined> {
-    this.#heed(signal);
+  #waitForData(timeoutMs: number, signal: AbortSignal | undefined): Promise<Buffer | undefined> {
+    this.#listenTo(signal);
     this.#timeoutMs = timeoutMs;
     this.#deadline.start(timeoutMs);
     return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject };
+      this.#pending = { resolve, reject };
     });
   }
 
   /** Listens to a signal, from one wait to the next, until another is given. */
-  #heed(signal: AbortSignal | undefined): void {
+  #listenTo(signal: AbortSignal | undefined): void {
     if (signal === this.#signal) return;
     this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#signal = signal;
@@ -102,12 +102,12 @@ export class Wire {
   }
 
   #wake(error?: unknown): void {
-    const reader = this.#reader;
-    if (!reader) return;
-    this.#reader = undefined;
+    const pending = this.#pending;
+    if (!pending) return;
+    this.#pending = undefined;
     this.#deadline.clear();
-    if (error === undefined) reader.resolve(this.take());
-    else reader.reject(error);
+    if (error === undefined) pending.resolve(this.take());
+    else pending.reject(error);
   }
 
   destroy(): void {
