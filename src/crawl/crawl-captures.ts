@@ -1,4 +1,4 @@
-/** What a crawl has put into the archive: readResponse, and found again. */
+/** Stores the captures of a crawl and finds them again. */
 import { type Archive, type Capture, rangeOfKey, type Stored } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
@@ -9,12 +9,14 @@ import type { QueuedUrl } from './frontier/known-url.ts';
 import { type Content, contentOf, READ_BYTES_MAX } from './links/page-links.ts';
 import type { CrawlSettings } from './settings.ts';
 
-/** A response to read links from. */
+/** A stored response, decoded. */
 export type StoredResponse = { readonly head: HttpHead; readonly content: Content };
 
-/** What a page asked for a resource as, as the field's crawlers with browsers write it. */
+/** The kind of request that a page made, in the field that crawlers with browsers use. */
 export const RESOURCE_TYPE_FIELD = 'WARC-Resource-Type';
-/** Asked for by scripts, perhaps with something sent along: such an answer is no answer to a plain visit of the URL. */
+/**
+ * Kinds of requests that scripts make, perhaps with a body. The answer is not what a plain visit of the URL would get.
+ */
 export const SCRIPT_TYPES: ReadonlySet<string> = new Set([
   'xhr',
   'fetch',
@@ -36,7 +38,7 @@ export class CrawlCaptures {
     this.#startedAt = startedAt;
   }
 
-  /** `notModified`: the capture whose content the server said is still right. */
+  /** `notModified`: the earlier capture that the server confirmed. */
   store(
     exchange: Exchange,
     body: ReceivedBody,
@@ -55,18 +57,18 @@ export class CrawlCaptures {
         fields: () => [...exchange.fields(), ...recordFields],
         ...(notModified && { notModified }),
       },
-      // A page in a browser waits for each answer.
+      // A rendered page waits for each answer.
       { collection: this.#settings.collection, mayWait: this.#settings.browser === 'none' },
     );
   }
 
   /**
-   * A capture of this very crawl, after the one that was noted last, that was acknowledged and not noted, or that a
-   * page had asked for. What scripts asked for is none.
+   * A capture of this crawl later than `loggedAt`: an interrupted process did not log it, or a page requested it.
+   * Captures of script requests do not count.
    */
-  async findDone(url: string, notedAt: EpochMs = 0): Promise<Capture | undefined> {
+  async findDone(url: string, loggedAt: EpochMs = 0): Promise<Capture | undefined> {
     this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
-    const range = { ...rangeOfKey(urlKey(url)), timeFrom: Math.max(this.#startedAt, notedAt + 1) };
+    const range = { ...rangeOfKey(urlKey(url)), timeFrom: Math.max(this.#startedAt, loggedAt + 1) };
     for await (const page of this.#archive.captures(range)) {
       for (const capture of page) {
         if (capture.url !== url || capture.collection !== this.#collection) continue;
@@ -81,7 +83,7 @@ export class CrawlCaptures {
     return SCRIPT_TYPES.has(head?.get(RESOURCE_TYPE_FIELD.toLowerCase()) ?? '');
   }
 
-  /** The capture whose validators may be sent: the archive has to have its content still. */
+  /** The capture whose validators may be sent: the archive must still hold its content. */
   async validatorCapture(item: QueuedUrl): Promise<Capture | undefined> {
     if (!this.#settings.conditional || item.captured === undefined) return undefined;
     if (item.etag === undefined && item.modified === undefined) return undefined;
@@ -92,7 +94,7 @@ export class CrawlCaptures {
     return block && capture;
   }
 
-  /** What a capture holds, decoded, as far as links are looked for. */
+  /** Reads a capture, decoded, up to the bound for reading links. */
   async readResponse(capture: Capture): Promise<StoredResponse | undefined> {
     const { http, holderHttp, payload } = await this.#archive.open(capture);
     const head = capture.status === 304 ? holderHttp : http;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seedUrls } from './crawl.ts';
 
-test('seeds are understood as people type them', () => {
+test('seeds are accepted as people type them', () => {
   for (const [typed, url] of [
     ['example.org', 'https://example.org/'],
     ['example.org:8080/a', 'https://example.org:8080/a'],
@@ -15,7 +15,7 @@ test('seeds are understood as people type them', () => {
     assert.deepEqual(seedUrls([typed]), [url], typed);
 });
 
-test('what names no place on the web is no seed, and above all not the host that stands in it', () => {
+test('text that does not name a page is not a seed, and the host in it is not taken for one', () => {
   for (const typed of [
     '',
     ' ',

@@ -1,4 +1,4 @@
-/** Crawls: from seeds along links, again over what is known, or on from where one was interrupted. */
+/** Crawls from seeds along links, recrawls what is known, and resumes interrupted crawls. */
 import type { Archive } from '../archive/index.ts';
 import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.ts';
 import { findBrowser } from './browser/browser-path.ts';
@@ -26,12 +26,12 @@ import {
 } from './run.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
 
-/** Collections that are being crawled, by the archive's directory. */
+/** Collections that are being crawled, with the directory of their archive. */
 const crawling = new Set<string>();
 
 /**
- * Crawls from seeds. An interrupted crawl of the same seeds goes on; one of other seeds has to be finished or dropped
- * (`fresh`) first.
+ * Crawls from seeds. If the last crawl was interrupted and had the same seeds, it is resumed. If it had other seeds, it
+ * must be finished or dropped (`fresh`) first.
  */
 export function crawl(
   archive: Archive,
@@ -44,7 +44,7 @@ export function crawl(
     throw new PinakesError('BAD_ARGUMENT', { where: 'seeds', detail: 'a crawl needs at least one URL' });
   return withState(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
     const whole = { ...CRAWL_DEFAULTS, ...settings };
-    // Names and patterns that are none, and a browser that is not there, are found out before anything is noted.
+    // Wrong names and patterns, and a missing browser, must fail before the run is written.
     archive.collections.check(whole.collection);
     new Scope(whole, urls);
     await checkBrowser(whole);
@@ -58,7 +58,7 @@ export function crawl(
   });
 }
 
-/** Goes on with an interrupted crawl. Settings that are given replace the old ones. */
+/** Resumes an interrupted crawl. Settings that are given replace the old ones. */
 export function resumeCrawl(
   archive: Archive,
   collection: string,
@@ -73,7 +73,7 @@ export function resumeCrawl(
   });
 }
 
-/** Crawls a collection again: what is known, by the recrawl plan, and new links on pages that changed. */
+/** Crawls a collection again: known URLs by the recrawl plan, and new links on pages that changed. */
 export function recrawl(
   archive: Archive,
   collection: string,
@@ -82,7 +82,7 @@ export function recrawl(
 ): Promise<CrawlReport> {
   return withState(archive, collection, async (state) => {
     const left = unfinishedRun(state, collection);
-    // What a limit left over is asked for first by a run that has the limit to itself.
+    // A new run visits first what a limit left over, and has the limit for itself.
     if (left?.state === 'limited') dropRun(state, left);
     else if (left)
       return runCrawl(archive, state, resumeRun(state, left, { ...left.settings, ...settings }), options, true);
@@ -147,14 +147,14 @@ async function runCrawl(
       onProgress,
       onRetry,
     });
-    // A process can die before the first note of a run; then it has nothing queued yet.
+    // A process can die before it first writes the counts of a run. Then nothing is queued yet.
     if (run.counts === undefined) {
       if (run.kind === 'again') engine.tally.counts.outOfScope += planRecrawl(state, run, archive.clock()).outOfScope;
       else engine.offerSeeds();
     }
     const resumedAt = archive.clock();
     const { outcome, limit } = await engine.run();
-    // A run that is not taken up again has no later moment for it.
+    // Only a run that is resumed later may leave this for later.
     if (outcome !== 'interrupted' && settings.gone === 'expunge')
       engine.tally.counts.expunged += await expunge(archive, state, run);
     const report = reportOf(archive, run, engine, { outcome, limit, resumedAt });
@@ -169,7 +169,7 @@ async function runCrawl(
   }
 }
 
-/** A seed that cannot be had may be mistyped: whoever waits for it readsLinks that before all tries are over. */
+/** A seed that cannot be fetched may be mistyped. So its first failure is reported at once, before the other tries. */
 function seedFailureReporter({ seeds }: Run, { onSeedTrouble }: CrawlOptions): (url: string, why: string) => void {
   const unreported = new Set(seeds);
   return (url, why) => {
@@ -179,7 +179,7 @@ function seedFailureReporter({ seeds }: Run, { onSeedTrouble }: CrawlOptions): (
 
 async function checkBrowser({ browser, browserPath, htmlOnly }: CrawlSettings): Promise<void> {
   if (browser === 'none') return;
-  const detail = 'a browser renders a page with all that it needs, and --html-only keeps none of it';
+  const detail = 'a browser renders a page with everything it needs, and --html-only keeps only HTML';
   if (htmlOnly) throw new PinakesError('BAD_ARGUMENT', { where: '--browser', detail });
   await findBrowser(browserPath);
 }
@@ -213,7 +213,7 @@ function reportOf(
   };
 }
 
-/** The report stays with the collection, as a record that is no capture. */
+/** Stores the report in the collection, as a metadata record. Returns its content key. */
 function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
   return archive.storeMetadata(
     {
@@ -226,10 +226,7 @@ function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
   );
 }
 
-/**
- * Takes the captures of pages that are gone out of the archive, and the pictures of them; theirs alone, though other
- * URLs may share the key.
- */
+/** Deletes the captures and screenshots of pages that are gone. Other URLs with the same key keep theirs. */
 async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<number> {
   const collection = await archive.collections.number(run.collection);
   let removed = 0;
@@ -245,12 +242,12 @@ async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<n
   return removed;
 }
 
-/** Seeds in normal form, as people may type them. */
+/** Brings seeds that people typed into normal form. */
 export function seedUrls(seeds: readonly string[]): string[] {
   return seeds.map(seedUrl);
 }
 
-/** What stands before a colon is a scheme; before a number, it is a host with a port. */
+/** A scheme ends with a colon. A colon before a number follows a host. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
 const MAIL_ADDRESS = /^[^/?#]*@/;
 

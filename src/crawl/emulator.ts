@@ -1,8 +1,9 @@
 /**
- * Plays a stored archive as if it were being crawled: its pages come in order of time, at a set rate, by the way that
- * crawled pages come (WebBase, crawl emulator). For trials of what stands behind a crawler: storing, indexing, streams.
- * Times and addresses stay those of the source, so nothing pretends to have been captured now. What is damaged in the
- * source, or a revisit of what it does not hold, is left out and told of: stored anew, it would pass for sound.
+ * Replays a stored archive as if it were being crawled: stores its pages in another archive, in order of time and at a
+ * set rate (WebBase, crawl emulator). It tests what comes after a crawler: storing, indexing, streams.
+ *
+ * Times and addresses stay those of the source, so no page seems to be captured now. Damaged records and revisits of
+ * contents that the source does not hold are left out and reported. A new copy of them would look intact.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Archive, type Capture, type Retrieved, soundPayload } from '../archive/index.ts';
@@ -12,17 +13,17 @@ import type { CrawlReport } from './report.ts';
 import { UNBOUNDED } from './settings.ts';
 
 export type EmulateOptions = {
-  /** Pages a second; without it, as fast as they go. */
+  /** Pages a second; without it, as fast as possible. */
   readonly rate?: number;
-  /** Where to stop. */
+  /** The limits at which it stops. */
   readonly pagesMax?: number;
   readonly bytesMax?: number;
   readonly timeMsMax?: number;
-  /** The collection they become part of. */
+  /** The collection that the pages are stored in. */
   readonly collection: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: EmulateReport) => void;
-  /** Told of every record that is left out because it, or the one that holds its content, is damaged. */
+  /** Called for every record that is left out because it, or the record that holds its content, is damaged. */
   readonly onDamage?: (where: string, why: string) => void;
 };
 
@@ -31,9 +32,9 @@ export type EmulateReport = {
   new: number;
   duplicate: number;
   bytes: number;
-  /** Left out: damaged in the source. */
+  /** Left out because they are damaged in the source. */
   damaged: number;
-  /** Left out: revisits of contents that the source does not hold. */
+  /** Left out because they are revisits of contents that the source does not hold. */
   unresolved: number;
   elapsedMs: number;
   /** The limit at which it stopped with pages left. */
@@ -41,7 +42,7 @@ export type EmulateReport = {
 };
 
 const CONCURRENCY = 16;
-/** Fields that tell of the exchange, and hold for the copy as well. */
+/** Fields about the exchange, which are true of the copy too. */
 const KEPT_FIELDS = /^(warc-ip-address|warc-protocol|warc-cipher-suite|warc-truncated)$/i;
 
 export async function emulate(target: Archive, source: Archive, options: EmulateOptions): Promise<EmulateReport> {
@@ -63,7 +64,7 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
   for await (const capture of capturesByTime(source, onDamage)) {
     options.signal?.throwIfAborted();
     if (failure !== undefined) break;
-    // What is pending way may be left out and count as no page.
+    // Pages that are being stored may yet be left out, and then do not count.
     while (pending.size > 0 && report.pages + pending.size >= pagesMax) await Promise.race(pending);
     const limit = reachedLimit();
     if (limit) {
@@ -93,7 +94,9 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
   return report;
 }
 
-/** The captures of an archive in order of time. The stream sorts on disk; what it names is looked up again. */
+/**
+ * The captures of an archive in order of time. The stream sorts on disk; each record is looked up again as a capture.
+ */
 async function* capturesByTime(
   source: Archive,
   onDamage: (where: string, why: string) => void,
@@ -101,7 +104,8 @@ async function* capturesByTime(
   let isFed = false;
   const stream = await source.stream({
     order: 'time',
-    // What is fed, in whatever state, is told of then. A head can be so damaged that it names no capture any more.
+    // Damage in a capture that was yielded is reported when it is stored. A head may be so damaged that it names no
+    // capture.
     onDamage: ({ comes, url, segment, offset, message }) => {
       if (comes === 'nothing' || !isFed) onDamage(url ?? `${segment}:${offset}`, message);
     },
@@ -163,7 +167,7 @@ async function feed(
   else report.duplicate++;
 }
 
-/** The payload, in the framing that the head speaks of. */
+/** The payload, with the framing that the head declares. */
 async function* bodyOf({ payload }: Retrieved, head: HttpHead, count: { bytes: number }): AsyncGenerator<Uint8Array> {
   if (!head.isChunked) {
     yield* counted(payload, count);

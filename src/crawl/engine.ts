@@ -1,8 +1,8 @@
 /**
- * Runs a crawl: picks hosts that may be asked, visits their URLs, and hands what came of it to the notes.
+ * Runs a crawl: picks hosts whose delay is over, visits their URLs, and passes the outcomes to the visit log.
  *
- * Small pages are read in batches and large ones one at a time, so what is in memory is bounded by one page's links,
- * small bodies on their way, and what the store has not acknowledged.
+ * Small pages are read in batches and large ones one at a time. So memory holds at most the links of one large page,
+ * small bodies being received, and bodies that the store has not acknowledged.
  */
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs } from '../base/index.ts';
@@ -37,22 +37,22 @@ import { type VisitOptions, Visitor } from './visit.ts';
 import { VisitLog } from './visit-log.ts';
 
 /**
- * Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how
- * many, and how many bytes, may be in memory.
+ * How many visits may wait, with their body received, until it is stored and its links are read. And how many bytes
+ * they may hold in memory.
  */
 const UNACKNOWLEDGED_MAX = 768;
 const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 /**
- * URLs of a host that are settled without a request before others have their turn, and whoever wants to stop the crawl:
- * a host can have millions.
+ * After this many URLs of a host that need no request, other hosts and a request to stop have their turn: a host can
+ * have millions.
  */
 const SETTLED_AT_ONCE_MAX = 256;
 const PROGRESS_MS = 500;
-/** Shorter pauses than this are usual between two requests, and not told. */
+/** Shorter pauses are usual between two requests and are not reported. */
 const WAIT_MS_MIN = 5000;
-/** How long visits that are under way when the time is over may still take. */
+/** How long running visits may still take when the time limit is reached. */
 const GRACE_MS = 5000;
-/** Further tries while the network may be gone: with their pauses, ever longer, some ten minutes. */
+/** Further tries while the network may be down. With their growing pauses they last about ten minutes. */
 const OFFLINE_TRIES = 3;
 
 export type EngineOptions = {
@@ -61,13 +61,13 @@ export type EngineOptions = {
   readonly run: Run;
   readonly fetcher: Fetcher;
   readonly links: LinkReader;
-  /** Where pages are rendered, when they are. */
+  /** Set when pages are rendered. */
   readonly browsers?: BrowserPool | undefined;
-  /** Ranks below this were queued by an earlier process, and their URLs may be done. */
+  /** Whether an earlier process queued URLs, some of which it may have visited. */
   readonly isResumed: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: CrawlProgress) => void) | undefined;
-  /** Called when a URL could not be had, and will be tried again. */
+  /** Called when a URL could not be fetched and will be tried again. */
   readonly onRetry?: ((url: string, why: string) => void) | undefined;
 };
 
@@ -87,10 +87,10 @@ export class Engine {
   readonly #visitLog: VisitLog;
   /** Visits that have not ended. */
   #running = 0;
-  /** Of those, the ones that have something to receive still. */
+  /** Visits among them that still receive something. */
   #receiving = 0;
   #unacknowledgedBytes = 0;
-  /** Settled when no page is being read. */
+  /** Resolved when no large page is being read. */
   #reading = Promise.resolve();
   #wake: (() => void) | undefined;
   #failure: unknown;
@@ -98,11 +98,11 @@ export class Engine {
   #progressAt: EpochMs = 0;
   #lastUrl = '';
   /**
-   * Whether a host that had answered could not be connected to, and none has answered since: it may be the network that
-   * is gone, and not the hosts.
+   * Whether a host that had answered could not be connected to, and none has answered since. Then the network may be
+   * down, and not the hosts.
    */
   #mayBeOffline = false;
-  /** When something can be asked for that could not be a moment ago. */
+  /** When the next request may be sent, as last computed. */
   #nextAt: EpochMs = 0;
   /** Elapsed time counts from here: an interrupted crawl did not run in between. */
   readonly #resumedAt: EpochMs;
@@ -115,7 +115,7 @@ export class Engine {
     this.#clock = steadyClock(() => archive.clock());
     const { settings } = run;
     this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, depthMatters(settings));
-    // A recrawl reads only what has changed.
+    // A recrawl reads only pages that changed.
     this.frontier.rereadsNearer = run.kind === 'first';
     this.#robots = new RobotsCache(state, settings.productToken);
     this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
@@ -128,7 +128,7 @@ export class Engine {
     );
     this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
-    // Who was killed left no word of when it ended.
+    // A process that was killed did not write when it ended.
     const lastRequestAt = options.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
     this.#delays = new HostDelays(settings, this.#clock, lastRequestAt);
     this.#hosts = new ActiveHosts(this.frontier, settings, this.#delays);
@@ -189,15 +189,15 @@ export class Engine {
     return this.#hosts.get(host)?.delay ?? this.#delays.of(host);
   }
 
-  /** Why nothing can be had of an origin in this run. */
+  /** Why nothing of an origin can be fetched in this run. */
   #unreachable(origin: string): Unreachable | undefined {
     const delay = this.#delayOf(hostName(origin));
     if (delay.isPostponed || delay.isNameMissing)
-      return this.#robots.unreachable(origin) ?? { reason: 'dns', detail: 'the name of the host leads to no address' };
+      return this.#robots.unreachable(origin) ?? { reason: 'dns', detail: 'the name of the host has no address' };
     if (!delay.isGivenUp) return this.#robots.unreachable(origin);
     return {
       reason: 'busy',
-      detail: 'the host refuses whatever it is asked for, or for too long, or cannot be reached',
+      detail: 'the host refuses all requests, or for too long, or cannot be reached',
     };
   }
 
@@ -228,7 +228,7 @@ export class Engine {
     }
   }
 
-  /** Visits what is queued until nothing is left, or a limit is reached. */
+  /** Visits queued URLs until none are left or a limit is reached. */
   async #visitAll(): Promise<void> {
     while (this.#failure === undefined && !this.#stop.signal.aborted) {
       const limit = this.#reachedLimit();
@@ -250,7 +250,7 @@ export class Engine {
     await this.#waitForVisits();
   }
 
-  /** There are pages enough. What they need to be shown is not left behind. */
+  /** The limit of pages is reached. From now on only what captured pages need is visited. */
   #continueWithNeeds(): void {
     this.#visitLog.write();
     this.frontier.onlyNeeds = true;
@@ -258,20 +258,19 @@ export class Engine {
   }
 
   /**
-   * Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or
-   * soon, since its time is over.
+   * Waits for the running visits. They are finished, unless the crawl must stop at once, or has reached its time limit.
    */
   async #waitForVisits(): Promise<void> {
     if (this.#failure !== undefined) this.#stop.abort();
     const graceEnd = this.#limit === 'time' ? this.#clock() + GRACE_MS : Number.POSITIVE_INFINITY;
     while (this.#running > 0) {
       await this.#sleep(Math.min(graceEnd, this.#startTurns()));
-      // What is not received by now stays queued.
+      // URLs whose body is not received by now stay queued.
       if (this.#clock() >= graceEnd) this.#stop.abort();
     }
   }
 
-  /** What rendered pages ask for goes first, as what a page needs does. */
+  /** Starts requests of rendered pages. They go first, like the other needs of pages. */
   #startTurns(): EpochMs {
     return this.#turns.start(this.#options.run.settings.concurrency - this.#receiving);
   }
@@ -284,7 +283,7 @@ export class Engine {
     return this.#clock() - this.#resumedAt >= timeMsMax ? 'time' : undefined;
   }
 
-  /** Starts what can be started, and says when more can be. */
+  /** Starts all requests that may be sent now, and returns when the next one may be. */
   #startAll(): EpochMs {
     let nextAt = Number.POSITIVE_INFINITY;
     this.#hosts.fill(this.#clock());
@@ -297,7 +296,7 @@ export class Engine {
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
         else if (host.delay.isPostponed && this.#hosts.postpone(host)) continue;
-        else if (!this.#hosts.rest(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
+        else if (!this.#hosts.letWait(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
       }
       if (this.#hosts.fill(this.#clock())) isBusy = true;
     }
@@ -312,23 +311,23 @@ export class Engine {
     return isFree && hasMemory && !(this.#renderer?.isFull ?? false);
   }
 
-  /** Whether as many pages are done or under way as may be. */
+  /** Whether as many pages are visited or being visited as the limit allows. */
   #isFull(): boolean {
     const { pagesMax } = this.#options.run.settings;
     return !this.frontier.onlyNeeds && this.tally.counts.pages + this.#running >= pagesMax;
   }
 
-  /** Starts one request to a host, if one may go out now. What is forbidden is settled on the way. */
+  /** Starts one request to a host if one may be sent now. Forbidden URLs before it are settled on the way. */
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
-    // Where nothing is left, there is nothing to wait for.
+    // A host whose queue has become empty needs no wait.
     if (host.isWaiting(now)) host.peek(now, () => this.#visitLog.write());
     for (let settled = 0; settled < SETTLED_AT_ONCE_MAX && host.readyAt <= now; settled++) {
       const next = host.peek(now, () => this.#visitLog.write());
       if (!next) return false;
       const origin = originOf(next.url);
       const rules = this.#rulesOf(origin);
-      // Nobody is asked for what is only read again.
+      // A page that is only read again needs no request.
       if (host.delay.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
         this.#settleForbidden(host, host.take());
         continue;
@@ -337,12 +336,12 @@ export class Engine {
         this.#startRobots(host, next.url, now);
         return true;
       }
-      // Sitemaps come before what was looked at.
+      // The sitemaps now come before the URL that was peeked at.
       if (this.#visitLog.offerSitemaps(origin, rules)) continue;
       host.delay.useCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
-      // What was queued before the crawl was interrupted may be left out by the settings that it goes on with.
+      // The settings of a resumed crawl may exclude URLs that were queued before.
       if (this.#options.isResumed && !this.#visitLog.scope.hasKnown(item) && !this.#isWantedKnown(item)) {
         this.#visitLog.add(host, item, outOfScope(item));
         continue;
@@ -360,7 +359,7 @@ export class Engine {
     return false;
   }
 
-  /** Settles a URL that is not asked for. */
+  /** Settles a URL without a request. */
   #settleForbidden(host: ActiveHost, item: TakenUrl): void {
     this.#visitLog.add(host, item, forbidden(item, this.#unreachable(originOf(item.url))));
   }
@@ -379,7 +378,7 @@ export class Engine {
     return tries >= this.#options.run.settings.retries + (this.#mayBeOffline ? OFFLINE_TRIES : 0);
   }
 
-  /** Fetches the robots.txt that a URL isWaiting for. */
+  /** Fetches the robots.txt that a URL waits for. */
   #startRobots(host: ActiveHost, url: string, now: EpochMs): void {
     const origin = originOf(url);
     const tries = host.robotsTries.get(origin) ?? 0;
@@ -426,7 +425,7 @@ export class Engine {
     return this.#robots.put(origin, outcome);
   }
 
-  /** Fetches robots.txt for what a page asks for. */
+  /** Fetches the robots.txt that a request of a rendered page waits for. */
   async #fetchRules(origin: string, turn: Turn, tries: number): Promise<RobotsRules | undefined> {
     this.#running++;
     try {
@@ -439,7 +438,7 @@ export class Engine {
       if (outcome.kind === 'robots') return this.#takeRules(origin, outcome);
       this.tally.counts.retried++;
       const delay = this.#delayOf(hostName(`${origin}/`));
-      // A page does not wait for a name to be looked up once more.
+      // A page does not wait until the name is looked up again.
       if (this.#isNameMissing(delay, outcome.failure)) delay.noteMissingName(this.#clock());
       else turn.noteRefusal(outcome.waitMs);
       return undefined;
@@ -460,12 +459,12 @@ export class Engine {
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
       else if (outcome.kind === 'visited') {
-        // The host is free before the page asks it for more.
+        // The host must be free before the page is rendered and requests more of it.
         options.onReceived(undefined, 0);
         const rendered = await this.#renderer?.render(outcome);
         const { visited, findLinks } = rendered ?? { visited: outcome, findLinks: outcome.findLinks };
         if (visited.isInMemory && !rendered) {
-          // A recrawl reads only what has changed, and seeds do not come first there.
+          // A recrawl reads only pages that changed, and does not visit seeds first, so it may not omit links.
           const omitsReported = run.kind === 'first' && mayOmitReported(this.frontier, run.settings, item);
           this.#visitLog.add(host, item, visited, await findLinks(omitsReported));
         } else await this.#oneAtATime(async () => this.#visitLog.add(host, item, visited, await findLinks()));
@@ -479,12 +478,12 @@ export class Engine {
     delay.noteConnectionFailure(this.#clock(), origin);
   }
 
-  /** Whether the name of a host leads nowhere, and it is not the network that is gone. */
+  /** Whether the name of a host does not resolve although the network works. */
   #isNameMissing(delay: HostDelay, failure: Pick<Unreachable, 'reason'> | undefined): boolean {
     return failure?.reason === 'dns' && !delay.hasEverAnswered && !this.#mayBeOffline;
   }
 
-  /** Large pages are read one at a time, each until its links are among those to be noted. */
+  /** Runs work on large pages one at a time, each until its links are in the visit log. */
   #oneAtATime(work: () => Promise<void>): Promise<void> {
     const turn = this.#reading.then(work);
     this.#reading = turn.catch(() => {});
@@ -507,8 +506,7 @@ export class Engine {
   }
 
   /**
-   * Runs a visit. The host and the connection are free as soon as everything is received, though the store may take its
-   * time.
+   * Runs a visit. The host and the connection are free as soon as everything is received, even if storing takes longer.
    */
   #launch(host: ActiveHost, work: (options: Pick<VisitOptions, 'signal' | 'onReceived'>) => Promise<void>): void {
     this.#running++;
@@ -524,7 +522,7 @@ export class Engine {
       const now = this.#clock();
       if (exchange) this.#mayBeOffline = false;
       if (exchange && BUSY_STATUSES.has(exchange.status)) {
-        // It is kept, since no further try is made. Its pause is made all the same.
+        // This refusal is captured, since it was the last try. The host still gets its pause.
         const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#options.archive.clock());
         host.delay.noteRefusal(now, waitMs, exchange.status);
       } else if (exchange) host.delay.noteAnswer(originOf(exchange.url));
@@ -533,7 +531,7 @@ export class Engine {
     };
     work({ signal: this.#stop.signal, onReceived })
       .catch((error: unknown) => {
-        // What was stopped on purpose stays queued and is no failure.
+        // A visit that was stopped on purpose stays queued and is not a failure.
         if (!this.#stop.signal.aborted) this.#failure ??= error;
       })
       .finally(() => {
@@ -553,7 +551,7 @@ export class Engine {
         resolve();
       };
       const timer = setTimeout(goOn, waitMs);
-      // Requests go out when all answers that have come are taken in: one burst wakes the other side once.
+      // All answers that have arrived are handled before new requests are sent: a burst wakes the servers only once.
       this.#wake = () => {
         this.#wake = undefined;
         clearTimeout(timer);

@@ -1,32 +1,32 @@
-/** How to fetch: who asks, what is accepted, and the bounds that keep a hostile server from holding the crawler. */
+/** How to fetch: the identity that is sent, what is accepted, and the bounds that a hostile server cannot exceed. */
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../base/index.ts';
 
 export type FetchSettings = {
   readonly clock: Clock;
-  /** Who asks, with a way to reach them. */
+  /** Names the crawler, with a way to contact its operator. */
   readonly userAgent: string;
   /** Whether loopback and private addresses may be connected to. */
   readonly allowPrivate: boolean;
-  /** Networks beyond the public internet that may be connected to all the same, as `10.20.0.0/16`. */
+  /** Networks that may be connected to although they are not public, as `10.20.0.0/16`. */
   readonly privateNetworks: readonly string[];
-  /** Whether certificates that cannot be verified are taken. */
+  /** Whether certificates that cannot be verified are accepted. */
   readonly anyCertificate: boolean;
-  /** Whether HTTP/2 is offered where there is TLS. */
+  /** Whether HTTP/2 is offered on TLS connections. */
   readonly http2: boolean;
   readonly connectTimeoutMs: number;
-  /** For the head of the response, from the request on. */
+  /** From the request to the end of the head of the response. */
   readonly headTimeoutMs: number;
-  /** Without a byte. */
+  /** Time without any byte. */
   readonly idleTimeoutMs: number;
   /** For the whole exchange. */
   readonly exchangeTimeoutMs: number;
-  /** A body that comes more slowly than this over `slowAfterMs` is cut. */
+  /** A body that arrives more slowly than this, measured after `slowAfterMs`, is cut. */
   readonly bytesPerSecondMin: number;
   readonly slowAfterMs: number;
   readonly headBytesMax: number;
   readonly bodyBytesMax: number;
-  /** Looks names up; the system's by default. */
+  /** Resolves host names; the resolver of the system by default. */
   readonly resolve?: LookupFunction | undefined;
 };
 
@@ -49,7 +49,7 @@ export const FETCH_DEFAULTS: Omit<FetchSettings, 'clock'> = {
   bodyBytesMax: 1024 ** 3,
 };
 
-/** What asks the servers for: no language, so that they give what they give to everybody. */
+/** No language is asked for, so servers send what they send by default. */
 export const ACCEPT_FIELDS: readonly (readonly [string, string])[] = [
   ['Accept', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'],
   ['Accept-Encoding', 'gzip, br, zstd'],

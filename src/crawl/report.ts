@@ -1,28 +1,31 @@
-/** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
+/** What a crawl did: counted and reported while it runs, and stored in the collection at its end. */
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
 import { isGone, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
-import type { PageFindings, Settled, Visited } from './outcome.ts';
+import type { PageFindings } from './links/link-batch.ts';
+import type { Settled, Visited } from './outcome.ts';
 import type { CrawlProgress } from './settings.ts';
 
 export type CrawlCounts = {
-  /** Captures made, of robots.txt files too. */
+  /** Captures made, including robots.txt files. */
   captures: number;
-  /** URLs visited as pages, in frames too. */
+  /** URLs visited as pages, including frames. */
   pages: number;
   /** Bytes of bodies as received. */
   bytes: number;
   /** Contents that the archive did not hold. */
   new: number;
-  /** Contents that the archive held, under whatever URL. */
+  /** Contents that the archive held, under any URL. */
   duplicate: number;
-  /** Pages as they were the time before. */
+  /** Pages with the same content as at the visit before. */
   unchanged: number;
-  /** Of those, the ones for which the server said so. */
+  /** Unchanged pages that the server confirmed with a 304. */
   notModified: number;
   redirects: number;
   truncated: number;
-  /** Pages and sitemaps that may name more than was read: their body was cut, or they are larger than is read. */
+  /**
+   * Pages and sitemaps that may name more than was read: their body was cut, or is larger than the part that is read.
+   */
   partlyRead: number;
   failed: number;
   retried: number;
@@ -36,13 +39,10 @@ export type CrawlCounts = {
   recovered: number;
   gone: number;
   expunged: number;
-  /** Pages that were rendered in a browser. */
+  /** Pages rendered in a browser. */
   rendered: number;
   screenshots: number;
-  /**
-   * What rendered pages wanted and did not get: sockets, event streams, forms, requests that change something, too many
-   * requests.
-   */
+  /** Requests of rendered pages that were refused: sockets, event streams, forms, other methods, too many requests. */
   refused: number;
   statuses: Record<string, number>;
   failures: Record<string, number>;
@@ -54,25 +54,25 @@ export type CrawlReport = {
   readonly run: number;
   readonly kind: 'first' | 'again';
   readonly outcome: 'done' | 'limited' | 'interrupted';
-  /** Which limit ended it. */
+  /** The limit that ended it. */
   readonly limit?: 'pages' | 'bytes' | 'time';
   readonly seeds: readonly string[];
   readonly startedAt: string;
   readonly endedAt: string;
-  /** Since it was begun or taken up. */
+  /** Since it was started or resumed. */
   readonly elapsedMs: number;
   readonly pagesPerSecond: number;
   readonly known: number;
   readonly queued: number;
   readonly counts: CrawlCounts;
-  /** The first of those that failed, with the reason. */
+  /** The first URLs that failed, with the reason. */
   readonly failedUrls: readonly { readonly url: string; readonly reason: string }[];
-  /** The first of those that were read in part, with the reason. */
+  /** The first URLs that were read in part, with the reason. */
   readonly partlyReadUrls: readonly { readonly url: string; readonly reason: string }[];
   readonly software?: string;
 };
 
-/** A crawl that could reach nothing at all, as one without a network, has not done what was asked. */
+/** True when a crawl reached no page at all, as without a network: it has not done what it was started for. */
 export function hasReachedNothing({ counts }: CrawlReport): boolean {
   return counts.failed > 0 && counts.pages === 0;
 }
@@ -126,7 +126,7 @@ export class Tally {
     this.#pagesBefore = this.counts.pages;
   }
 
-  /** Of the pages since the run was begun or taken up. */
+  /** Counts the pages since the run was started or resumed. */
   pagesPerSecond(elapsedMs: number): number {
     return elapsedMs > 0 ? ((this.counts.pages - this.#pagesBefore) * 1000) / elapsedMs : 0;
   }
@@ -174,7 +174,7 @@ export class Tally {
   }
 }
 
-/** What is told of a crawl while it runs. */
+/** The progress that a running crawl reports. */
 export function progressOf(
   tally: Tally,
   frontier: Frontier,

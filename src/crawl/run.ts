@@ -1,15 +1,16 @@
-/** The runs of crawls: begun, resumed, ended, and what is known of each. */
+/** The runs of crawls: begins, resumes and ends them, and stores what is known of each. */
 import { type EpochMs, PinakesError } from '../base/index.ts';
 import { Frontier } from './frontier/frontier.ts';
 import type { CrawlState } from './frontier/state.ts';
 import type { CrawlCounts, CrawlReport } from './report.ts';
 import { CRAWL_DEFAULTS, type CrawlSettings } from './settings.ts';
 
-/** `first`: from seeds along links. `again`: what is known, and new links on changed pages. */
+/** `first`: from seeds along links. `again`: known URLs, and new links on changed pages. */
 export type RunKind = 'first' | 'again';
 
 /**
- * `running` in a file that nobody has open means that the process died. `limited`: a limit was reached with URLs left.
+ * `running`: if no process has the file open, the process of the run died. `limited`: a limit was reached with URLs
+ * left.
  */
 export type RunState = 'running' | 'interrupted' | 'limited' | 'done' | 'dropped';
 
@@ -19,7 +20,7 @@ export type Run = {
   readonly kind: RunKind;
   readonly state: RunState;
   readonly seeds: readonly string[];
-  /** Where seeds redirected to. */
+  /** The URLs that seeds redirected to. */
   readonly movedSeeds: readonly string[];
   readonly settings: CrawlSettings;
   readonly startedAt: EpochMs;
@@ -58,7 +59,7 @@ function runOf(row: Row): Run {
   };
 }
 
-/** Runs of a collection, or of all, the latest first. */
+/** The runs of a collection, or of all, latest first. */
 export function runsOf(state: CrawlState, collection?: string, count = 100): Run[] {
   const rows =
     collection === undefined
@@ -67,7 +68,7 @@ export function runsOf(state: CrawlState, collection?: string, count = 100): Run
   return rows.map(runOf);
 }
 
-/** The last run, when it has something left to do. */
+/** The last run, if it has URLs left. */
 export function unfinishedRun(state: CrawlState, collection: string): Run | undefined {
   const [last] = runsOf(state, collection, 1);
   return last && last.state !== 'done' && last.state !== 'dropped' ? last : undefined;
@@ -91,7 +92,7 @@ export function beginRun(
   return runsOf(state, settings.collection, 1)[0]!;
 }
 
-/** Takes an interrupted run up again; limits, politeness and the like may be others now. */
+/** Resumes an interrupted run, perhaps with other limits or other politeness. */
 export function resumeRun(state: CrawlState, run: Run, settings: CrawlSettings): Run {
   state.run(
     "UPDATE crawl SET state = 'running', settings = ?, ended = NULL WHERE number = ?",
@@ -101,7 +102,7 @@ export function resumeRun(state: CrawlState, run: Run, settings: CrawlSettings):
   return { ...run, state: 'running', settings };
 }
 
-/** Gives up what an unfinished run had still to do. What was captured stays. */
+/** Drops the queue of an unfinished run. Its captures stay. */
 export function dropRun(state: CrawlState, run: Run): void {
   new Frontier(state, run.collection, run.number, 0).clearQueue();
   state.run("UPDATE crawl SET state = 'dropped' WHERE number = ?", run.number);
@@ -126,14 +127,14 @@ export function endRun(state: CrawlState, run: Run, report: CrawlReport, ended: 
   );
 }
 
-/** The last run of a collection that was crawled before. */
+/** The last run of a collection. Throws if the collection was never crawled. */
 export function lastRun(state: CrawlState, collection: string): Run {
   const [last] = runsOf(state, collection, 1);
   if (!last) throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
   return last;
 }
 
-/** The last run from seeds: what recrawls go by. What a single recrawl was told otherwise holds for that one alone. */
+/** The last run from seeds, whose settings recrawls use. Settings of a recrawl apply to that recrawl only. */
 export function lastFirstRun(state: CrawlState, collection: string): Run {
   const row = state.get<Row>(
     "SELECT * FROM crawl WHERE collection = ? AND kind = 'first' ORDER BY number DESC LIMIT 1",
@@ -143,7 +144,7 @@ export function lastFirstRun(state: CrawlState, collection: string): Run {
   return runOf(row);
 }
 
-/** The seeds of all crawls of a collection, with where they redirected to. */
+/** The seeds of all crawls of a collection, with the URLs they redirected to. */
 export function allSeeds(state: CrawlState, collection: string): string[] {
   const rows = state.all<Row>("SELECT * FROM crawl WHERE collection = ? AND kind = 'first'", collection);
   return rows.map(runOf).flatMap(({ seeds, movedSeeds }) => [...seeds, ...movedSeeds]);

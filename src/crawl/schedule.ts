@@ -1,6 +1,6 @@
 /**
- * Crawls that are repeated. The state of an archive says when each is due; whoever keeps the archive open (the server,
- * or `crawl --due` from time to time) asks for what is due and runs it.
+ * Repeated crawls. The state of an archive says when each is due. The process that keeps the archive open (the server,
+ * or `crawl --due`) asks which are due and runs them.
  */
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
@@ -12,7 +12,7 @@ import { type CrawlReport, hasReachedNothing } from './report.ts';
 import { lastFirstRun, runsOf } from './run.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
 
-/** When a crawl that reached nothing is tried again: a laptop that was woken up has its network by then. */
+/** When a crawl that reached nothing is tried again: a laptop that just woke up has its network back by then. */
 const TRY_AGAIN_MS = 60 * 60 * 1000;
 
 export type Schedule = {
@@ -22,7 +22,7 @@ export type Schedule = {
   readonly seeds: readonly string[];
   readonly settings: Partial<CrawlSettings>;
   readonly due: EpochMs;
-  /** When it last ran. */
+  /** When it last ran and reached something. */
   readonly last: EpochMs | undefined;
 };
 
@@ -49,15 +49,15 @@ function withState<T>(archive: Archive, work: (state: CrawlState) => T): T {
 }
 
 /**
- * Sets the schedule of a collection, in place of the one it had. Seeds are needed unless the collection was crawled
- * before. It is due for the first time after now.
+ * Sets the schedule of a collection, and replaces the one it had. Seeds are needed unless the collection was crawled
+ * before. The first run is after now.
  */
 export function putSchedule(
   archive: Archive,
   { collection, every, seeds, settings }: Pick<Schedule, 'collection' | 'every' | 'seeds' | 'settings'>,
 ): Schedule {
   const due = nextTime(every, archive.clock());
-  // What could never run is refused while somebody is there to hear of it.
+  // Settings that can never work are refused now, while the user can see the error.
   archive.collections.check(collection);
   new Scope({ ...CRAWL_DEFAULTS, ...settings }, seedUrls(seeds));
   return withState(archive, (state) => {
@@ -74,7 +74,7 @@ export function putSchedule(
   });
 }
 
-/** Says whether there was one. */
+/** Returns whether there was one. */
 export function removeSchedule(archive: Archive, collection: string): boolean {
   return withState(archive, (state) => state.run('DELETE FROM schedule WHERE collection = ?', collection) > 0);
 }
@@ -84,16 +84,16 @@ export function schedules(archive: Archive): Schedule[] {
   return withState(archive, (state) => state.all<Row>('SELECT * FROM schedule ORDER BY due').map(scheduleOf));
 }
 
-/** Schedules whose time has come, the longest due first. */
+/** Schedules that are due, the longest due first. */
 export function dueCrawls(archive: Archive): Schedule[] {
   const now = archive.clock();
   return schedules(archive).filter(({ due }) => due <= now);
 }
 
 /**
- * Runs a scheduled crawl: from its seeds the first time, again over what is known afterwards. It is due again only when
- * it has ended, so what a killed process began is taken up by the next. One that reached nothing is due again soon, and
- * has not run.
+ * Runs a scheduled crawl: from its seeds the first time, afterwards as a recrawl. The next due time is set only at its
+ * end, so a crawl that was killed is resumed. A crawl that reached nothing is due again soon, and does not count as
+ * run.
  */
 export async function runScheduled(
   archive: Archive,
@@ -108,12 +108,12 @@ export async function runScheduled(
   if (report.outcome === 'interrupted') return report;
   const now = archive.clock();
   const next = nextTime(every, now);
-  const isVain = hasReachedNothing(report);
+  const hasFailed = hasReachedNothing(report);
   withState(archive, (state) =>
     state.run(
       'UPDATE schedule SET due = ?, last = coalesce(?, last) WHERE collection = ? AND every = ?',
-      isVain ? Math.min(next, now + TRY_AGAIN_MS) : next,
-      isVain ? null : now,
+      hasFailed ? Math.min(next, now + TRY_AGAIN_MS) : next,
+      hasFailed ? null : now,
       collection,
       every,
     ),

@@ -1,29 +1,27 @@
-/** What a crawl is asked to do: how far, how much, how gently, and what counts as enough. */
+/** The settings of a crawl: how far, how much, how fast, and what is kept. */
 import type { LookupFunction } from 'node:net';
 import type { FetchSettings } from './fetch-settings.ts';
 
 /**
- * `host`: the hosts of the seeds; `domain`: their registered domains; `prefix`: what begins like a seed; `list`: the
- * seeds alone.
+ * `host`: the hosts of the seeds. `domain`: their registered domains. `prefix`: URLs that begin like a seed. `list`:
+ * the seeds alone.
  */
 export type ScopeKind = 'host' | 'domain' | 'prefix' | 'list';
 
-/** What happens to pages that are gone (404, 410). */
+/** What happens to the captures of pages that are gone (404, 410). */
 export type GonePolicy = 'keep-history' | 'expunge';
 
-/**
- * `all`: every HTML page is rendered in a browser too; `empty`: those alone whose HTML has scripts and next to no text.
- */
+/** `all`: every HTML page is rendered in a browser. `empty`: only pages whose HTML has scripts and almost no text. */
 export type BrowserUse = 'none' | 'empty' | 'all';
 
 export type CrawlSettings = {
   readonly collection: string;
   readonly scope: ScopeKind;
-  /** Links followed from a seed; 0 is the seeds alone. */
+  /** Links followed from a seed; 0 means the seeds alone. */
   readonly depthMax: number;
   /**
-   * Regular expressions on whole URLs. With any `include`, a page has to match one; whatever matches an `exclude` is
-   * left out, embeds too.
+   * Regular expressions on whole URLs. If there is any `include`, a page must match one. A URL that matches an
+   * `exclude` is left out, embeds too.
    */
   readonly include: readonly string[];
   readonly exclude: readonly string[];
@@ -37,53 +35,53 @@ export type CrawlSettings = {
   readonly concurrency: number;
   /** Requests at a time to one host. */
   readonly hostConcurrency: number;
-  /** How many times its own response time a host is left alone. */
+  /** The pause of a host, as a multiple of its response time. */
   readonly delayFactor: number;
   readonly delayMsMax: number;
-  /** A Crawl-delay beyond this is taken as this. */
+  /** A longer Crawl-delay is shortened to this. */
   readonly crawlDelayMsMax: number;
   readonly robots: 'obey' | 'ignore';
-  /** Whether `nofollow` of pages and links is heeded. */
+  /** Whether `nofollow` of pages and links is respected. */
   readonly nofollow: 'obey' | 'ignore';
   readonly sitemaps: boolean;
-  /** Only HTML is kept, and nothing is fetched for the sake of showing it. */
+  /** Keeps only HTML, and fetches nothing that is needed only to show a page. */
   readonly htmlOnly: boolean;
-  /** Whether stored validators are sent along. */
+  /** Whether stored validators are sent. */
   readonly conditional: boolean;
   readonly retries: number;
   readonly retryDelayMs: number;
-  /** Pages that a recrawl may ask for; those that expire come on top. */
+  /** Pages that a recrawl may visit, besides those that expire. */
   readonly budget: number;
   /** Recrawl every page, whatever its rate of change. */
   readonly fixed: boolean;
   readonly lifetimeMs: number;
   readonly gone: GonePolicy;
   readonly userAgent: string;
-  /** The name that robots.txt files call this crawler by. */
+  /** The name of this crawler in robots.txt files. */
   readonly productToken: string;
   readonly allowPrivate: boolean;
   readonly anyCertificate: boolean;
   readonly browser: BrowserUse;
-  /** Whether a picture is kept of every page that was rendered. */
+  /** Whether a screenshot is kept of every rendered page. */
   readonly screenshots: boolean;
   /** The program file of the browser; '' for the one that the environment or the system has. */
   readonly browserPath: string;
-  /** Whether the browser shuts its pages off from the system. */
+  /** Whether the browser runs its pages in its sandbox. */
   readonly browserSandbox: boolean;
-  /** Memory that a browser may take with its page; one that takes more is ended. */
+  /** Memory that a browser may take with its page. A browser that takes more is killed. */
   readonly browserBytesMax: number;
-  /** Pages that are rendered at a time, each in a browser of its own. */
+  /** Pages that are rendered at a time, each in its own browser. */
   readonly browsers: number;
-  /** How long the rendering of a page may take, with all that it asks for on the way. */
+  /** How long rendering a page may take, with all requests of the page. */
   readonly renderMsMax: number;
-  /** Bounds of a single fetch; what is not given is as by default. */
+  /** Bounds of a single fetch, in place of the defaults. */
   readonly fetch: Partial<Omit<FetchSettings, 'clock' | 'resolve'>>;
 };
 
-/** The usual bound on depth is there to end traps. Who sets a smaller one wants to know exactly what is within it. */
+/** The default bound only ends traps. A smaller bound means that the exact depth of each page matters. */
 const DEPTH_MAX_DEFAULT = 100;
 
-/** Whether it matters which of several ways to a page is the shortest. */
+/** Whether the shortest path to a page must be found. */
 export function depthMatters({ depthMax }: CrawlSettings): boolean {
   return depthMax < DEPTH_MAX_DEFAULT;
 }
@@ -91,7 +89,7 @@ export function depthMatters({ depthMax }: CrawlSettings): boolean {
 const SECOND = 1000;
 const DAY = 24 * 3600 * SECOND;
 
-/** No bound. A number, so that settings can be kept as JSON. */
+/** No bound. A number, so that settings can be stored as JSON. */
 export const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
 export const CRAWL_DEFAULTS: CrawlSettings = {
@@ -138,9 +136,9 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
 export type CrawlOptions = {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CrawlProgress) => void;
-  /** Called when a seed cannot be fetched, the first time it cannot. It is tried again. */
+  /** Called when a seed cannot be fetched for the first time. It is tried again. */
   readonly onSeedTrouble?: (url: string, why: string) => void;
-  /** Looks names up; the system's by default. */
+  /** Resolves host names; the resolver of the system by default. */
   readonly resolve?: LookupFunction;
 };
 
@@ -153,18 +151,15 @@ export type CrawlProgress = {
   readonly unchanged: number;
   readonly duplicate: number;
   readonly failed: number;
-  /** Pages that were rendered in a browser, and pictures that were taken of them. */
+  /** Pages rendered in a browser, and screenshots of them. */
   readonly rendered: number;
   readonly screenshots: number;
   readonly pagesPerSecond: number;
   readonly elapsedMs: number;
-  /**
-   * For how long nothing will be asked for, when it is for longer than usual, since all hosts that have something left
-   * are to be left alone.
-   */
+  /** How long until the next request, if longer than usual: all hosts with queued URLs have a pause. */
   readonly waitMs: number;
-  /** The hosts with most to do. */
+  /** The hosts with the most queued URLs. */
   readonly hosts: readonly { readonly host: string; readonly queued: number }[];
-  /** What was fetched last. */
+  /** The URL that was fetched last. */
   readonly url: string;
 };

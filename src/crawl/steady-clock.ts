@@ -1,13 +1,13 @@
 /**
- * Time for delays and limits. The clock of a machine may be set back, by an hour even, and whoever waits for a moment
- * by it would then wait so much longer. It may go forward by as much too, when it is set or the machine slept, and
- * whoever is waited for had none of that time.
+ * Time for delays and limits. The clock of a machine may be set back, even by an hour, and a wait for a moment would
+ * take that much longer. It may also jump forward, when it is set or the machine slept. That time must not be blamed on
+ * a server.
  */
 import type { Clock } from '../base/index.ts';
 
 /**
- * A clock that never goes back, nor forward by more than `stepMsMax` from one look at it to the next: when the one
- * underneath does, it goes on from where it was.
+ * A clock that never goes back, and never goes forward by more than `stepMsMax` between two readings. If the given
+ * clock does, it continues from its last reading.
  */
 export function steadyClock(clock: Clock, stepMsMax = Number.POSITIVE_INFINITY): Clock {
   let last = clock();

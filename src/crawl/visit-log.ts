@@ -1,6 +1,6 @@
 /**
- * What came of visits, noted in groups: their links go into the queue and their URLs out of it in one transaction, so
- * at any moment a URL is either queued, or done with its links taken in. To be told of a visit only after its captures
+ * Writes the outcomes of visits in groups: their links enter the queue and their URLs leave it in one transaction. So
+ * at any moment a URL is either queued, or done with its links queued. A visit must be added only after its captures
  * were acknowledged.
  */
 import type { Clock, EpochMs } from '../base/index.ts';
@@ -12,7 +12,8 @@ import { Scope } from './frontier/scope.ts';
 import { SitemapBounds } from './frontier/sitemap-bounds.ts';
 import { SitemapNeeds } from './frontier/sitemap-needs.ts';
 import type { CrawlState } from './frontier/state.ts';
-import type { PageFindings, Settled, Visited } from './outcome.ts';
+import type { PageFindings } from './links/link-batch.ts';
+import type { Settled, Visited } from './outcome.ts';
 import type { ActiveHost, TakenUrl } from './politeness/active-host.ts';
 import type { ActiveHosts } from './politeness/active-hosts.ts';
 import type { RedirectCookies } from './politeness/redirect-cookies.ts';
@@ -20,7 +21,7 @@ import type { RobotsRules } from './politeness/robots-rules.ts';
 import type { Tally } from './report.ts';
 import { type Run, saveCounts, saveMovedSeeds } from './run.ts';
 
-/** Outcomes that may wait to be noted, and the links they bring. */
+/** How many outcomes may wait to be written, and how many links they may have. */
 const PENDING_MAX = 256;
 const PENDING_LINKS_MAX = 10_000;
 const WRITE_AFTER_MS = 500;
@@ -32,14 +33,14 @@ export type VisitLogOptions = {
   readonly hosts: ActiveHosts;
   readonly tally: Tally;
   readonly cookies: RedirectCookies;
-  /** For how long notes wait. */
+  /** Measures how long outcomes wait. */
   readonly clock: Clock;
-  /** The day it is, by which endless calendars are known. */
+  /** Gives the date from which endless calendars are recognised. */
   readonly calendar: Clock;
 };
 
 type PendingVisit = {
-  /** Where the URL was queued; undefined for what a page asked for while it was rendered: that never was. */
+  /** Where the URL was queued. Undefined for a request of a rendered page, which was never queued. */
   readonly from: { readonly host: ActiveHost; readonly rank: number } | undefined;
   readonly item: QueuedUrl;
   readonly outcome: Settled;
@@ -77,7 +78,7 @@ export class VisitLog {
     });
   }
 
-  /** When what waits is to be written; infinity when nothing waits. */
+  /** When the waiting outcomes must be written; infinity when none wait. */
   get dueAt(): EpochMs {
     return this.#dueAt ?? Number.POSITIVE_INFINITY;
   }
@@ -92,8 +93,8 @@ export class VisitLog {
   }
 
   /**
-   * Offers the sitemaps that rules name when they are first used, which an earlier crawl may have fetched. Says whether
-   * there were any.
+   * Offers the sitemaps that rules name when the rules are first used. An earlier crawl may have fetched the rules.
+   * Returns whether there were any.
    */
   offerSitemaps(origin: string, rules: RobotsRules): boolean {
     if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
@@ -107,12 +108,12 @@ export class VisitLog {
     return true;
   }
 
-  /** What came of a URL that stood in a host's queue. */
+  /** Adds the outcome of a URL from the queue of a host. */
   add(host: ActiveHost, item: TakenUrl, outcome: Settled, findings: PageFindings = {}): void {
     this.#add({ from: { host, rank: item.rank }, item, outcome, findings });
   }
 
-  /** What came of a URL that a page asked for while it was rendered. */
+  /** Adds the outcome of a request of a rendered page. */
   addPageRequest(item: QueuedUrl, outcome: Settled, findings: PageFindings = {}): void {
     this.#add({ from: undefined, item, outcome, findings });
   }
@@ -143,14 +144,14 @@ export class VisitLog {
           hosts.noteQueued(hostName(item.url), frontier.lastRank);
         if (outcome.kind === 'visited') this.#retryWithCookie(outcome);
       }
-      // All of them at once: of a list of many seeds nearly every one may lead elsewhere.
+      // They are written once for all visits: in a long list of seeds nearly every one may redirect.
       if (this.#movedSeeds.length > moved) saveMovedSeeds(state, run, this.#movedSeeds);
       saveCounts(state, run, tally.counts);
     });
     for (const { from } of pending) from?.host.settled(from.rank);
   }
 
-  /** Where a redirect leads to what was asked for without a cookie, that is asked for with it. */
+  /** When a redirect leads to a URL that was visited before its cookie was set, queues the URL again. */
   #retryWithCookie({ redirect, settlement }: Visited): void {
     const { cookies, frontier, hosts } = this.#options;
     const url = redirect === undefined ? undefined : frontierUrl(redirect);

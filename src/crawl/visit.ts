@@ -1,8 +1,8 @@
 /**
- * One visit: a URL is fetched, what came back is stored while it comes, and only then is anything concluded from it.
+ * One visit: fetches a URL, stores the answer while it arrives, and only then draws conclusions from it.
  *
- * A visit that an earlier process made and could not note any more is found in the archive and not made again. A page
- * that the server says is unchanged becomes a revisit of the capture whose validators were sent.
+ * A visit that an earlier process made but could not log is found in the archive and not repeated. A page that the
+ * server reports as unchanged becomes a revisit of the capture whose validators were sent.
  */
 import type { Archive, Capture } from '../archive/index.ts';
 import { type EpochMs, PinakesError } from '../base/index.ts';
@@ -31,10 +31,10 @@ import {
   STATE_GONE,
   STATE_UNVERIFIED,
 } from './frontier/known-url.ts';
-import type { UnreadPage } from './links/link-batch.ts';
+import type { PageFindings, UnreadPage } from './links/link-batch.ts';
 import type { LinkReader } from './links/link-reader.ts';
 import { mayHaveLinks, mimeOf } from './links/page-links.ts';
-import { failedSettlement, type Outcome, type PageFindings, type Visited } from './outcome.ts';
+import { failedSettlement, type Outcome, type Visited } from './outcome.ts';
 import { BUSY_STATUSES, retryAfterMs } from './politeness/host-delay.ts';
 import type { RedirectCookies } from './politeness/redirect-cookies.ts';
 import { type CrawlSettings, depthMatters } from './settings.ts';
@@ -44,24 +44,24 @@ type PageSource = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly isLastTry: boolean;
-  /** Who may have made this visit before: a process that was interrupted, or a page of this one that was rendered. */
+  /** What may have made this visit before: an interrupted process, or a rendered page of this one. */
   readonly mayBeDoneBy: 'earlier-process' | 'rendered-page' | undefined;
-  /** Fields of the request, and of its record. */
+  /** Further fields of the request, and of the WARC record. */
   readonly fields?: readonly Field[];
   readonly recordFields?: readonly Field[];
-  /** Called when the response is all in, and what is left is to store it. */
+  /** Called when the response is received, and only storing is left. */
   readonly onReceived: (exchange: Exchange | undefined, bytes: number) => void;
-  /** Called when the host could not be connected to, with the reason. */
+  /** Called with the reason when the host could not be connected to. */
   readonly onUnconnected?: (reason: FailureReason) => void;
 };
 
-/** What a script on a page answered for, stored. */
+/** The stored answer to a request of a script. */
 export type ScriptAnswer = {
   readonly kind: 'answered';
   readonly capture: Capture;
   readonly isNew: boolean;
   readonly bytes: number;
-  /** Whether the host answered to be left alone, and for how long. */
+  /** Whether the host asked for a pause, and for how long. */
   readonly isBusy: boolean;
   readonly waitMs: number | undefined;
 };
@@ -76,7 +76,7 @@ export type VisitorOptions = {
   readonly links: LinkReader;
   readonly settings: CrawlSettings;
   readonly cookies: RedirectCookies;
-  /** Whether the collection was crawled before: then only what has changed is read. */
+  /** Whether the collection was crawled before: then only changed pages are read. */
   readonly isAgain: boolean;
 };
 
@@ -88,7 +88,7 @@ export class Visitor {
   readonly #settings: CrawlSettings;
   readonly #cookies: RedirectCookies;
   readonly #isAgain: boolean;
-  /** Visits by URL, where pages are rendered. */
+  /** Running visits by URL, where pages are rendered. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
   constructor({ archive, captures, fetcher, links, settings, cookies, isAgain }: VisitorOptions) {
@@ -103,8 +103,8 @@ export class Visitor {
 
   async visit(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     if (this.#settings.browser === 'none') return this.#visitAlone(item, options);
-    // The crawl and a page that is rendered may want the same at the same time; who comes second takes what the first
-    // got.
+    // The crawl and a rendered page may want the same URL at the same time. The second one finds the capture of the
+    // first.
     for (let other = this.#underWay.get(item.url); other; other = this.#underWay.get(item.url))
       await other.catch(() => {});
     const visit = this.#visitAlone(item, options);
@@ -129,7 +129,7 @@ export class Visitor {
     const earlier = item.captured === undefined ? undefined : await this.#captures.validatorCapture(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
     const cookie = this.#cookies.fieldFor(item.url, item.hops > 0);
-    // A page in a browser may have cookies of its own.
+    // A rendered page may send its own cookies.
     if (cookie !== undefined && !fields.some(({ name }) => /^cookie$/i.test(name)))
       fields.push({ name: 'Cookie', value: cookie });
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
@@ -161,7 +161,7 @@ export class Visitor {
     return this.#keep(item, fetched, earlier, options);
   }
 
-  /** When the run answered for what led elsewhere without a cookie that it has by now: such a visit does not count. */
+  /** When this run last got a redirect for a URL, if it now has a newer cookie: that capture does not count. */
   #visitedWithoutCookieAt({ url, status, verified = 0 }: QueuedUrl): EpochMs | undefined {
     const since = status >= 300 && status < 400 ? this.#cookies.newestFor(url) : undefined;
     return since !== undefined && verified <= since ? verified : undefined;
@@ -206,7 +206,7 @@ export class Visitor {
     };
   }
 
-  /** Sends what a script on a page sends, and stores what comes back. It is no visit: nothing is concluded from it. */
+  /** Sends the request of a script and stores the answer. It is not a visit: no conclusions are drawn. */
   async fetchForScript(
     request: FetchRequest,
     { signal, recordFields, onReceived }: Pick<VisitOptions, 'signal' | 'recordFields' | 'onReceived'>,
@@ -232,9 +232,9 @@ export class Visitor {
   ): Settlement {
     const isUnmodified = saysUnmodified(capture);
     const isSure = !isRefusal(status) && !isIncomplete(truncated) && (status !== 304 || isUnmodified);
-    // Validators of a body that was cut would have the server say that the cut body is still right.
+    // With the validators of a cut body, the server would confirm the cut body later.
     const keepsValidators = truncated === undefined && (status === 200 || isUnmodified);
-    // What a server that fails says is no content of the page; what was known of that holds still.
+    // The answer of a failing server is not content of the page, so what was known before still holds.
     const earlier = isUnmodified || isRefusal(status) ? item : undefined;
     const etag = keepsValidators ? head?.get('etag') : undefined;
     const modified = keepsValidators ? head?.get('last-modified') : undefined;
@@ -261,7 +261,7 @@ export class Visitor {
     try {
       source = await open();
     } catch (error) {
-      // What was captured a moment ago may have been deleted since; a crawl does not end for that.
+      // A capture may have been deleted since it was stored. That does not end a crawl.
       if (!(error instanceof PinakesError) || error.retryable) throw error;
       return { unreadReason: `the capture cannot be read: ${error.code}` };
     }
@@ -320,25 +320,22 @@ export class Visitor {
   }
 }
 
-/** Whether links are read from what came; so too from a list of choices (300), which leads on by nothing else. */
+/** Whether links are read from a response: 2xx, and a list of choices (300), which leads on in no other way. */
 function hasContent(status: number): boolean {
   return status >= 200 && status <= 300;
 }
 
-/**
- * Whether a server said of the content before that it is still right. Said to a request that had not answered for it, that
- * brings nothing.
- */
+/** Whether a server confirmed earlier content. A 304 to a request without validators confirms nothing. */
 function saysUnmodified({ status, kind }: Capture): boolean {
   return status === 304 && kind === 'revisit';
 }
 
-/** Whether a server only says that it has nothing to say of the page. */
+/** Whether a status says nothing about the page. */
 function isRefusal(status: number): boolean {
   return status >= 429 || status === 408;
 }
 
-/** A visit of which nothing is concluded that was concluded before. */
+/** Returns a visit that changes nothing of what was concluded before. */
 function readAgain(visited: Visited): Visited {
   return { ...visited, settlement: { ...visited.settlement, isChanged: undefined }, isReadAgain: true };
 }

@@ -1,14 +1,14 @@
 /**
- * What a browser is answered with: always what the archive holds, so that a page is rendered from nothing but captures.
+ * Makes the answers to requests of a browser, always from the archive, so that a page is rendered only from captures.
  */
 import { type Archive, type Capture, releasePayload } from '../../archive/index.ts';
 import { DecodedStart, type HttpHead } from '../../warc/index.ts';
 import type { BrowserAnswer } from './browser-process.ts';
 
-/** Longer bodies are captured, and the page that asked for them goes without. */
+/** Longer bodies are captured, but the page does not get them. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Of the connection and the coding, which the browser does not see here. */
+/** Fields of the connection and the coding, which do not apply to the answer. */
 const LEFT_OUT = new Set([
   'alt-svc',
   'connection',
@@ -21,14 +21,14 @@ const LEFT_OUT = new Set([
   'upgrade',
 ]);
 
-/** The answer that a capture is; undefined when it is too long to be one. */
+/** The answer from a capture; undefined when its body is too long. */
 export async function browserAnswer(
   archive: Archive,
   capture: Capture,
   isHead = false,
 ): Promise<BrowserAnswer | undefined> {
   const { http, holderHttp, payload } = await archive.open(capture);
-  // The server said that what is held is still right: that is what the page gets.
+  // The server confirmed earlier content, so the page gets that.
   const isUnmodified = capture.kind === 'revisit' && capture.status === 304;
   const head = isUnmodified ? holderHttp : http;
   if (!head || isHead) {
@@ -45,7 +45,7 @@ function answerFields({ fields }: HttpHead): [string, string][] {
     .map(({ name, value }) => [name.trim(), value]);
 }
 
-/** What the browser's protocol takes. Servers send other things too. */
+/** Whether the protocol of the browser accepts a field. Servers send others too. */
 function isAllowedField(name: string, value: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim()) && !/[\0\r\n]/.test(value);
 }

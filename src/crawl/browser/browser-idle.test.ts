@@ -11,7 +11,7 @@ function trial() {
   return { idle, pass };
 }
 
-test('a page is at waitUntilIdle a moment after all that it waits for has come', () => {
+test('a page is idle a moment after everything that it waits for has arrived', () => {
   const { idle, pass } = trial();
   assert.equal(idle.isIdle, false);
   const end = idle.begin('http://a.test/a.gif', false);
@@ -23,7 +23,7 @@ test('a page is at waitUntilIdle a moment after all that it waits for has come',
   assert.equal(idle.isIdle, true);
 });
 
-test('scripts that repeat themselves keep no page awake, and those that send something else do', () => {
+test('a script that repeats a request does not keep a page busy, and one that sends another body does', () => {
   const { idle, pass } = trial();
   idle.begin('http://a.test/poll', true)();
   pass(500);
@@ -33,7 +33,7 @@ test('scripts that repeat themselves keep no page awake, and those that send som
   assert.equal(idle.isIdle, false);
 });
 
-test('scripts that ask for ever new things of one kind are waited for only so often', () => {
+test('requests of one kind keep a page busy only a limited number of times', () => {
   const { idle, pass } = trial();
   for (let round = 0; round < 60; round++) idle.begin(`http://a.test/poll?${round}`, true)();
   pass(500);

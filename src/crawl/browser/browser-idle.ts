@@ -1,65 +1,65 @@
 /**
- * When a page has come to waitUntilIdle: nothing that it waits for is under way, and nothing more was asked for in a moment.
- * Scripts that ask for the same thing again and again, or for ever new things of one kind, do not keep it awake.
+ * Decides when a page is idle: no request that it waits for is running, and none was started for a moment. Scripts that
+ * repeat a request, or make many requests of one kind, do not keep it busy.
  */
 import type { EpochMs } from '../../base/index.ts';
 
-const REST_MS = 500;
-const LOOK_MS = 100;
-/** How many different things of one kind, which is a URL without its query, are waited for. */
+const IDLE_MS = 500;
+const POLL_MS = 100;
+/** How many different requests of one kind, which is a URL without its query, are waited for. */
 const OF_KIND_MAX = 50;
 const REMEMBERED_MAX = 10_000;
 
-/** What `begin` gives for a request that the page is not kept awake by. */
+/** `begin` returns this for a request that does not keep the page busy. */
 export const NOT_AWAITED = () => {};
 
 export class PageIdle {
   readonly #clock: () => EpochMs;
-  readonly #asked = new Set<string>();
+  readonly #requests = new Set<string>();
   readonly #kinds = new Map<string, number>();
   #pending = 0;
-  #movedAt: EpochMs;
+  #activeAt: EpochMs;
 
   constructor(clock: () => EpochMs) {
     this.#clock = clock;
-    this.#movedAt = clock();
+    this.#activeAt = clock();
   }
 
   /**
-   * A request that begins. Gives what is to be called when it ends. `sent`: what makes it another than those of the
-   * same URL.
+   * Called when a request begins; returns a function to call when it ends. `variant`: what distinguishes it from other
+   * requests for its URL.
    */
-  begin(url: string, isOfScript: boolean, sent = ''): () => void {
-    if (isOfScript && !this.#isNew(url, sent)) return NOT_AWAITED;
+  begin(url: string, isOfScript: boolean, variant = ''): () => void {
+    if (isOfScript && !this.#isNew(url, variant)) return NOT_AWAITED;
     this.#pending++;
-    this.#movedAt = this.#clock();
+    this.#activeAt = this.#clock();
     return () => {
       this.#pending--;
-      this.#movedAt = this.#clock();
+      this.#activeAt = this.#clock();
     };
   }
 
-  #isNew(url: string, sent: string): boolean {
-    const name = `${url} ${sent}`;
+  #isNew(url: string, variant: string): boolean {
+    const name = `${url} ${variant}`;
     const kind = url.replace(/\?.*$/s, '');
     const before = this.#kinds.get(kind) ?? 0;
-    if (this.#asked.has(name) || before >= OF_KIND_MAX || this.#asked.size >= REMEMBERED_MAX) return false;
-    this.#asked.add(name);
+    if (this.#requests.has(name) || before >= OF_KIND_MAX || this.#requests.size >= REMEMBERED_MAX) return false;
+    this.#requests.add(name);
     this.#kinds.set(kind, before + 1);
     return true;
   }
 
   get isIdle(): boolean {
-    return this.#pending === 0 && this.#clock() - this.#movedAt >= REST_MS;
+    return this.#pending === 0 && this.#clock() - this.#activeAt >= IDLE_MS;
   }
 
-  /** Waits until the page is at waitUntilIdle, or the signal says that it is enough. */
+  /** Waits until the page is idle, or the signal is aborted. */
   async waitUntilIdle(signal: AbortSignal): Promise<void> {
-    while (!this.isIdle && !signal.aborted) await pause(LOOK_MS, signal);
+    while (!this.isIdle && !signal.aborted) await pause(POLL_MS, signal);
   }
 }
 
-/** Waits so long, or until the signal. */
+/** Waits for some time, or until the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { makeBrowserDirectory, removeLeftovers } from './browser-leftovers.ts';
 
-/** Has another temporary directory than the machine's, and the mark of a process that is gone. */
+/** Sets a temporary directory for the test, and returns the marker name of a process that has ended. */
 async function withTemporary(t: TestContext) {
   const temporary = mkdtempSync(join(tmpdir(), 'pinakes-leftovers-'));
   const { TMPDIR } = process.env;
@@ -17,20 +17,20 @@ async function withTemporary(t: TestContext) {
     rmSync(temporary, { recursive: true });
   });
   const running = basename(await makeBrowserDirectory());
-  const mark = running.replace(String(process.pid), String(spawnSync(process.execPath, ['--version']).pid));
-  return { temporary, running, mark };
+  const marker = running.replace(String(process.pid), String(spawnSync(process.execPath, ['--version']).pid));
+  return { temporary, running, marker };
 }
 
-test('directories of processes that are gone are removed, and none that a link names, or of another machine', async (t) => {
-  const { temporary, running, mark } = await withTemporary(t);
+test('directories of ended processes are removed, but not those behind links or of another machine', async (t) => {
+  const { temporary, running, marker } = await withTemporary(t);
   const linked = join(temporary, 'linked');
   mkdirSync(linked);
-  writeFileSync(join(linked, mark), '');
-  mkdirSync(join(temporary, mark));
-  mkdirSync(join(temporary, 'playwright_chromiumdev_profile-1', mark), { recursive: true });
+  writeFileSync(join(linked, marker), '');
+  mkdirSync(join(temporary, marker));
+  mkdirSync(join(temporary, 'playwright_chromiumdev_profile-1', marker), { recursive: true });
   const others = [
-    mark.replace(/.{7}$/, '-other$&'),
-    mark.replace(/.{6}$/, 'linked'),
+    marker.replace(/.{7}$/, '-other$&'),
+    marker.replace(/.{6}$/, 'linked'),
     'playwright_chromiumdev_profile-2',
     'playwright_chromiumdev_profile-linked',
   ];
@@ -40,14 +40,16 @@ test('directories of processes that are gone are removed, and none that a link n
   symlinkSync(linked, join(temporary, others[3]!));
   await removeLeftovers();
   assert.deepEqual(readdirSync(temporary).sort(), ['linked', running, ...others].sort());
-  assert.deepEqual(readdirSync(linked), [mark]);
+  assert.deepEqual(readdirSync(linked), [marker]);
 });
 
-test('what another user made is left alone, whatever its name', { skip: process.getuid?.() !== 0 }, async (t) => {
-  const { temporary, running, mark } = await withTemporary(t);
-  const planted = [mark, 'playwright_chromiumdev_profile-planted'];
+test('directories of another user are left alone, whatever their name', {
+  skip: process.getuid?.() !== 0,
+}, async (t) => {
+  const { temporary, running, marker } = await withTemporary(t);
+  const planted = [marker, 'playwright_chromiumdev_profile-planted'];
   for (const name of planted) {
-    mkdirSync(join(temporary, name, mark), { recursive: true });
+    mkdirSync(join(temporary, name, marker), { recursive: true });
     chownSync(join(temporary, name), 12_345, 12_345);
   }
   await removeLeftovers();

@@ -1,8 +1,7 @@
 /**
- * Watches how much memory a browser takes with the pages in it. Chromium bounds the heap of scripts, but neither
- * elements nor buffers: a page that makes those without an end would take all that the machine has, and the system
- * might end any process for it, this one too. Only Linux tells what a process takes in a file; elsewhere nothing is
- * watched.
+ * Watches the memory of a browser and its pages. Chromium bounds the heap of scripts, but not elements or buffers: a
+ * page that creates those without end would use all memory of the machine, and the system might kill any process, this
+ * one too. Only Linux reports the memory of a process in a file; elsewhere nothing is watched.
  */
 import { readFile } from 'node:fs/promises';
 
@@ -12,7 +11,7 @@ export class MemoryWatch {
   readonly #timer: NodeJS.Timeout;
   #isLooking = false;
 
-  /** `processes` names those that count together; `onTooMuch` is called once. */
+  /** `processes` returns the ids of the processes to add up. `onTooMuch` is called once. */
   constructor(processes: () => Promise<readonly number[]>, bytesMax: number, onTooMuch: () => void) {
     const look = async () => {
       const bytes = await Promise.all((await processes()).map(bytesOf));
@@ -23,7 +22,7 @@ export class MemoryWatch {
     this.#timer = setInterval(() => {
       if (this.#isLooking) return;
       this.#isLooking = true;
-      // A browser that is gone has no processes to name.
+      // A browser that has ended has no processes.
       void look()
         .catch(() => {})
         .finally(() => {
@@ -38,7 +37,7 @@ export class MemoryWatch {
   }
 }
 
-/** What a process has in memory for itself, files that it has mapped left out. */
+/** The memory of a process, without the files that it has mapped. */
 async function bytesOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
   let kibibytes = 0;

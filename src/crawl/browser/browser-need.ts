@@ -1,5 +1,6 @@
 /**
- * Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill.
+ * Decides which pages are rendered: all HTML pages, or only those whose HTML is the shell of an application that
+ * scripts fill.
  */
 import { readPage } from '../../page/index.ts';
 import type { StoredResponse } from '../crawl-captures.ts';
@@ -8,12 +9,12 @@ import { mimeOf } from '../links/page-links.ts';
 import type { Visited } from '../outcome.ts';
 import type { BrowserUse } from '../settings.ts';
 
-/** A page with fewer characters of text than this, and with scripts, is taken for a shell. */
+/** A page with scripts and fewer characters of text is taken for a shell. */
 const SHELL_TEXT_LENGTH_MAX = 200;
 
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 
-/** Whether a page is to be rendered. `open` reads what was captured. */
+/** Whether a page must be rendered. `open` reads its capture. */
 export async function needsBrowser(
   use: BrowserUse,
   { settlement, mime, redirect, capture }: Visited,
@@ -22,7 +23,7 @@ export async function needsBrowser(
   const { item, status } = settlement;
   if (use === 'none' || !isPageRole(item.role) || status !== 200 || redirect !== undefined || !capture.block)
     return false;
-  // A 304 need not say of what kind the page is.
+  // A 304 may have no Content-Type.
   if (mime !== '' && !HTML.has(mime)) return false;
   if (mime !== '' && use === 'all') return true;
   const source = await open();

@@ -1,10 +1,10 @@
 /**
- * Renders a page: opens it in a context of its own, lets it load, scrolls through it so that what waits to be seen is
- * asked for, and takes what it has become: its elements as HTML, and a picture.
+ * Renders a page: opens it in its own context, lets it load, scrolls through it so that lazy content is requested, and
+ * returns its elements as HTML and a screenshot.
  *
- * Pages are hostile. What is asked of them is asked in a world of its own, which their scripts do not reach; every step
- * has a bound; dialogs are dismissed, windows that they open are closed, downloads refused, service workers and peer
- * connections not to be had. A page that does not answer is given up, and so is its browser.
+ * Pages are hostile. They are inspected in an isolated world, which their scripts cannot reach, and every step is
+ * bounded. Dialogs are dismissed, windows that they open are closed, downloads are refused, and service workers and
+ * peer connections are not available. A page that does not answer is given up, and so is its browser.
  */
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { type PageIdle, pause } from './browser-idle.ts';
@@ -18,32 +18,32 @@ export type PageOptions = {
   readonly msMax: number;
   readonly signal: AbortSignal;
   readonly idle: PageIdle;
-  /** The page's own frame is known. */
+  /** Called when the main frame of the page is known. */
   readonly onFrame: (frame: string) => void;
-  /** The page wanted a WebSocket. */
+  /** Called when the page tries to open a WebSocket. */
   readonly onSocket: () => void;
 };
 
 export type PageView = {
-  /** Where the page says it is; scripts change that. */
+  /** The URL that the page reports; scripts can change it. */
   readonly url: string;
   readonly html: string;
-  /** What the page itself was written in, by its name in the WHATWG standard. */
+  /** The charset of the page, by its name in the WHATWG standard. */
   readonly charset: string;
   readonly isWhole: boolean;
-  /** Whether its time was over before it came to rest. */
+  /** Whether its time was over before it became idle. */
   readonly isCut: boolean;
-  /** Whether it grew while it was scrolled, further than it was. */
+  /** Whether it grew during scrolling, beyond the last step. */
   readonly isEndless: boolean;
   /** PNG; undefined when none is wanted, or the page cannot be painted in time. */
   readonly screenshot: Uint8Array | undefined;
 };
 
 /**
- * The page or its browser came to grief. When the browser ended or crashed, another may fare better; what a page does
- * to one it does to all.
+ * Rendering failed. When the browser ended or crashed, another one may succeed. A page that breaks one browser breaks
+ * all.
  */
-export class PageLost extends Error {
+export class RenderFailure extends Error {
   readonly mayRetry: boolean;
 
   constructor(message: string, mayRetry = false, cause?: unknown) {
@@ -52,23 +52,23 @@ export class PageLost extends Error {
   }
 }
 
-/** The page is no page to a browser, but a file to be saved (`Content-Disposition: attachment`). */
+/** The browser would save the page as a file (`Content-Disposition: attachment`). */
 export class PageIsDownload extends Error {}
 
 const VIEW = { width: 1280, height: 960 };
 const HTML_LENGTH_MAX = 16 * 1024 * 1024;
-/** For a page to answer a single question: as long as it may take in all, within these bounds. */
+/** Time for a page to answer one question: the time for the whole page, within these bounds. */
 const ANSWER_MS_MIN = 2_000;
 const ANSWER_MS_MAX = 15_000;
-/** What is said of a navigation that leads to a file. */
+/** The error of a navigation that leads to a file. */
 const DOWNLOAD = /\bDownload is starting\b/;
 const LOAD_LOOK_MS = 500;
 const SCROLLS_MAX = 100;
 const SCROLL_MS = 100;
 
 /**
- * Before any script of the page: what an archive cannot keep is not offered. A page that asks gets the answer of a
- * browser where it is switched off.
+ * Runs before any script of the page and removes what an archive cannot keep. A page that tests for it finds it
+ * switched off.
  */
 const INIT_SCRIPT = `(() => {
   const refuse = () => Promise.reject(new DOMException('Not available here.', 'SecurityError'));
@@ -92,14 +92,14 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
       userAgent: options.userAgent,
       acceptDownloads: false,
     });
-    // A context that is ready only when nobody waits for it any more is closed with its browser.
+    // A context that becomes ready too late is closed with its browser.
     context = await within(answerMs(options), opening, lost);
-    const shown = new ShownPage(context, options, lost, () => reject(new PageLost('the page crashed', true)));
+    const shown = new ShownPage(context, options, lost, () => reject(new RenderFailure('the page crashed', true)));
     return await shown.view();
   } catch (error) {
-    if (options.signal.aborted || error instanceof PageLost) throw error;
+    if (options.signal.aborted || error instanceof RenderFailure) throw error;
     if (DOWNLOAD.test(firstLine(error))) throw new PageIsDownload(undefined, { cause: error });
-    throw process.isAlive ? new PageLost(firstLine(error), false, error) : endOf(process, error);
+    throw process.isAlive ? new RenderFailure(firstLine(error), false, error) : endOf(process, error);
   } finally {
     process.browser.off('disconnected', onEnd);
     options.signal.removeEventListener('abort', onAbort);
@@ -107,17 +107,17 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
   }
 }
 
-/** A browser that was full may have been so before the page came. */
-function endOf({ isOverMemory, uses }: BrowserProcess, cause?: unknown): PageLost {
-  if (isOverMemory) return new PageLost('it takes too much memory', uses > 1, cause);
-  return new PageLost('the browser ended', true, cause);
+/** The memory may have been used before this page was opened. */
+function endOf({ isOverMemory, uses }: BrowserProcess, cause?: unknown): RenderFailure {
+  if (isOverMemory) return new RenderFailure('it takes too much memory', uses > 1, cause);
+  return new RenderFailure('the browser ended', true, cause);
 }
 
 function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
 }
 
-/** A page that cannot be closed takes its browser along. */
+/** A page that cannot be closed is killed with its browser. */
 async function close(process: BrowserProcess, context: BrowserContext | undefined, msMax: number): Promise<void> {
   const isClosed = await within(msMax, context?.close() ?? Promise.resolve()).then(
     () => true,
@@ -126,7 +126,7 @@ async function close(process: BrowserProcess, context: BrowserContext | undefine
   if (!isClosed) process.kill();
 }
 
-/** Where in a page it was scrolled to, and how high the page is. */
+/** How far a page is scrolled, and its height. */
 type ScrollPlace = { readonly isAtEnd: boolean; readonly height: number };
 
 class ShownPage {
@@ -146,7 +146,7 @@ class ShownPage {
 
   async view(): Promise<PageView> {
     const { msMax, signal, takesScreenshot, idle } = this.#options;
-    const page = await this.#soon(this.#open());
+    const page = await this.#within(this.#open());
     const enough = new AbortController();
     const until = AbortSignal.any([signal, enough.signal]);
     let isCut = false;
@@ -173,9 +173,9 @@ class ShownPage {
       const charset = document.characterSet.toLowerCase();
       return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), charset, isWhole };
     })()`);
-    // What came before the page in its window is empty.
-    if (url === 'about:blank') throw new PageLost('it went back to where it came from');
-    // What the page has become is known by now, and is not lost for the sake of a picture.
+    // The window is empty before the page.
+    if (url === 'about:blank') throw new RenderFailure('it went back to where it came from');
+    // The HTML of the page is known now, and must not be lost because a screenshot fails.
     const screenshot = takesScreenshot ? await this.#screenshot().catch(() => undefined) : undefined;
     signal.throwIfAborted();
     return { url, html, charset, isWhole, isCut, isEndless, screenshot };
@@ -188,7 +188,7 @@ class ShownPage {
     const { frameTree } = await this.#session.send('Page.getFrameTree');
     this.#frame = frameTree.frame.id;
     this.#options.onFrame(this.#frame);
-    // A window that is closing already cannot be closed again, nor a dialog dismissed twice.
+    // A window that is already closing cannot be closed again, nor a dialog dismissed twice.
     this.#context.on('page', (opened) => void opened.close().catch(() => {}));
     page.on('dialog', (dialog) => void dialog.dismiss().catch(() => {}));
     page.on('websocket', () => this.#options.onSocket());
@@ -196,7 +196,7 @@ class ShownPage {
     return page;
   }
 
-  /** Until everything has loaded that HTML names, or the time is over. */
+  /** Waits until the resources named in the HTML have loaded, or the time is over. */
   async #load(page: Page, until: AbortSignal): Promise<void> {
     const { url, msMax } = this.#options;
     await Promise.race([page.goto(url, { waitUntil: 'commit', timeout: msMax }), this.#lost]);
@@ -204,10 +204,7 @@ class ShownPage {
     await Promise.race([loaded, this.#complete(until), pause(msMax, until), this.#lost]);
   }
 
-  /**
-   * Of a page that wants to go elsewhere before it has loaded, and may not, no event tells that it has; it knows that
-   * itself.
-   */
+  /** No event reports that a page has loaded if it tried to leave before, which was refused. The page itself knows. */
   async #complete(until: AbortSignal): Promise<void> {
     const isComplete = () => this.#ask<boolean>('document.readyState === "complete"').catch(() => false);
     do {
@@ -216,7 +213,10 @@ class ShownPage {
     } while (!until.aborted && !(await isComplete()));
   }
 
-  /** Down in steps, resting at the bottom, where more may come; then back to the top. Says whether ever more came. */
+  /**
+   * Scrolls down in steps, waiting at the bottom, where more may appear; then back to the top. Returns whether more
+   * appeared at every step.
+   */
   async #scroll(until: AbortSignal): Promise<boolean> {
     const { idle } = this.#options;
     const place = `({
@@ -238,22 +238,22 @@ class ShownPage {
   }
 
   async #screenshot(): Promise<Uint8Array> {
-    const { data } = await this.#soon(this.#session.send('Page.captureScreenshot', { format: 'png' }));
+    const { data } = await this.#within(this.#session.send('Page.captureScreenshot', { format: 'png' }));
     return Buffer.from(data, 'base64');
   }
 
-  /** Asks in a world that the page's scripts do not reach; a new one each time, since a page may load itself anew. */
+  /** Evaluates an expression in an isolated world, a new one each time, since the page may reload itself. */
   async #ask<T>(expression: string): Promise<T> {
-    const { executionContextId } = await this.#soon(
+    const { executionContextId } = await this.#within(
       this.#session.send('Page.createIsolatedWorld', { frameId: this.#frame, worldName: 'pinakes' }),
     );
-    const { result } = await this.#soon(
+    const { result } = await this.#within(
       this.#session.send('Runtime.evaluate', { expression, contextId: executionContextId, returnByValue: true }),
     );
     return result.value as T;
   }
 
-  #soon<T>(work: Promise<T>): Promise<T> {
+  #within<T>(work: Promise<T>): Promise<T> {
     return within(answerMs(this.#options), work, this.#lost);
   }
 }
@@ -262,10 +262,10 @@ function answerMs({ msMax }: PageOptions): number {
   return Math.min(ANSWER_MS_MAX, Math.max(ANSWER_MS_MIN, msMax));
 }
 
-/** Work that has to be done soon. */
+/** Limits the time of work. */
 async function within<T>(ms: number, work: Promise<T>, lost?: Promise<never>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new PageLost('it did not answer')), ms);
+  const timer = setTimeout(() => reject(new RenderFailure('it did not answer')), ms);
   work.catch(() => {});
   try {
     return await Promise.race([work, late, ...(lost ? [lost] : [])]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findBrowser, usualPaths } from './browser-path.ts';
 
-test('browsers are looked for where each system has them', () => {
+test('browsers are found at the usual paths of each system', () => {
   const linux = usualPaths({ platform: 'linux', env: { PATH: '/usr/bin' } });
   assert.ok(linux.indexOf('/usr/bin/chromium') < linux.indexOf('/usr/bin/google-chrome'));
   const mac = usualPaths({ platform: 'darwin', env: { HOME: '/Users/a' } });
@@ -13,7 +13,7 @@ test('browsers are looked for where each system has them', () => {
   assert.ok(windows.includes('C:\\Program Files\\Microsoft\\Edge\\Application\\msedge.exe'));
 });
 
-test('what is named comes before the environment, and nothing is taken in its place', async () => {
+test('a named browser comes before the environment, and no other is taken in its place', async () => {
   const env = { PINAKES_BROWSER: process.execPath, PATH: '' };
   const platform = 'linux' as const;
   assert.equal(await findBrowser('', { platform, env }), process.execPath);

@@ -1,5 +1,5 @@
 /**
- * Finds the browser: where the settings say, where PINAKES_BROWSER says, or at the usual places of Chromium and Chrome.
+ * Finds the browser: where the settings say, where PINAKES_BROWSER says, or at the usual paths of Chromium and Chrome.
  */
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -15,7 +15,7 @@ type Environment = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** The program file. What is named has to be there; nothing else is taken in its place. */
+/** Returns the program file. If one is named and does not exist, no other is taken. */
 export async function findBrowser(
   named: string,
   { platform, env }: Environment = { platform: process.platform, env: process.env },

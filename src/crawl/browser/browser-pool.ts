@@ -1,6 +1,6 @@
 /**
- * The browsers of a crawl: started when they are needed, used for one page at a time, renewed after many pages and when
- * one has come to grief.
+ * The browsers of a crawl: started when needed, used for one page at a time, and replaced after many pages or a
+ * failure.
  */
 
 import type { CrawlSettings } from '../settings.ts';
@@ -8,7 +8,7 @@ import { removeLeftovers } from './browser-leftovers.ts';
 import { findBrowser } from './browser-path.ts';
 import { type BrowserOptions, BrowserProcess } from './browser-process.ts';
 
-/** Browsers grow with use. */
+/** A browser uses more memory with each page, so it is replaced after this many. */
 const USES_MAX = 200;
 
 export class BrowserPool {
@@ -25,7 +25,7 @@ export class BrowserPool {
     this.#browsersMax = browsersMax;
   }
 
-  /** Starts the first browser, so that a machine that cannot is found out before anything is fetched. */
+  /** Starts the first browser, so that a machine without a working one fails before anything is fetched. */
   static async open({ browserPath, browserSandbox, browserBytesMax, browsers }: CrawlSettings): Promise<BrowserPool> {
     const path = await findBrowser(browserPath);
     await removeLeftovers();

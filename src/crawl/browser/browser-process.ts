@@ -1,10 +1,9 @@
 /**
  * A browser: one process of Chromium, without a window, that renders one page at a time.
  *
- * It has no way out of its own. Every request that any page, frame or worker in it makes is held and handed to
- * `onRequest`, whose answer it gets; what is not held, such as sockets, goes to a proxy that does not exist, and names
- * do not resolve. It is driven over a pipe: when this process dies, however it dies, the pipe closes and the browser
- * ends.
+ * It has no network. Every request of a page, frame or worker in it is paused and passed to `onRequest`, which returns
+ * the answer. Connections that cannot be paused, such as sockets, go to a proxy that does not exist, and names do not
+ * resolve. It is driven over a pipe: when this process ends for any reason, the pipe closes and the browser ends.
  */
 import { rm } from 'node:fs/promises';
 import type { Browser, CDPSession } from 'playwright-core';
@@ -12,16 +11,16 @@ import { PinakesError } from '../../base/index.ts';
 import { makeBrowserDirectory, markProfile } from './browser-leftovers.ts';
 import { MemoryWatch } from './browser-memory.ts';
 
-/** What a held request says of itself (`Fetch.requestPaused`). */
+/** A paused request (`Fetch.requestPaused`). */
 export type PausedRequest = {
   readonly id: string;
   readonly url: string;
   readonly method: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** What it sends; undefined when it sends nothing, or something that cannot be had. */
+  /** Its body; undefined when it has none, or one that the browser does not show. */
   readonly body: Uint8Array | undefined;
   readonly hasBody: boolean;
-  /** In the protocol's own words: Document, Image, XHR... */
+  /** The resource type in the words of the protocol: Document, Image, XHR... */
   readonly type: string;
   readonly frame: string;
 };
@@ -32,13 +31,13 @@ export type BrowserAnswer = {
   readonly body: Uint8Array;
 };
 
-/** Answers a held request; undefined when it fails. */
+/** Answers a paused request; undefined lets it fail. */
 export type OnRequest = (request: PausedRequest) => Promise<BrowserAnswer | undefined>;
 
 export type BrowserOptions = {
   readonly path: string;
   readonly isSandboxed: boolean;
-  /** Memory that it may take with its page. */
+  /** Memory that it may use with its page. */
   readonly bytesMax: number;
 };
 
@@ -49,7 +48,7 @@ const FLAGS = [
   '--proxy-server=http://nowhere.invalid:1',
   '--proxy-bypass-list=<-loopback>',
   '--host-resolver-rules=MAP * ~NOTFOUND',
-  // Datagrams of WebRTC would heed neither proxy nor names.
+  // Datagrams of WebRTC would use neither proxy nor resolver.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
@@ -67,13 +66,13 @@ export class BrowserProcess {
   readonly #pid: number | undefined;
   readonly #directory: string;
   readonly #watch: MemoryWatch;
-  /** Pages that are open, by target: the one that is rendered, and what it opened. */
+  /** Open pages, by target: the rendered one, and those it opened. */
   readonly windows = new Set<string>();
-  /** Asked for every request; without it all fail. */
+  /** Answers every request; without it all requests fail. */
   onRequest: OnRequest | undefined;
-  /** Pages that were rendered. */
+  /** The number of rendered pages. */
   uses = 0;
-  /** Whether it was ended since it took too much memory. */
+  /** Whether it was killed because it used too much memory. */
   isOverMemory = false;
 
   private constructor(
@@ -96,7 +95,7 @@ export class BrowserProcess {
   }
 
   static async start({ path, isSandboxed, bytesMax }: BrowserOptions): Promise<BrowserProcess> {
-    // Loaded when it is needed: nobody else shall pay for it.
+    // Loaded only when needed, because it takes long.
     const { chromium } = await import('playwright-core');
     let browser: Browser | undefined;
     let directory: string | undefined;
@@ -107,7 +106,7 @@ export class BrowserProcess {
         chromiumSandbox: isSandboxed,
         args: FLAGS,
         artifactsDir: directory,
-        // Nobody has clicked: what opens windows all the same is blocked, as it is for readers.
+        // Without a click, popups are blocked as they are for readers.
         ignoreDefaultArgs: ['--disable-popup-blocking'],
         timeout: START_MS_MAX,
         handleSIGINT: false,
@@ -156,7 +155,7 @@ export class BrowserProcess {
     await session.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
   }
 
-  /** Never throws: a browser that is gone, or has given the request up, needs no answer. */
+  /** Never throws: if the browser has ended, or has cancelled the request, no answer is needed. */
   async #answer(request: PausedRequest): Promise<void> {
     try {
       const answer = await this.onRequest?.(request).catch(() => undefined);
@@ -171,7 +170,7 @@ export class BrowserProcess {
         })
         .catch(() => this.#fail(request));
     } catch {
-      // There is nobody left to be told.
+      // The browser has ended.
     }
   }
 
@@ -183,7 +182,7 @@ export class BrowserProcess {
     return this.browser.isConnected();
   }
 
-  /** Ends the browser; by force, when it does not go by itself. */
+  /** Closes the browser, and kills it if it does not end in time. */
   async end(): Promise<void> {
     this.onRequest = undefined;
     const closing = this.browser.close().catch(() => {});
@@ -199,7 +198,7 @@ export class BrowserProcess {
     try {
       if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
     } catch {
-      // It was gone already.
+      // It had ended already.
     }
   }
 }
@@ -210,7 +209,7 @@ function removeDirectory(directory: string): Promise<void> {
 
 const CALL_LOG = /^[\s=|-]*$|<launching>|Call log|Browser logs|^browserType\.launch: Target page/;
 
-/** What a browser that did not start wrote last, without the call log around it. */
+/** The last lines that a browser wrote which did not start, without the call log around them. */
 function lastLines(said: string): string {
   const lines = said.split('\n').filter((line) => /\S/.test(line) && !CALL_LOG.test(line));
   return lines.slice(0, 3).join(' ').slice(0, 400);

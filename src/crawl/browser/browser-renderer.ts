@@ -1,21 +1,21 @@
 /**
- * Renders pages that were visited, and keeps what comes of it: all that they ask for as captures, what they have become
- * as links, how they look as a resource record of `urn:view:<URL>`, the name that the field's crawlers with browsers
- * use.
+ * Renders visited pages and stores the results: the answers to their requests as captures, new links, and a screenshot
+ * as a resource record of `urn:view:<URL>`, the name that other crawlers with browsers use.
  *
- * A page whose browser ends or crashes is tried once more. A page that cannot be rendered is still a page that was
- * visited: it says so in the report, and is asked for first the next time.
+ * A page whose browser ended or crashed is tried once more. A page that cannot be rendered still counts as visited: the
+ * report says so, and the next crawl visits it first.
  */
 import type { Archive, Capture } from '../../archive/index.ts';
 import { PinakesError, utf8 } from '../../base/index.ts';
 import { type Link, readPage } from '../../page/index.ts';
 import type { CrawlCaptures } from '../crawl-captures.ts';
 import { type QueuedUrl, STATE_UNVERIFIED } from '../frontier/known-url.ts';
-import type { PageFindings, Visited } from '../outcome.ts';
+import type { PageFindings } from '../links/link-batch.ts';
+import type { Visited } from '../outcome.ts';
 import type { Tally } from '../report.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { needsBrowser } from './browser-need.ts';
-import { PageIsDownload, PageLost, type PageView, renderPage } from './browser-page.ts';
+import { PageIsDownload, type PageView, RenderFailure, renderPage } from './browser-page.ts';
 import type { BrowserPool } from './browser-pool.ts';
 import type { BrowserProcess } from './browser-process.ts';
 import type { PageRequests } from './browser-requests.ts';
@@ -23,9 +23,9 @@ import type { PageRequests } from './browser-requests.ts';
 const TRIES = 2;
 
 export type Rendered = {
-  /** The visit, with what the rendering says of it. */
+  /** The visit, with what rendering changed. */
   readonly visited: Visited;
-  /** Adds what the page has become to what its HTML names. To be called once; its result can be large. */
+  /** Adds the links of the rendered page to those of its HTML. Must be called only once; the result can be large. */
   readonly findLinks: () => Promise<PageFindings>;
 };
 
@@ -37,13 +37,13 @@ export type RendererOptions = {
   readonly tally: Tally;
   /** Ends with the crawl. */
   readonly signal: AbortSignal;
-  /** Makes what answers the requests of a page; `capture` is that of the page itself. */
+  /** Creates the handler for the requests of a page; `capture` is that of the page itself. */
   readonly newRequests: (page: QueuedUrl, capture: Capture) => PageRequests;
 };
 
 export class Renderer {
   readonly #options: RendererOptions;
-  /** Pages that wait for a browser or have one. */
+  /** Pages that have a browser or wait for one. */
   backlog = 0;
 
   constructor(options: RendererOptions) {
@@ -54,10 +54,7 @@ export class Renderer {
     return this.backlog >= 2 * this.#options.settings.browsers;
   }
 
-  /**
-   * Renders a page, when it is one that is to be rendered. Throws when the crawl is stopped, and when the archive
-   * fails.
-   */
+  /** Renders a page, if the settings want it rendered. Throws when the crawl is stopped, and when the archive fails. */
   async render(visited: Visited): Promise<Rendered> {
     const { settings, captures, signal, newRequests } = this.#options;
     if (!(await needsBrowser(settings.browser, visited, () => captures.readResponse(visited.capture))))
@@ -83,7 +80,7 @@ export class Renderer {
     try {
       view = await pool.use(signal, (browser) => this.#viewIn(browser, visited, requests));
     } finally {
-      // What has begun may take long; the browser does not wait for it.
+      // Running requests may take long, and the browser does not wait for them.
       this.backlog--;
       await requests.finish();
     }
@@ -128,7 +125,7 @@ export class Renderer {
   }
 }
 
-/** What the picture of a page is kept as. */
+/** The URL that the screenshot of a page is stored under. */
 export function viewUrl(url: string): string {
   return `urn:view:${url}`;
 }
@@ -139,12 +136,12 @@ async function recordIdOf(archive: Archive, place: Visited['capture']['place']):
 }
 
 function mayRetry(error: unknown): boolean {
-  return error instanceof PinakesError || (error instanceof PageLost && error.mayRetry);
+  return error instanceof PinakesError || (error instanceof RenderFailure && error.mayRetry);
 }
 
-/** Why a page was not rendered; undefined when it is no fault of the page or the browser. */
+/** The reason why a page was not rendered; undefined when neither the page nor the browser failed. */
 function reasonOf(error: unknown): string | undefined {
-  if (error instanceof PageLost) return error.message;
+  if (error instanceof RenderFailure) return error.message;
   return error instanceof PinakesError && error.code.startsWith('BROWSER_') ? error.message : undefined;
 }
 
@@ -158,7 +155,7 @@ function unrendered(visited: Visited, reason: string, links: readonly Link[]): R
 async function findLinks(visited: Visited, view: PageView, asked: readonly Link[]): Promise<PageFindings> {
   const plain = await visited.findLinks();
   const { url } = visited.settlement.item;
-  // Scripts may say that the page is elsewhere, but only within its origin.
+  // Scripts can change the URL of the page, but only within its origin.
   const base = URL.parse(view.url)?.origin === new URL(url).origin ? view.url : url;
   const contentType = 'text/html; charset=utf-8';
   const source = { bytes: utf8(view.html), mime: 'text/html', contentType, url: base, linkCharset: view.charset };

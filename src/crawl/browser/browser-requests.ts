@@ -1,18 +1,18 @@
 /**
- * What one page asks for while it is rendered: decides on each request, has it captured, and answers the browser from
- * the capture.
+ * Handles the requests of one page while it is rendered: decides on each, captures the answer, and answers the browser
+ * from the capture.
  *
  * ```
- *   the page itself                       its capture, which the visit made before
+ *   the page itself                       its capture, from the visit before
  *   another page in its place, a popup    refused, and offered as a link
- *   images, styles, scripts, frames...    once a run: from the archive, or by a visit like the crawl's own
+ *   images, styles, scripts, frames...    once in a run: from the archive, or by a visit like those of the crawl
  *   prefetches                            left to the crawl
- *   what scripts send and fetch           as they fetchForScript for it, a few times anew; preflights too; but HEAD as GET
+ *   requests of scripts, preflights       sent as they are, repeated a few times; but HEAD is sent as GET
  *   forms                                 not sent
  *   sockets, event streams                refused, and counted
  * ```
- * What has begun when the page's time is over is captured to its end; what still waits for its turn is left to the
- * crawl. Nothing that goes wrong here is lost: a failure of the archive is kept, and ends the crawl by `finish`.
+ * Requests that are running when the time of the page is over are captured to their end. Requests that still wait for a
+ * turn are left to the crawl. No error is lost: a failure of the archive is kept, and `finish` throws it.
  */
 import { hash } from 'node:crypto';
 import type { Archive, Capture } from '../../archive/index.ts';
@@ -32,20 +32,17 @@ import { browserAnswer } from './browser-answer.ts';
 import { NOT_AWAITED, PageIdle } from './browser-idle.ts';
 import type { BrowserAnswer, PausedRequest } from './browser-process.ts';
 
-/** Requests that a page may make, and what one may send. */
+/** How many requests a page may make, and how long the body of one may be. */
 const REQUESTS_MAX = 5000;
 const BODY_BYTES_MAX = 1024 * 1024;
-/** How often a page may fetchForScript for itself. */
+/** How often a page may load itself again. */
 const RELOADS_MAX = 3;
 const ANSWERS_MAX = 4;
-/** How often a script gets a new answer to the very same request; then it gets the last one again. */
+/** How often a script gets a new answer to the same request; afterwards it gets the last one. */
 const REPEATS_MAX = 3;
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 
-/**
- * Fields that the fetcher sends of itself, or that speak of a connection which is not there, or of a browser that the
- * user agent is not.
- */
+/** Fields that the fetcher sends itself, and fields about a connection or a browser that do not apply. */
 const LEFT_OUT =
   /^(?:accept-encoding|connection|content-length|host|keep-alive|proxy-.*|sec-ch-.*|te|trailer|transfer-encoding|upgrade|user-agent)$/;
 
@@ -57,15 +54,14 @@ export type PageRequestsOptions = {
   readonly scope: Scope;
   readonly turns: HostTurns;
   readonly tally: Tally;
-  /** Ends with the crawl. */
+  /** Aborted when the crawl stops. */
   readonly signal: AbortSignal;
-  /** Notes what a visit for a page brought. */
+  /** Adds the outcome of a visit to the visit log. */
   readonly note: (item: QueuedUrl, outcome: Settled) => Promise<void>;
-  /** Why the rules of an origin could not be had, when they could not. */
+  /** Why the rules of an origin could not be fetched, if so. */
   readonly unreachable: (origin: string) => Unreachable | undefined;
   /**
-   * Visits for pages that are under way, by URL, over all pages. They give nothing when the page's time was over
-   * before.
+   * Running visits for all rendered pages, by URL. They return undefined when the time of their page was over first.
    */
   readonly visiting: Map<string, Promise<Capture | 'none' | undefined>>;
 };
@@ -74,20 +70,20 @@ export class PageRequests {
   readonly #options: PageRequestsOptions;
   readonly #page: QueuedUrl;
   readonly #capture: Capture;
-  readonly #over = new AbortController();
-  readonly #begun = new Set<Promise<unknown>>();
+  readonly #ended = new AbortController();
+  readonly #runningWork = new Set<Promise<unknown>>();
   readonly idle: PageIdle;
-  /** What was named and not captured here. */
+  /** URLs that are left to the crawl. */
   readonly links: Link[] = [];
-  /** The page's own frame, and whether a frame is that of another window. */
+  /** The main frame of the page, and whether a frame is that of another window. */
   mainFrame = '';
   isWindow: (frame: string) => boolean = () => false;
   #failure: unknown;
-  /** By what was asked; no more than there are requests. */
+  /** By request; no more entries than requests. */
   readonly #repeated = new Map<string, { times: number; last: Promise<Capture | undefined> | undefined }>();
   #count = 0;
   #loads = 0;
-  #answering: Promise<unknown>[] = [];
+  #answersInWork: Promise<unknown>[] = [];
 
   constructor(options: PageRequestsOptions, page: QueuedUrl, capture: Capture) {
     this.#options = options;
@@ -96,14 +92,14 @@ export class PageRequests {
     this.idle = new PageIdle(steadyClock(() => options.archive.clock()));
   }
 
-  /** For the browser: never throws. */
+  /** Answers the browser. Never throws. */
   async answer(request: PausedRequest): Promise<BrowserAnswer | undefined> {
     const isOfScript = isScript(request);
     const end = this.idle.begin(request.url, isOfScript, requestVariant(request));
     try {
       const capture = await this.#captureFor(request, isOfScript, end !== NOT_AWAITED);
-      if (!capture || this.#over.signal.aborted) return undefined;
-      return await this.#inTurn(() => browserAnswer(this.#options.archive, capture, request.method === 'HEAD'));
+      if (!capture || this.#ended.signal.aborted) return undefined;
+      return await this.#limited(() => browserAnswer(this.#options.archive, capture, request.method === 'HEAD'));
     } catch (error) {
       this.#fail(error);
       return undefined;
@@ -112,15 +108,15 @@ export class PageRequests {
     }
   }
 
-  /** No more answers. Waits for what has begun, and gives what went wrong. */
+  /** Ends the answers, waits for running requests, and throws the first failure. */
   async finish(): Promise<void> {
-    this.#over.abort();
-    while (this.#begun.size > 0) await Promise.allSettled([...this.#begun]);
+    this.#ended.abort();
+    while (this.#runningWork.size > 0) await Promise.allSettled([...this.#runningWork]);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
   #fail(error: unknown): void {
-    const isStopped = this.#options.signal.aborted || error === this.#over.signal.reason;
+    const isStopped = this.#options.signal.aborted || error === this.#ended.signal.reason;
     if (!isStopped) this.#failure ??= error;
   }
 
@@ -129,8 +125,8 @@ export class PageRequests {
     const url = frontierUrl(request.url);
     const isForm = request.type === 'Document' && request.method !== 'GET';
     const isBodyAllowed = !request.hasBody || (request.body?.length ?? Number.POSITIVE_INFINITY) <= BODY_BYTES_MAX;
-    const isTooMuch = ++this.#count > REQUESTS_MAX || !isBodyAllowed;
-    if (url === undefined || isTooMuch || isForm || isStream(request) || !METHODS.has(request.method)) {
+    const isOverLimit = ++this.#count > REQUESTS_MAX || !isBodyAllowed;
+    if (url === undefined || isOverLimit || isForm || isStream(request) || !METHODS.has(request.method)) {
       tally.counts.refused++;
       return undefined;
     }
@@ -142,8 +138,7 @@ export class PageRequests {
       tally.counts.outOfScope++;
       return undefined;
     }
-    // A hint for later, without which the page is shown as well: the crawl asks for it once, however many pages give
-    // it.
+    // A prefetch is not needed to show this page: the crawl fetches it once, however many pages name it.
     if (isPrefetch(request)) return this.#leave(url, 'data', true);
     return isOfScript ? this.#ask(request, url, isAwaited) : this.#visit(request, url);
   }
@@ -159,18 +154,18 @@ export class PageRequests {
     this.links.push({ url, kind, text: '', isNofollow: false, isEmbed });
   }
 
-  /** What a page needs to be shown is asked for once a run, by whichever page is first. */
+  /** A resource is fetched once in a run, by the page that requests it first. */
   async #visit(request: PausedRequest, url: string): Promise<Capture | undefined> {
     const { visiting, captures } = this.#options;
-    // What another page did not get to the end of is this page's to fetchForScript for.
-    let gotten = await visiting.get(url)?.catch(() => undefined);
-    if (gotten) return gotten === 'none' ? undefined : gotten;
+    // If the other page did not finish the visit, this page makes it.
+    let found = await visiting.get(url)?.catch(() => undefined);
+    if (found) return found === 'none' ? undefined : found;
     const visit = (async () => (await captures.findDone(url)) ?? (await this.#visitNow(request, url)))();
     visiting.set(url, visit);
-    this.#keep(visit);
+    this.#track(visit);
     try {
-      gotten = await visit;
-      return gotten === 'none' ? undefined : gotten;
+      found = await visit;
+      return found === 'none' ? undefined : found;
     } finally {
       visiting.delete(url);
     }
@@ -181,17 +176,17 @@ export class PageRequests {
     const isPage = request.type === 'Document' && scope.hasPage(url, this.#page.depth);
     const { depth, hops } = this.#page;
     const { isSettled, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
-    // What this run could not get or may not have is not tried for every page that wants it.
+    // A URL that failed or was forbidden in this run is not tried for every page.
     if (isSettled) return 'none';
     let turn: Awaited<ReturnType<HostTurns['take']>>;
     try {
-      turn = await turns.take(url, this.#over.signal);
+      turn = await turns.take(url, this.#ended.signal);
     } catch (error) {
-      if (error !== this.#over.signal.reason) throw error;
+      if (error !== this.#ended.signal.reason) throw error;
       return this.#leave(url, request.type === 'Document' ? 'frame' : 'image', true);
     }
     if (!turn) {
-      // A frame that is a page of the crawl is told of when its turn as a page comes.
+      // A frame that is a page of the crawl is settled when it is visited as a page.
       if (!isPage) await note(item, this.#forbidden(item));
       return 'none';
     }
@@ -206,10 +201,10 @@ export class PageRequests {
       });
       if (outcome.kind === 'retry') {
         if (outcome.isBusy) turn.noteRefusal(outcome.waitMs);
-        // The crawl itself tries it again, with more patience than a page has.
+        // The crawl tries it again, and can wait longer than a page.
         return this.#leave(url, request.type === 'Document' ? 'frame' : 'image', true);
       }
-      // A frame that is a page of the crawl is visited as one later; then what was captured here is found.
+      // A frame that is a page of the crawl is visited as one later, and then this capture is found.
       if (isPage && outcome.kind === 'visited') tally.add({ ...outcome, settlement: { ...outcome.settlement, item } });
       else if (!isPage) await note(item, outcome);
       return outcome.kind === 'visited' ? outcome.capture : 'none';
@@ -222,7 +217,7 @@ export class PageRequests {
     return forbidden(item, this.#options.unreachable(originOf(item.url)));
   }
 
-  /** What a script asks for is asked for as it says, and each time. */
+  /** Sends a request of a script as it is, each time. */
   async #ask(request: PausedRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
     const name = `${url} ${requestVariant(request)}`;
     const repeated = this.#repeated.get(name) ?? { times: 0, last: undefined };
@@ -238,17 +233,17 @@ export class PageRequests {
     const { isSettled: _, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
     let turn: Awaited<ReturnType<HostTurns['take']>>;
     try {
-      turn = await turns.take(url, this.#over.signal);
+      turn = await turns.take(url, this.#ended.signal);
     } catch (error) {
-      if (error !== this.#over.signal.reason) throw error;
-      // Without the page it can be asked for only by its URL, which is better than not at all.
+      if (error !== this.#ended.signal.reason) throw error;
+      // Without the page only its URL can be fetched, which is better than nothing.
       return isAwaited && method === 'GET' ? this.#leave(url, 'data', true) : undefined;
     }
     if (!turn) {
       tally.add(this.#forbidden(item));
       return undefined;
     }
-    const asking = visitor.fetchForScript(
+    const answering = visitor.fetchForScript(
       {
         url,
         fields: requestFields(request),
@@ -257,47 +252,47 @@ export class PageRequests {
       },
       { signal, recordFields: resourceTypeField(request), onReceived: (exchange) => turn.end(exchange) },
     );
-    this.#keep(asking);
+    this.#track(answering);
     try {
-      const asked = await asking;
-      if (asked.kind === 'failure') {
-        const { reason, detail } = asked;
+      const answered = await answering;
+      if (answered.kind === 'failure') {
+        const { reason, detail } = answered;
         tally.add({ kind: 'failed', settlement: failedSettlement(item), reason, detail });
         return undefined;
       }
       const { counts } = tally;
       counts.captures++;
-      counts.bytes += asked.bytes;
-      counts[asked.isNew ? 'new' : 'duplicate']++;
-      if (asked.isBusy) turn.noteRefusal(asked.waitMs);
-      return asked.capture;
+      counts.bytes += answered.bytes;
+      counts[answered.isNew ? 'new' : 'duplicate']++;
+      if (answered.isBusy) turn.noteRefusal(answered.waitMs);
+      return answered.capture;
     } finally {
       turn.end(undefined);
     }
   }
 
-  #keep(work: Promise<unknown>): void {
-    this.#begun.add(work);
+  #track(work: Promise<unknown>): void {
+    this.#runningWork.add(work);
     work.then(
-      () => this.#begun.delete(work),
+      () => this.#runningWork.delete(work),
       (error: unknown) => {
         this.#fail(error);
-        this.#begun.delete(work);
+        this.#runningWork.delete(work);
       },
     );
   }
 
-  /** Few answers at a time: each is in memory whole. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#answering.length >= ANSWERS_MAX) await Promise.race(this.#answering);
+  /** Makes few answers at a time, since each is whole in memory. */
+  async #limited<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#answersInWork.length >= ANSWERS_MAX) await Promise.race(this.#answersInWork);
     const answering = work();
     const settled = answering.then(
       () => {},
       () => {},
     );
-    this.#answering.push(settled);
+    this.#answersInWork.push(settled);
     void settled.then(() => {
-      this.#answering = this.#answering.filter((one) => one !== settled);
+      this.#answersInWork = this.#answersInWork.filter((one) => one !== settled);
     });
     return answering;
   }
@@ -307,17 +302,17 @@ function isScript({ type, method }: PausedRequest): boolean {
   return SCRIPT_TYPES.has(type.toLowerCase()) || method === 'POST' || method === 'OPTIONS';
 }
 
-/** What tells two requests for a URL apart: what they send, and which part they want. */
+/** What distinguishes two requests for a URL: their method, body and range. */
 function requestVariant({ method, body, fields }: PausedRequest): string {
   return [method, fieldValue(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
 }
 
-/** Chromium calls it a fetch, as if scripts had asked; but those cannot set this field. */
+/** Chromium reports the type of a script request, but scripts cannot set this field. */
 function isPrefetch({ fields }: PausedRequest): boolean {
   return /^prefetch\b/.test(fieldValue(fields, 'sec-purpose') ?? '');
 }
 
-/** An event stream has no end, so it has no capture. */
+/** An event stream never ends, so it cannot be captured. */
 function isStream({ type, fields }: PausedRequest): boolean {
   return type === 'EventSource' || fieldValue(fields, 'accept') === 'text/event-stream';
 }
@@ -326,7 +321,7 @@ function fieldValue(fields: PausedRequest['fields'], lowerName: string): string 
   return Object.entries(fields).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
-/** A part is asked for as the whole, so that the whole is what is captured; but scripts get the part that they mean. */
+/** A range is fetched as the whole, so that the whole is captured. But scripts get the range that they request. */
 function requestFields(request: PausedRequest): Field[] {
   const isWhole = !isScript(request);
   return Object.entries(request.fields)
@@ -340,7 +335,7 @@ function requestFields(request: PausedRequest): Field[] {
 
 function resourceTypeField(request: PausedRequest): Field[] {
   const type = request.type.toLowerCase();
-  const told =
+  const resourceType =
     request.method === 'OPTIONS' ? 'preflight' : isScript(request) && !SCRIPT_TYPES.has(type) ? 'fetch' : type;
-  return [{ name: RESOURCE_TYPE_FIELD, value: told }];
+  return [{ name: RESOURCE_TYPE_FIELD, value: resourceType }];
 }

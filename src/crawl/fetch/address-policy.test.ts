@@ -15,7 +15,7 @@ test('addresses of the public internet are public', () => {
     assert.ok(isPublicAddress(address), address);
 });
 
-test('loopback, private, link-local, reserved and embedded ones are not', () => {
+test('loopback, private, link-local, reserved and embedded addresses are not public', () => {
   const addresses = [
     '127.0.0.1',
     '10.1.2.3',
@@ -53,7 +53,7 @@ test('loopback, private, link-local, reserved and embedded ones are not', () => 
   for (const address of addresses) assert.ok(!isPublicAddress(address), address);
 });
 
-test('a look-up hands on only what may be connected to', async () => {
+test('a look-up returns only addresses that may be connected to', async () => {
   const both: LookupFunction = (_, __, done) =>
     done(null, [
       { address: '10.0.0.1', family: 4 },
@@ -70,7 +70,7 @@ test('a look-up hands on only what may be connected to', async () => {
   assert.equal(((await asked(false, inside)) as { code: string }).code, 'ADDRESS_REFUSED');
 });
 
-test('networks that the connector names are allowed besides the public internet, and nothing else', () => {
+test('networks that the connector names are allowed besides the public internet, and no others', () => {
   const policy = new AddressPolicy({
     allowPrivate: false,
     privateNetworks: ['10.20.0.0/16', 'fd12::/16', '192.168.7.9/32'],

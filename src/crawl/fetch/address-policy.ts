@@ -1,10 +1,10 @@
 /**
- * Which addresses may be connected to. Archived pages can name any host, and a name can lead anywhere: to this machine,
- * to the router, to the metadata service of a cloud. So it is the address that is judged, at the moment it is connected
- * to, and never the name.
+ * Which addresses may be connected to. Archived pages can name any host, and a name can resolve to any address: to this
+ * machine, the router, or the metadata service of a cloud. So the address is checked when it is connected to, and never
+ * the name.
  *
- * Public addresses are always allowed. Others are refused, except in the networks that the archive's connector names,
- * or when a crawl on the command line allows all of them.
+ * Public addresses are always allowed. Others are refused, except in the networks that the connector of the archive
+ * names, or when a crawl on the command line allows all of them.
  */
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -29,7 +29,7 @@ const PRIVATE_RANGES: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = 
   ['64:ff9b:1::', 48, 'ipv6'],
   ['100::', 64, 'ipv6'],
   ['100:0:0:1::', 64, 'ipv6'],
-  // Teredo: a tunnel to whatever its gateways make of it.
+  // Teredo: a tunnel that can end anywhere.
   ['2001::', 32, 'ipv6'],
   ['2001:2::', 48, 'ipv6'],
   ['2001:10::', 28, 'ipv6'],
@@ -45,7 +45,9 @@ const PRIVATE_RANGES: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = 
 const blocked = new BlockList();
 for (const [net, prefix, family] of PRIVATE_RANGES) blocked.addSubnet(net, prefix, family);
 
-/** Forms of IPv6 that carry an IPv4 address: mapped, compatible, translated, NAT64, 6to4. What they lead to counts. */
+/**
+ * Forms of IPv6 that contain an IPv4 address: mapped, compatible, translated, NAT64, 6to4. The IPv4 address is checked.
+ */
 const EMBEDDING: readonly { readonly prefix: readonly number[]; readonly at: number }[] = [
   { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
   { prefix: [0, 0, 0, 0, 0, 0], at: 6 },
@@ -54,7 +56,7 @@ const EMBEDDING: readonly { readonly prefix: readonly number[]; readonly at: num
   { prefix: [0x2002], at: 1 },
 ];
 
-/** Whether an address is one of the public internet. Anything that is no address is not. */
+/** Whether an address belongs to the public internet. False for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   const family = isIP(bare);
@@ -68,7 +70,7 @@ export function isPublicAddress(address: string): boolean {
   return !blocked.check([high >> 8, high & 255, low >> 8, low & 255].join('.'), 'ipv4');
 }
 
-/** The eight groups of an IPv6 address, by way of the platform's parser. */
+/** The eight groups of an IPv6 address, with the parser of the platform. */
 function groupsOf(address: string): number[] {
   const text = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [left = '', right] = text.split('::');
@@ -89,7 +91,7 @@ export class AddressRefused extends Error {
 export type AddressSettings = {
   /** Whether every address may be connected to. */
   readonly allowPrivate: boolean;
-  /** Networks beyond the public internet that may be connected to, as `10.20.0.0/16`. */
+  /** Networks that may be connected to although they are not public, as `10.20.0.0/16`. */
   readonly privateNetworks: readonly string[];
 };
 
@@ -113,8 +115,8 @@ export class AddressPolicy {
   }
 
   /**
-   * A look-up that leaves out the addresses that may not be connected to. `resolve` is the one underneath, the system's
-   * by default.
+   * A resolver that leaves out addresses that may not be connected to. `resolve` is the resolver it uses, the one of
+   * the system by default.
    */
   lookup(resolve: LookupFunction = systemLookup as LookupFunction): LookupFunction {
     return (host, options, done) => {

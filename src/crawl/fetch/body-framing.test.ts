@@ -13,7 +13,7 @@ test('statuses without a body end at once', () => {
   for (const status of [101, 204, 304]) assert.ok(framingOf(`HTTP/1.1 ${status} x\r\nContent-Length: 5`).isComplete);
 });
 
-test('a length is counted, and what stands behind it is not taken', () => {
+test('a body with a length ends after it, and the bytes behind it are not taken', () => {
   const framing = framingOf('HTTP/1.1 200 OK\r\nContent-Length: 5');
   assert.equal(framing.take(utf8('abc')), 3);
   assert.ok(!framing.isComplete);
@@ -21,7 +21,7 @@ test('a length is counted, and what stands behind it is not taken', () => {
   assert.ok(framing.isComplete && !framing.endsWithConnection);
 });
 
-test('of lengths that differ none is taken, so that the body is kept until the connection closes', () => {
+test('lengths that differ are ignored, so the body is read until the connection closes', () => {
   for (const fields of ['Content-Length: 3\r\nContent-Length: 8', 'Content-Length: 3, 8', 'Content-Length: 3, x']) {
     const framing = framingOf(`HTTP/1.1 200 OK\r\n${fields}`);
     assert.equal(framing.take(utf8('anything')), 8);
@@ -40,7 +40,7 @@ test('a body without a length ends with its connection', () => {
   assert.ok(!framing.isComplete && framing.endsWithConnection);
 });
 
-test('chunks are followed to the end of the trailer fields, however the bytes come in', () => {
+test('chunks are read to the end of the trailer fields, however the bytes are split', () => {
   const body = '5;a=b\r\nhello\r\nA\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n';
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 60 }), (sizes) => {
@@ -59,21 +59,21 @@ test('chunks are followed to the end of the trailer fields, however the bytes co
   );
 });
 
-test('what only claims to be chunked runs until the connection closes', () => {
+test('a body that is wrongly declared chunked ends when the connection closes', () => {
   const framing = framingOf('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked');
   assert.equal(framing.take(utf8('<html>\r\n')), 8);
   assert.ok(framing.endsWithConnection);
   assert.equal(framing.take(utf8('more')), 4);
 });
 
-test('a chunk size may begin with as many zeros as it likes', () => {
+test('a chunk size may begin with any number of zeros', () => {
   const body = utf8('000000000000000005\r\nhello\r\n0000000000000000\r\n\r\n');
   const framing = framingOf('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked');
   assert.equal(framing.take(body), body.length);
   assert.ok(framing.isComplete && !framing.endsWithConnection);
 });
 
-test('a few trailer fields are part of a body, and the first of too many end it', () => {
+test('a few trailer fields are part of a body, and too many end it', () => {
   const framing = framingOf('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked');
   assert.equal(framing.take(utf8('1\r\nx\r\n0\r\n')), 9);
   const field = utf8('X-Trailer: more\r\n');

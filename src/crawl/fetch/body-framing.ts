@@ -1,15 +1,15 @@
 /**
- * Finds where the body of an HTTP/1.1 response ends in the bytes of a connection (RFC 9112 section 6.3), without
- * changing a byte of it.
+ * Finds the end of the body of an HTTP/1.1 response in the bytes of a connection (RFC 9112 section 6.3), without
+ * changing them.
  *
  * ```
  *   1xx, 204, 304               no body
- *   Transfer-Encoding: chunked  up to the empty line behind the last chunk and its trailer fields
+ *   Transfer-Encoding: chunked  up to the empty line after the last chunk and its trailer fields
  *   Content-Length              so many bytes
- *   neither                     until the connection closes; so too lengths that differ
+ *   neither                     until the connection closes; also when lengths differ
  * ```
- * Servers lie. A body that only claims to be chunked runs until the connection closes. Trailer fields beyond
- * TRAILER_BYTES_MAX end the body: they are not payload, and a server could send them for ever.
+ * Servers send wrong framing. A body that is declared chunked and is not ends when the connection closes. Trailer
+ * fields beyond TRAILER_BYTES_MAX end the body: they are not payload, and a server could send them without end.
  */
 import { CR, LF } from '../../base/index.ts';
 import { type HttpHead, hexDigit } from '../../warc/index.ts';
@@ -37,12 +37,12 @@ export class BodyFraming {
     this.isComplete = this.#framing === 'none' || (this.#framing === 'length' && length === 0);
   }
 
-  /** Whether the end of the connection is an end of the body, and not a loss of its rest. */
+  /** Whether the body may end with the connection. If not, an early end of the connection cuts it. */
   get endsWithConnection(): boolean {
     return this.#framing === 'close' || this.#isBroken;
   }
 
-  /** How many of these bytes belong to the body. Sets `isComplete` when the last of it is among them. */
+  /** How many of these bytes belong to the body. Sets `isComplete` when the last byte of the body is among them. */
   take(bytes: Uint8Array): number {
     if (this.isComplete) return 0;
     if (this.endsWithConnection) return bytes.length;
@@ -89,8 +89,8 @@ export class BodyFraming {
   }
 
   /**
-   * Takes a line as nearly all are, CR LF alone or a size and CR LF, without making a text of it. Gives where it ends,
-   * and 0 for all others.
+   * Takes a usual line, CR LF alone or a size and CR LF, without making a string of it. Returns its end, or 0 for any
+   * other line.
    */
   #takePlainLine(bytes: Uint8Array, from: number): number {
     let at = from;
@@ -129,14 +129,14 @@ export class BodyFraming {
   }
 }
 
-/** Whether a response never has a body, whatever it announces. */
+/** Whether a response never has a body, whatever its head declares. */
 export function hasNoBody({ status = 0 }: HttpHead): boolean {
   return status < 200 || status === 204 || status === 304;
 }
 
 /**
- * The length that a response announces. Lengths that differ are as good as none (RFC 9112 section 6.3): whichever was
- * taken, the rest of the body could be lost.
+ * The declared length of a response. If declared lengths differ there is none (RFC 9112 section 6.3): with either, the
+ * rest of the body could be lost.
  */
 export function contentLength(head: HttpHead): number | undefined {
   const values = head.fields

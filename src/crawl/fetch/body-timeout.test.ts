@@ -6,8 +6,8 @@ import { BodyTimeout } from './body-timeout.ts';
 
 const { idleTimeoutMs, exchangeTimeoutMs } = FETCH_DEFAULTS;
 
-/** A body that is waited for on a clock that can be set. */
-function startWaiting(): { waitMs: (bytes: number) => number | undefined; pass: (ms: number) => void } {
+/** A body timeout with a clock that the test sets. */
+function startBody(): { waitMs: (bytes: number) => number | undefined; pass: (ms: number) => void } {
   let now = 1000;
   const clock = () => now;
   const bodyTimeout = new BodyTimeout({ ...FETCH_DEFAULTS, clock }, steadyClock(clock, idleTimeoutMs), now);
@@ -19,8 +19,8 @@ function startWaiting(): { waitMs: (bytes: number) => number | undefined; pass: 
   };
 }
 
-test('a machine that slept, or whose clock was set, does not blame the server for it', () => {
-  const { waitMs, pass } = startWaiting();
+test('a machine that slept, or whose clock was set, does not blame the server', () => {
+  const { waitMs, pass } = startBody();
   assert.equal(waitMs(1000), idleTimeoutMs);
   pass(24 * 3600_000);
   assert.equal(waitMs(1000), idleTimeoutMs);
@@ -28,12 +28,12 @@ test('a machine that slept, or whose clock was set, does not blame the server fo
   assert.equal(waitMs(2000), idleTimeoutMs);
 });
 
-test('a body that never ends, however fast it comes, and one that comes too slowly are given up', () => {
+test('a body that never ends, and one that is too slow, are given up', () => {
   for (const [bytesPerSecond, longestMs] of [
     [1_000_000, exchangeTimeoutMs],
     [10, 2 * FETCH_DEFAULTS.slowAfterMs],
   ] as const) {
-    const { waitMs, pass } = startWaiting();
+    const { waitMs, pass } = startBody();
     let elapsedMs = 0;
     while (waitMs((bytesPerSecond * elapsedMs) / 1000) !== undefined && elapsedMs <= 2 * longestMs) {
       pass(10_000);

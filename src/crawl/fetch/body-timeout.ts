@@ -1,15 +1,14 @@
 /**
- * How long the next bytes of a body are waited for. An exchange that takes too long in all, or comes too slowly, is
- * cut; but never before what has arrived was looked at: the time may have passed in this process, which was busy, and
- * not at the server.
+ * How long to wait for the next bytes of a body. An exchange that takes too long, or is too slow, is cut. But first the
+ * bytes that have arrived are read: the time may have passed in this process, which was busy, and not at the server.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { FetchSettings } from '../fetch-settings.ts';
 
-/** Looks at the connection after the time has passed: how many, and how long each. */
+/** How often the connection is read after the time has passed, and how long each read waits. */
 const LATE_READS_MAX = 16;
 const LATE_READ_MS = 100;
-/** More than a connection holds at once: who sends more than this after the time is still sending. */
+/** More than a connection buffers: a server that delivers more than this after the time is still sending. */
 const LATE_BYTES_MAX = 16 * 1024 * 1024;
 
 export class BodyTimeout {
@@ -26,8 +25,8 @@ export class BodyTimeout {
   }
 
   /**
-   * How long to wait for more, after so many bytes; undefined when no more is to be taken. `hasWaiting`: whether more is
-   * in memory already.
+   * How long to wait for more after so many bytes; undefined when the body must be cut. `hasWaiting`: whether more
+   * bytes are in memory.
    */
   waitMs(bytes: number, hasWaiting: boolean): number | undefined {
     const { slowAfterMs, bytesPerSecondMin, exchangeTimeoutMs, idleTimeoutMs } = this.#settings;

@@ -1,6 +1,6 @@
 /**
- * Connections to servers: opened when needed, kept while they may serve again, judged by the address they really lead
- * to before a byte is sent.
+ * Connections to servers: opened when needed, kept for further requests, and checked by the address they really lead to
+ * before a byte is sent.
  */
 import { constants } from 'node:crypto';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
@@ -14,19 +14,19 @@ import { Deadline } from './deadline.ts';
 import { errorText, FetchError } from './exchange.ts';
 import { SocketReader } from './socket-reader.ts';
 
-/** No more are used at a time than a crawl may have requests to one host; those all come back at once. */
+/** A crawl never has more requests to one host at a time, and all of them may end at once. */
 const IDLE_PER_ORIGIN_MAX = 64;
 const IDLE_MS_MAX = 15_000;
 /**
- * Of a host with several addresses one after the other is tried, each but the last for so much of the time. The
- * platform's own bound, a quarter of a second, gives up servers that are merely far away.
+ * The addresses of a host are tried one after the other, each but the last for this part of the time. The default of
+ * the platform, a quarter of a second, would give up servers that are far away.
  */
 const ATTEMPTS = 8;
 
 const VERIFIED = { rejectUnauthorized: true } as const;
 /**
- * Who does not ask who is there needs no better secrecy than the server has: old ones speak TLS 1.0 with short keys,
- * and know of no safe renegotiation.
+ * Without verification, weak encryption is no worse: old servers have TLS 1.0 with short keys, and no secure
+ * renegotiation.
  */
 const UNVERIFIED = {
   rejectUnauthorized: false,
@@ -54,9 +54,9 @@ export class Connections {
   readonly #addresses: AddressPolicy;
   readonly #idle = new Map<string, Idle[]>();
   readonly #sessions = new Map<string, Http2Connection>();
-  /** HTTP/2 connections that are being made, so that all who want one wait for the same. */
+  /** HTTP/2 connections that are being opened, so that several requests share one. */
   readonly #opening = new Map<string, Promise<Connection>>();
-  /** Origins that want HTTP/1.1. */
+  /** Origins that require HTTP/1.1. */
   readonly #http1Only = new Set<string>();
   readonly #open = new Set<Socket>();
   #expiry: NodeJS.Timeout | undefined;
@@ -66,7 +66,7 @@ export class Connections {
     this.#addresses = new AddressPolicy(settings);
   }
 
-  /** A connection that is open already and free. */
+  /** An open connection that is free. */
   reuse(origin: string): Connection | undefined {
     const session = this.#sessions.get(origin);
     if (session && !session.session.closed && !session.session.destroyed) return session;
@@ -78,14 +78,14 @@ export class Connections {
     return undefined;
   }
 
-  /** From now on an origin is asked over HTTP/1.1. */
+  /** Uses HTTP/1.1 for an origin from now on. */
   avoidHttp2(origin: string): void {
     this.#http1Only.add(origin);
     this.#sessions.get(origin)?.session.close();
     this.#sessions.delete(origin);
   }
 
-  /** A new connection. */
+  /** Opens a new connection. */
   async open(target: URL, signal?: AbortSignal): Promise<Connection> {
     const origin = target.origin;
     if (!this.#offersHttp2(target)) return this.#connect(target, signal);
@@ -101,7 +101,7 @@ export class Connections {
     }
   }
 
-  /** Gives a connection back. */
+  /** Returns a connection, to be kept if it is reusable. */
   release(origin: string, connection: Http1Connection, isReusable: boolean): void {
     const idle = this.#idle.get(origin) ?? [];
     if (!isReusable || idle.length >= IDLE_PER_ORIGIN_MAX) {
@@ -113,7 +113,7 @@ export class Connections {
     this.#expiry ??= setInterval(() => this.#expire(), IDLE_MS_MAX / 4).unref();
   }
 
-  /** Those that lay idle for longest stand first. */
+  /** The connections that are idle for longest come first. */
   #expire(): void {
     const before = this.#settings.clock() - IDLE_MS_MAX;
     for (const [origin, idle] of this.#idle) {
@@ -139,7 +139,7 @@ export class Connections {
     const session = connectHttp2(target.origin, {
       createConnection: () => socket,
       settings: { enablePush: false, maxHeaderListSize: this.#settings.headBytesMax },
-      // The length of a head is bound enough.
+      // Heads are bounded by their length instead.
       maxHeaderListPairs: this.#settings.headBytesMax,
     });
     const connection: Http2Connection = {
@@ -201,7 +201,7 @@ export class Connections {
         signal?.removeEventListener('abort', onAbort);
         socket.removeListener('error', stop);
       };
-      // The address that is really connected to has the last word, whatever a look-up said.
+      // The address that is really connected to decides, whatever a look-up returned.
       socket.once('connect', () => {
         const address = socket.remoteAddress ?? '';
         if (!this.#addresses.allows(address)) stop(new AddressRefused(host, address));
@@ -245,10 +245,10 @@ function protocolFields(socket: Socket, protocol: string): Field[] {
 
 const DNS_CODES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME', 'ENODATA', 'ESERVFAIL']);
 
-/** `isUnverified`: whether the certificate was found to be wrong. */
+/** `isUnverified`: whether the certificate failed verification. */
 export function fetchErrorOf(error: unknown, isUnverified = false): unknown {
   if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
-  // Of what a signal gives as its reason it may be a number.
+  // The reason of an aborted signal can be any error, whose code may be a number.
   const code = String((error as { code?: unknown }).code ?? '');
   if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
   const isTls = code.startsWith('ERR_SSL_');

@@ -1,10 +1,10 @@
 /**
- * A time by which something has to have come. A process that was busy for long must not blame the server for it: the
- * time is waited for in slices, so that a stall of whatever length uses up one of them, and at the end one more look is
- * taken at what the system has received.
+ * A time limit for something to arrive. A process that was busy for long must not blame the server. So the time is
+ * measured in slices: a stall of any length uses up only one of them, and at the end the system is asked once more for
+ * received bytes.
  *
- * Whoever waits again and again, as for every piece of a body, uses one deadline for all of it: its timer runs on from
- * one wait into the next, so that a wait costs next to nothing, and lasts at most one slice longer.
+ * Repeated waits, such as for each piece of a body, share one deadline. Its timer runs on from one wait to the next. So
+ * a wait costs almost nothing, and lasts at most one slice longer.
  */
 const SLICES = 8;
 
@@ -13,19 +13,19 @@ export class Deadline {
   #timer: NodeJS.Timeout | undefined;
   #sliceMs = 0;
   #slicesLeft = 0;
-  /** Counts the waits; even between them. */
+  /** Odd during a wait, even between two waits. */
   #wait = 0;
 
   constructor(onLate: () => void) {
     this.#onLate = onLate;
   }
 
-  /** Begins to wait. */
+  /** Begins a wait. */
   start(ms: number): void {
     const sliceMs = Math.ceil(ms / SLICES);
     if (this.#wait % 2 === 0) this.#wait++;
     if (this.#timer && this.#sliceMs === sliceMs) {
-      // The slice that is running began before the wait.
+      // The current slice began before this wait, so one more is allowed.
       this.#slicesLeft = SLICES + 1;
       return;
     }
@@ -35,12 +35,12 @@ export class Deadline {
     this.#timer = setTimeout(() => this.#endSlice(), sliceMs);
   }
 
-  /** What was waited for has come. */
+  /** Ends a wait: the bytes have arrived. */
   clear(): void {
     if (this.#wait % 2 === 1) this.#wait++;
   }
 
-  /** Nothing more will be waited for. */
+  /** Ends the last wait, and stops the timer. */
   end(): void {
     this.clear();
     clearTimeout(this.#timer);
@@ -56,7 +56,7 @@ export class Deadline {
     if (this.#wait % 2 === 1) this.#lookAgain(this.#wait);
   }
 
-  /** Between a timer and the second of two immediates the loop has polled its sockets. */
+  /** Between a timer and the second of two immediates the event loop has polled its sockets. */
   #lookAgain(wait: number): void {
     setImmediate(() =>
       setImmediate(() => {

@@ -1,8 +1,8 @@
 /**
- * An exchange: one request and what came back, while it is coming.
+ * An exchange: one request and its response, while it is being received.
  *
- * The response is kept as it was on the reader. Interim responses (1xx) are read past. An HTTP/2 response has no such
- * bytes: it is written as HTTP/1.1, and `WARC-Protocol` says what it was.
+ * The response is kept as it was on the wire. Interim responses (1xx) are skipped. An HTTP/2 response has no such
+ * bytes: it is written as HTTP/1.1, and `WARC-Protocol` names the real protocol.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Field, HttpHead } from '../../warc/index.ts';
@@ -12,12 +12,9 @@ export type Truncation = 'length' | 'time' | 'disconnect';
 
 export type FetchRequest = {
   readonly url: string;
-  /**
-   * Further fields of the request, such as `If-None-Match`; one that the fetcher would send of itself is sent as given
-   * here.
-   */
+  /** Further fields of the request, such as `If-None-Match`. They replace the default fields of the same name. */
   readonly fields?: readonly Field[];
-  /** `GET` unless told. Never `HEAD`: a response is read as one that has a body. */
+  /** `GET` by default. Never `HEAD`: every response is read as one with a body. */
   readonly method?: string;
   readonly body?: Uint8Array;
 };
@@ -32,14 +29,11 @@ export type Exchange = {
   readonly request: Uint8Array;
   readonly head: HttpHead;
   readonly status: number;
-  /** The body as received, transfer coding included. To be read to its end, or given up with `abandon`. */
+  /** The body as received, with transfer coding. It must be read to its end, or given up with `abandon`. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Set once the body has been read, when it is not whole. */
+  /** Set once the body has been read, if it is not whole. */
   truncated(): Truncation | undefined;
-  /**
-   * What is known of the exchange beside the messages, once the body has been read: address, protocols, cipher,
-   * truncation.
-   */
+  /** Fields of the WARC record, known once the body has been read: address, protocols, cipher, truncation. */
   fields(): Field[];
   abandon(): void;
 };
@@ -62,7 +56,7 @@ export type FetchFailure = {
   readonly time: EpochMs;
   readonly reason: FailureReason;
   readonly detail: string;
-  /** Whether there was no connection at all. */
+  /** Whether no connection could be opened. */
   readonly isUnconnected: boolean;
 };
 
@@ -71,18 +65,21 @@ export type Fetcher = {
   close(): Promise<void>;
 };
 
-/** Reasons that another try may not meet. */
+/** Reasons that may not occur on another try. */
 const TRANSIENT: ReadonlySet<FailureReason> = new Set(['connection', 'dns', 'no-response', 'timeout', 'tls']);
 
 export function isTransient(reason: FailureReason): boolean {
   return TRANSIENT.has(reason);
 }
 
-/** What an error of the platform says, in one line, without places in its TLS library and advice for programmers. */
+/**
+ * The message of an error of the platform in one line, without source lines of its TLS library and without advice for
+ * programmers.
+ */
 export function errorText(error: Error): string {
   const { code, reason } = error as { code?: unknown; reason?: unknown };
-  const said = typeof reason === 'string' ? reason : error.message.replace(/; if the root CA .*$/s, '');
-  return typeof code !== 'string' || said.includes(code) ? said.trim() : `${code} ${said}`.trim();
+  const message = typeof reason === 'string' ? reason : error.message.replace(/; if the root CA .*$/s, '');
+  return typeof code !== 'string' || message.includes(code) ? message.trim() : `${code} ${message}`.trim();
 }
 
 export class FetchError extends Error {
@@ -95,22 +92,22 @@ export class FetchError extends Error {
 }
 
 /**
- * The server has not looked at the request, since it closes the connection or has too many at a time on it: it may be
- * sent again, whatever it is (RFC 9113, 8.7).
+ * The server has not processed the request, because it closes the connection or has too many requests on it. Any
+ * request may then be sent again (RFC 9113, 8.7).
  */
 export class RequestUnprocessed extends FetchError {}
 
-/** The server answers this only over HTTP/1.1, as one that asks for client certificates here and there has to. */
+/** The server requires HTTP/1.1 here, as some do that ask for client certificates. */
 export class Http1Required extends RequestUnprocessed {}
 
-/** Whether a body lacks what another try may bring. */
+/** Whether a body misses bytes that another try may receive. */
 export function isIncomplete(truncated: string | undefined): boolean {
   return truncated === 'time' || truncated === 'disconnect';
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Where a response leads, if it does. */
+/** The target of a redirect; undefined for other responses. */
 export function redirectTarget(url: string, status: number, head: HttpHead): string | undefined {
   const location = REDIRECTS.has(status) ? head.get('location') : undefined;
   return location === undefined ? undefined : URL.parse(location, url)?.href;

@@ -1,6 +1,6 @@
 /**
- * Fetches from the web: HTTP/1.1 and HTTP/2, over connections that are kept. One request leads to one exchange;
- * redirects are not followed.
+ * Fetches over HTTP/1.1 and HTTP/2, on connections that are kept. One request makes one exchange; redirects are not
+ * followed.
  */
 
 import { ACCEPT_FIELDS, type FetchSettings } from '../fetch-settings.ts';
@@ -20,11 +20,11 @@ import { http2Exchange } from './http2-exchange.ts';
 import { type Target, Targets } from './target.ts';
 
 /**
- * Some servers say so, to nobody, before they close a connection that lies idle (RFC 9110, 15.5.9). Over HTTP/2 every
- * answer is one to a request.
+ * Some servers send this, without a request, before they close an idle connection (RFC 9110, 15.5.9). Over HTTP/2 every
+ * answer belongs to a request.
  */
 const REQUEST_TIMEOUT = 408;
-/** How often what a server has not looked at is sent, each time on another connection. */
+/** How often a request is sent that the server has not processed, each time on another connection. */
 const UNPROCESSED_TRIES = 4;
 const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
 
@@ -33,7 +33,7 @@ export class HttpFetcher implements Fetcher {
   readonly #connections: Connections;
   readonly #targets = new Targets();
   readonly #fields: readonly (readonly [string, string])[];
-  /** The lines of these, as nearly all requests have them. */
+  /** The default fields as lines, which nearly all requests use. */
   readonly #usualLines: string;
 
   constructor(settings: FetchSettings) {
@@ -51,8 +51,8 @@ export class HttpFetcher implements Fetcher {
     try {
       const target = this.#targets.of(url);
       signal?.throwIfAborted();
-      // What was sent twice may have been done twice; so what carries something never goes out on a connection that may
-      // be stale.
+      // A request with a body may have an effect, so it must not be sent twice. It never uses a connection that may be
+      // stale.
       const idle = request.body ? undefined : this.#connections.reuse(target.origin);
       if (idle) {
         try {
@@ -60,8 +60,7 @@ export class HttpFetcher implements Fetcher {
           if (exchange.status !== REQUEST_TIMEOUT || idle.kind === 'http2') return exchange;
           exchange.abandon();
         } catch (error) {
-          // A server may close a connection that lies idle at the very moment it is used again; that says nothing about
-          // the page.
+          // A server may close an idle connection just when it is used again. That says nothing about the page.
           if (!isStale(error)) throw error;
         }
       }
@@ -87,7 +86,7 @@ export class HttpFetcher implements Fetcher {
   #exchange(connection: Connection, target: Target, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
     const { fields: connectionFields } = connection;
     const settings = this.#settings;
-    // No wait is longer than this one.
+    // No wait is longer than the idle timeout.
     const clock = steadyClock(settings.clock, settings.idleTimeoutMs);
     const options = { settings, clock, signal, connectionFields };
     if (connection.kind === 'http2')

@@ -1,8 +1,8 @@
 /**
- * One exchange over an HTTP/1.1 connection: writes the request, reads the head, and hands the body out as it comes,
- * framing and all.
+ * One exchange over an HTTP/1.1 connection: writes the request, reads the head, and returns the body as it arrives,
+ * with its framing.
  *
- * The connection is free for the next exchange once the body has been read to an end that its framing gives.
+ * The connection is free for the next exchange once the body has been read to the end that its framing gives.
  */
 import { CR, LF } from '../../base/index.ts';
 import { type HttpHead, httpHeadLength, parseHttpHead } from '../../warc/index.ts';
@@ -13,7 +13,7 @@ import type { SocketReader } from './socket-reader.ts';
 import type { Target } from './target.ts';
 
 export type Http1Options = ExchangeOptions & {
-  /** Called once, when nothing more will be read: with the connection's fitness for another exchange. */
+  /** Called once, when nothing more will be read, with whether the connection can be used again. */
   readonly onRelease: (isReusable: boolean) => void;
 };
 
@@ -40,8 +40,8 @@ export async function http1Exchange(
 }
 
 /**
- * Whether a failure can be blamed on a connection that the server had closed while it lay idle, or on which more came
- * than belonged to the answer before.
+ * Whether a failure may only mean that the server had closed an idle connection, or that bytes were left from the
+ * response before.
  */
 export function isStale(error: unknown): boolean {
   if (error instanceof FetchError) return error.reason === 'no-response' || error.reason === 'not-http';
@@ -61,7 +61,7 @@ async function readHead(
     held = held.subarray(skipped);
     const isNothing = held.length === 0 || (held.length === 1 && held[0] === CR);
     const length = isNothing ? -1 : httpHeadLength(held, 'response', false);
-    if (length === 0) throw new FetchError('not-http', 'what came back is no HTTP response');
+    if (length === 0) throw new FetchError('not-http', 'the response is not HTTP');
     if (length > settings.headBytesMax || (length < 0 && held.length > settings.headBytesMax))
       throw new FetchError('head-too-large', `the head is longer than ${settings.headBytesMax} bytes`);
     if (length > 0) {
@@ -76,21 +76,21 @@ async function readHead(
       interim++;
       continue;
     }
-    // What has come by now is taken, however late it is looked at.
+    // Bytes that have arrived are used, however late they are read.
     const leftMs = Math.max(1, startMs + settings.headTimeoutMs - clock());
     const piece = await reader.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
     if (piece) held = held.length === 0 ? piece : Buffer.concat([held, piece]);
     else {
-      const said = reader.failure && errorText(reader.failure);
+      const failure = reader.failure && errorText(reader.failure);
       if (held.length > 0)
-        throw new FetchError('connection', said ?? 'the server closed the connection within the head');
-      throw new FetchError('no-response', said ?? 'the server closed the connection without a word');
+        throw new FetchError('connection', failure ?? 'the server closed the connection within the head');
+      throw new FetchError('no-response', failure ?? 'the server closed the connection without an answer');
     }
   }
   throw new FetchError('not-http', 'interim responses without an end');
 }
 
-/** How many bytes the empty lines take that some servers send before a head, up to a bound. */
+/** The length of the empty lines that some servers send before a head, up to a bound. */
 function blankBytes(held: Buffer, bytesMax: number): number {
   let at = 0;
   while (at < bytesMax) {
@@ -101,7 +101,7 @@ function blankBytes(held: Buffer, bytesMax: number): number {
   return at;
 }
 
-/** Bytes behind the body that nobody asked for make a connection useless: they would be taken for the next answer. */
+/** Unexpected bytes after the body make a connection useless: they would be taken for the next response. */
 function isReusable(reader: SocketReader, head: HttpHead): boolean {
   const says = head.get('connection')?.toLowerCase() ?? '';
   const persists = /^http\/1\.1\b/i.test(head.startLine) ? !says.includes('close') : says.includes('keep-alive');
@@ -112,7 +112,7 @@ export function fieldLines(fields: readonly (readonly [string, string])[]): stri
   return fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
 }
 
-/** The request message; `lines` are those of its fields but for the host and the length. */
+/** The request message; `lines` are its fields except for host and length. */
 export function requestMessage(
   { host, path }: Target,
   lines: string,

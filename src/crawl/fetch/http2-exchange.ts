@@ -1,6 +1,6 @@
 /**
- * One exchange over an HTTP/2 connection. Its messages are written as HTTP/1.1, since they have no bytes of their own
- * that a reader would know.
+ * One exchange over an HTTP/2 connection. Its messages are written as HTTP/1.1, since its frames are not bytes that a
+ * reader of the archive would understand.
  */
 
 import { STATUS_CODES } from 'node:http';
@@ -45,7 +45,7 @@ export async function http2Exchange(
   return new ReceivedExchange(received, options);
 }
 
-/** Ends of a stream that say that the request was not looked at. */
+/** Errors of a stream that mean the request was not processed. */
 const REFUSALS = new Map<number, typeof RequestUnprocessed>([
   [constants.NGHTTP2_REFUSED_STREAM, RequestUnprocessed],
   [constants.NGHTTP2_HTTP_1_1_REQUIRED, Http1Required],
@@ -81,7 +81,7 @@ async function receiveHead(stream: ClientHttp2Stream, { settings, signal }: Exch
   });
 }
 
-/** The head as HTTP/1.1 writes it; names and values as they came. */
+/** The head written as HTTP/1.1, with names and values as received. */
 function headBytes(raw: readonly string[]): Uint8Array {
   let status = '';
   let lines = '';
@@ -95,8 +95,8 @@ function headBytes(raw: readonly string[]): Uint8Array {
 }
 
 /**
- * Whether the server said that the body is at its end, and all of it was handed out. A stream that is reset without an
- * error (RFC 9113, 7) ends for its reader like one that is whole; but its end is put in only after it was closed.
+ * Returns whether the server ended the body and all of it was read. A stream that is reset without an error (RFC 9113,
+ * 7) ends for its reader like a whole one, but its end is pushed only after it was closed.
  */
 function endOf(stream: ClientHttp2Stream): () => boolean {
   let isWhole = false;
@@ -109,8 +109,8 @@ function endOf(stream: ClientHttp2Stream): () => boolean {
 }
 
 /**
- * A body of which all that was announced has come is whole, however its stream ends: some servers reset it then,
- * without an error. Else the end that the server gives to a stream is that of its body.
+ * A body is whole once its declared length has arrived, however its stream ends: some servers reset it then, without an
+ * error. Without a length, the body ends when the server ends the stream.
  */
 class StreamFraming implements Framing {
   readonly isComplete = false;

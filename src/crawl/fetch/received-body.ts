@@ -1,13 +1,13 @@
 /**
- * The body of an exchange on its way into the store. A small one is received first, whole and in one piece with its
- * head, and then it is hashed, stored and read for links from that same memory. Of a longer one the beginning is
- * received, and the rest passes by.
+ * The body of an exchange on its way into the store. A small body is first received whole, in one piece of memory with
+ * its head. It is hashed, stored and read for links from there. Of a longer body only the beginning is received first;
+ * the rest is streamed.
  */
 import type { Exchange } from './exchange.ts';
 
 /**
- * Bodies up to this, as received, are kept in memory to read links from; larger ones are read back from the archive,
- * one at a time.
+ * Bodies up to this size, as received, stay in memory until their links are read. Larger bodies are read back from the
+ * archive, one at a time.
  */
 const KEPT_BYTES_MAX = 256 * 1024;
 
@@ -25,7 +25,7 @@ export class ReceivedBody {
     this.#rest = exchange.body[Symbol.asyncIterator]();
   }
 
-  /** Receives a body, or the beginning of one. `onEnd` is called when all of it was received, with its length. */
+  /** Receives a body, or its beginning. `onEnd` is called with its length when all of it was received. */
   static async receive(exchange: Exchange, onEnd: (bytes: number) => void): Promise<ReceivedBody> {
     const body = new ReceivedBody(exchange, onEnd);
     for (let next = await body.#rest.next(); !next.done; next = await body.#rest.next()) {
@@ -39,7 +39,7 @@ export class ReceivedBody {
     return body;
   }
 
-  /** How long it is as received, once all of it was. */
+  /** The length as received, once all of it was. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -49,12 +49,12 @@ export class ReceivedBody {
     return this.#block ? this.#block.subarray(0, bytes.length) : bytes;
   }
 
-  /** The whole body, where it is small. */
+  /** The whole body, if it is small. */
   get whole(): Uint8Array | undefined {
     return this.#block?.subarray(this.#exchange.head.bytes.length);
   }
 
-  /** All of it, to be taken once. */
+  /** The whole body, to be read once. */
   get source(): Uint8Array | AsyncIterable<Uint8Array> {
     return this.whole ?? this.#pass();
   }

@@ -1,6 +1,6 @@
 /**
- * An exchange whose head has come: hands the body out as it comes, of whatever protocol, until its framing or the
- * connection ends it, or a bound is reached.
+ * An exchange whose head has been received. Returns the body as it arrives, whatever the protocol, until its framing or
+ * the connection ends it or a bound is reached.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { Field, HttpHead } from '../../warc/index.ts';
@@ -9,24 +9,24 @@ import { BodyTimeout } from './body-timeout.ts';
 import { type Exchange, FetchError, type Truncation } from './exchange.ts';
 import type { SocketReader } from './socket-reader.ts';
 
-/** Where a body ends. */
+/** Finds the end of a body. */
 export type Framing = {
-  /** Whether the last byte of it was taken. */
+  /** Whether the last byte of the body was taken. */
   readonly isComplete: boolean;
-  /** Whether the end of the connection is an end of the body, and not a loss of its rest. */
+  /** Whether the body may end with the connection. If not, an early end of the connection cuts it. */
   readonly endsWithConnection: boolean;
-  /** Whether more follows the payload than is taken. */
+  /** Whether more follows the payload than is read. */
   readonly isOverlong?: boolean;
-  /** How many of these bytes belong to it. */
+  /** How many of these bytes belong to the body. */
   take(bytes: Uint8Array): number;
 };
 
 export type ExchangeOptions = {
   readonly settings: FetchSettings;
-  /** Time that the server may be told to have taken. */
+  /** Measures the time that a server takes. */
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** What is known of the connection. */
+  /** Fields of the WARC record about the connection. */
   readonly connectionFields: readonly Field[];
 };
 
@@ -37,7 +37,7 @@ export type Received = {
   readonly head: HttpHead;
   readonly reader: SocketReader;
   readonly framing: Framing;
-  /** Called once, when nothing more will be read: with whether the body was read to an end that its framing gave. */
+  /** Called once, when nothing more will be read, with whether the body was read to the end that its framing gives. */
   readonly onRelease: (isComplete: boolean) => void;
 };
 
@@ -82,7 +82,7 @@ export class ReceivedExchange implements Exchange {
     return { [Symbol.asyncIterator]: () => this.#pieces };
   }
 
-  /** Written out, since a generator would cost a small page more than its bytes do. */
+  /** Written by hand, since a generator would cost more than the bytes of a small page do. */
   readonly #pieces: AsyncIterator<Uint8Array> = {
     next: async () => {
       try {
@@ -99,11 +99,11 @@ export class ReceivedExchange implements Exchange {
     },
   };
 
-  /** The next bytes of the body; undefined at its end, whatever ended it. */
+  /** The next bytes of the body; undefined at its end, for any reason. */
   async #receive(): Promise<Uint8Array | undefined> {
     const { reader, framing } = this.#received;
     while (!this.#isReleased && !framing.isComplete) {
-      // A server that sends fast enough is never waited for.
+      // The wait below does not check the signal when bytes are there, as with a fast server.
       this.#options.signal?.throwIfAborted();
       const waitMs = this.#bodyTimeout.waitMs(this.#bytes, reader.hasWaiting);
       const piece = waitMs === undefined ? 'late' : (reader.take() ?? (await this.#next(waitMs)));
@@ -119,7 +119,7 @@ export class ReceivedExchange implements Exchange {
     return undefined;
   }
 
-  /** What of these bytes belongs to the body; undefined when nothing does. */
+  /** The part of these bytes that belongs to the body; undefined when none does. */
   #takeOf(piece: Buffer): Uint8Array | undefined {
     const { reader, framing } = this.#received;
     const taken = framing.take(piece);

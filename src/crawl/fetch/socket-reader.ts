@@ -1,6 +1,6 @@
 /**
- * The reading side of a connection, or of one stream of many on it: bytes as they arrive, one piece at a time, with a
- * bound on what waits in memory and on how long is waited.
+ * Reads a connection, or one stream of a shared one: returns bytes as they arrive, with a bound on the bytes in memory
+ * and on the time of a wait.
  */
 import type { Duplex } from 'node:stream';
 import { Deadline } from './deadline.ts';
@@ -14,7 +14,7 @@ export class SocketReader {
   #waitingBytes = 0;
   #isEnded = false;
   #failure: Error | undefined;
-  /** Who waits for the next bytes. */
+  /** The pending `read`. */
   #pending:
     | { readonly resolve: (piece: Buffer | undefined) => void; readonly reject: (error: unknown) => void }
     | undefined;
@@ -26,7 +26,7 @@ export class SocketReader {
   constructor(socket: Duplex) {
     this.socket = socket;
     this.#deadline = new Deadline(() =>
-      this.#wake(new FetchError('timeout', `nothing came for ${this.#timeoutMs} ms`)),
+      this.#wake(new FetchError('timeout', `nothing arrived for ${this.#timeoutMs} ms`)),
     );
     socket.on('data', (piece: Buffer) => {
       this.#waiting.push(piece);
@@ -48,12 +48,12 @@ export class SocketReader {
     });
   }
 
-  /** Whether it can carry another exchange. */
+  /** Whether the connection can carry another exchange. */
   get isUsable(): boolean {
     return !this.#isEnded && this.#waiting.length === 0 && !this.socket.destroyed;
   }
 
-  /** Whether bytes are there to be read at once. */
+  /** Whether bytes can be read at once. */
   get hasWaiting(): boolean {
     return this.#waiting.length > 0;
   }
@@ -68,7 +68,7 @@ export class SocketReader {
     return signal?.aborted ? Promise.reject(signal.reason) : this.#waitForData(timeoutMs, signal);
   }
 
-  /** The next bytes that are there. */
+  /** The next bytes, if they have arrived. */
   take(): Buffer | undefined {
     const piece = this.#waiting.shift();
     if (!piece) return undefined;
@@ -77,7 +77,7 @@ export class SocketReader {
     return piece;
   }
 
-  /** Puts bytes back in front. */
+  /** Puts bytes back, to be read next. */
   unread(piece: Buffer): void {
     if (piece.length === 0) return;
     this.#waiting.unshift(piece);
@@ -93,7 +93,7 @@ export class SocketReader {
     });
   }
 
-  /** Listens to a signal, from one wait to the next, until another is given. */
+  /** Listens to a signal until another one is given. */
   #listenTo(signal: AbortSignal | undefined): void {
     if (signal === this.#signal) return;
     this.#signal?.removeEventListener('abort', this.#onAbort);

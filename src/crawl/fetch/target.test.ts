@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Targets } from './target.ts';
 
-test('a URL is taken apart as the parser does it, whatever was asked for before', () => {
+test('a URL is split as the parser does, whatever was split before', () => {
   const targets = new Targets();
   const origin = fc.constantFrom(
     'http://a.test',
@@ -40,9 +40,9 @@ test('a URL is taken apart as the parser does it, whatever was asked for before'
     fc.property(origin, fc.array(piece, { maxLength: 8 }), (start, pieces) => {
       const url = `${start}/${pieces.join('')}`;
       const parsed = new URL(url);
-      // The parser tells no difference between an empty query and none; servers do.
-      const mark = /^[^#?]*\?(#|$)/s.test(parsed.href) ? '?' : '';
-      const expected = { origin: parsed.origin, host: parsed.host, path: parsed.pathname + parsed.search + mark };
+      // The parser does not distinguish an empty query from none; servers do.
+      const emptyQuery = /^[^#?]*\?(#|$)/s.test(parsed.href) ? '?' : '';
+      const expected = { origin: parsed.origin, host: parsed.host, path: parsed.pathname + parsed.search + emptyQuery };
       assert.deepEqual(targets.of(url), expected);
       assert.deepEqual(targets.of(url), expected, 'and again');
     }),

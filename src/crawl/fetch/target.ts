@@ -1,23 +1,23 @@
-/** Where a request goes, as its URL says. */
+/** The target of a request, from its URL. */
 import { FetchError } from './exchange.ts';
 
 export type Target = {
   readonly origin: string;
   readonly host: string;
-  /** With the query, as it is asked for. */
+  /** The path with the query, as it is requested. */
   readonly path: string;
 };
 
 /**
- * A path and query that the parser would leave as they are: no dot segments, no escapes in the path, no signs that it
- * changes.
+ * A path and query that the parser would not change: no dot segments, no escapes in the path, no characters that it
+ * encodes.
  */
 const PLAIN_PATH = /^(?:\/(?!\.)[A-Za-z0-9_~!$&()*+,;=:@.-]*)+(?:\?[A-Za-z0-9_~!$&()*+,;=:@/?.%-]+)?$/;
 const REMEMBERED_MAX = 1000;
 
-/** Takes URLs apart. The parser is asked for the first URL of an origin, and for those that are not plain. */
+/** Splits URLs. The parser is used for the first URL of an origin, and for URLs that are not plain. */
 export class Targets {
-  /** Hosts by origins as URLs write them. */
+  /** Hosts by origins as written in URLs. */
   readonly #hosts = new Map<string, string>();
 
   of(url: string): Target {
@@ -37,7 +37,7 @@ export class Targets {
   }
 }
 
-/** As the URL is written: a question mark with nothing behind it is part of it too. */
+/** As the URL is written: a question mark with nothing behind it is kept. */
 function pathOf({ href, protocol }: URL): string {
   const hash = href.indexOf('#');
   return href.slice(href.indexOf('/', protocol.length + 2), hash < 0 ? href.length : hash);

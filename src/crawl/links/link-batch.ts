@@ -1,7 +1,8 @@
 /**
- * Batches of pages for the thread that reads links, and what it found in them: plain objects, cloned on the way.
+ * Batches of pages for the thread that reads links, and what it found in them.
  *
- * Packing them into one buffer each way saved about FIGURE of the processor time of a crawl, and was twice as long.
+ * They are plain objects, cloned on the way. One buffer each way saves 4 % of the processor time of a crawl
+ * (`bench/crawl.ts`, 20,000 pages, 11 alternating runs), and would take a binary format of its own.
  */
 import { type HttpHead, parseHttpHead } from '../../warc/index.ts';
 import {

@@ -33,7 +33,7 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
   }
 }
 
-test('what a page needs comes before the pages that were queued earlier, also those that were read ahead', () => {
+test('what a page needs comes before pages that were queued earlier, even before those read ahead', () => {
   withHost((_, offer, host) => {
     for (let page = 0; page < 30; page++) offer({ url: `http://a.test/${page}`, role: 'page', depth: 1, hops: 0 });
     const taken: string[] = [];
@@ -48,7 +48,7 @@ test('what a page needs comes before the pages that were queued earlier, also th
   });
 });
 
-test('what was read ahead as a page and turns out to be needed comes next, as what is needed', () => {
+test('a page that was read ahead and turns out to be needed comes next, as an embed', () => {
   withHost((_, offer, host) => {
     for (let page = 0; page < 30; page++) offer({ url: `http://a.test/${page}`, role: 'page', depth: 1, hops: 0 });
     const next = () => {
@@ -63,7 +63,7 @@ test('what was read ahead as a page and turns out to be needed comes next, as wh
   });
 });
 
-test('whatever is offered and settled in whatever order, every URL is taken exactly once', () => {
+test('in any order of offers and settlements, every URL is taken exactly once', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('offer' as const), url: fc.nat(12), rank: fc.nat(3) }),
     fc.record({ kind: fc.constant('take' as const) }),

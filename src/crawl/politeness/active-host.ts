@@ -1,15 +1,15 @@
-/** A host that is being crawled: what is next there, what is under way, and when it may be asked again. */
+/** A host that is being crawled: its next URLs, its running visits, and when it may get its next request. */
 import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
 import type { QueuedUrl } from '../frontier/known-url.ts';
 import type { CrawlSettings } from '../settings.ts';
 import type { HostDelay } from './host-delay.ts';
 
-/** How many URLs are read from the queue at once, for each request that may be under way. */
+/** How many URLs are read from the queue at once, for each request that may run at a time. */
 const READ_AHEAD = 32;
 /**
- * Longer than the pauses between requests usually are: a host that makes way is read from the queue again, which one
- * that is asked every second or two had better not be.
+ * Longer than usual pauses between requests. A host that gives up its place reads its queue again later, which would
+ * cost too much for a host with a request every second or two.
  */
 const LONG_WAIT_MS = 4000;
 
@@ -21,16 +21,16 @@ export class ActiveHost {
   readonly delay: HostDelay;
   readonly #frontier: Frontier;
   #ahead: TakenUrl[] = [];
-  /** Ranks of what was taken and is not settled: it still stands in the queue. */
+  /** Ranks of URLs that were taken and are not settled. They are still in the queue. */
   readonly #busy = new Set<number>();
-  /** The ranks that those of them have by now which were queued at another place meanwhile. */
+  /** The new ranks of taken URLs that were queued at another rank meanwhile, by their old ranks. */
   readonly #moved = new Map<number, number>();
-  /** Everything up to this rank was read: it is ahead, under way or done. */
+  /** Everything up to this rank was read: it is read ahead, being visited, or done. */
   #readTo = -1;
   #delayed: { readonly item: TakenUrl; readonly at: EpochMs }[] = [];
   #isDrained = false;
   readonly #readAhead: number;
-  /** Origins whose robots.txt is being fetched, with the tries so far. */
+  /** Tries so far to fetch the robots.txt of origins. */
   readonly robotsTries = new Map<string, number>();
   robotsUnderWay: string | undefined;
 
@@ -42,34 +42,34 @@ export class ActiveHost {
     this.#readAhead = READ_AHEAD * settings.hostConcurrency;
   }
 
-  /** Whether nothing is queued or under way. */
+  /** Whether nothing is queued or being visited. */
   get isIdle(): boolean {
     return this.#isDrained && this.#ahead.length === 0 && this.#busy.size === 0;
   }
 
-  /** When something can be done here; infinity when nothing can before something ends. */
+  /** When the next visit can begin; infinity when one must end first. */
   get readyAt(): EpochMs {
     if (this.robotsUnderWay !== undefined) return Number.POSITIVE_INFINITY;
     const isWaiting =
       this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
     const hasMore = this.#ahead.length > 0 || !this.#isDrained;
-    // Of a host that is given up there is nothing to wait for.
+    // URLs of a host that is given up are settled without a pause.
     return Math.max(this.delay.isGivenUp ? 0 : this.delay.readyAt, hasMore ? 0 : isWaiting);
   }
 
-  /** Whether there is nothing to do here but to wait, for longer than this. */
+  /** Whether the host can only wait, and for longer than this. */
   isWaiting(now: EpochMs, ms = LONG_WAIT_MS): boolean {
     const { readyAt } = this;
     return readyAt > now + ms && readyAt < Number.POSITIVE_INFINITY && this.delay.running === 0;
   }
 
-  /** Leaves what was read ahead in the queue, to be read again. */
-  rest(): void {
+  /** Forgets the URLs that were read ahead, which are still queued. */
+  dropReadAhead(): void {
     const unread = this.#ahead.filter(({ rank }) => !this.#busy.has(rank));
     if (unread.length > 0) this.noteQueued(unread[0]!.rank);
   }
 
-  /** The next URL, left where it is. `beforeRead` is called before the queue is read. */
+  /** The next URL, which stays the next. `beforeRead` is called before the queue is read. */
   peek(now: EpochMs, beforeRead: () => void): TakenUrl | undefined {
     const due = this.#delayed.findIndex(({ at }) => at <= now);
     if (due >= 0) this.#ahead.unshift(...this.#delayed.splice(due, 1).map(({ item }) => item));
@@ -89,19 +89,19 @@ export class ActiveHost {
     return busy === 0 ? found : found.filter(({ rank }) => !this.#busy.has(rank));
   }
 
-  /** Takes what `peek` showed. */
+  /** Takes the URL that `peek` returned. */
   take(): TakenUrl {
     const item = this.#ahead.shift()!;
     this.#busy.add(item.rank);
     return item;
   }
 
-  /** Tries an item again later. */
+  /** Tries a URL again later. */
   retryLater(item: TakenUrl, at: EpochMs): void {
     this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
   }
 
-  /** Where something stands that was taken at this rank, if it has moved since. */
+  /** The new rank of a URL that was taken at this rank, if it has moved since. */
   movedTo(rank: number): number | undefined {
     return this.#moved.get(rank);
   }
@@ -115,8 +115,8 @@ export class ActiveHost {
   }
 
   /**
-   * Something was queued here, at this rank, and stood at a later one before. What was read ahead and comes after it is
-   * read again, in its place.
+   * A URL of this host was queued at this rank; `movedFrom` is its rank before. URLs read ahead with later ranks are
+   * dropped, to be read again in order.
    */
   noteQueued(rank: number, movedFrom?: number): void {
     if (movedFrom !== undefined && this.#busy.has(movedFrom)) {
@@ -127,7 +127,7 @@ export class ActiveHost {
     this.#isDrained = false;
     if ((this.#ahead.at(-1)?.rank ?? 0) > rank)
       this.#ahead = this.#ahead.filter((item) => item.rank < rank || this.#busy.has(item.rank));
-    // One less, since what is read next begins behind it.
+    // Minus one, since the next read begins after this rank.
     this.#readTo = Math.min(this.#readTo, rank - 1);
   }
 }

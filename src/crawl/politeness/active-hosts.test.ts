@@ -12,7 +12,7 @@ import { HostDelays } from './host-delays.ts';
 const COUNT = 16_384 + 256;
 const MINUTE_MS = 60_000;
 
-/** A frontier with a URL on each of so many hosts. */
+/** A frontier with one URL on each of `count` hosts. */
 function frontierOf(t: TestContext, count: number): Frontier {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-hosts-'));
   const state = CrawlState.open(directory);
@@ -28,7 +28,7 @@ function frontierOf(t: TestContext, count: number): Frontier {
   return frontier;
 }
 
-test('of more hosts than can rest, each that may be asked again has its turn', (t) => {
+test('when more hosts wait than have room, each has its turn after its pause', (t) => {
   const frontier = frontierOf(t, COUNT);
   let now = 0;
   const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => now));
@@ -41,7 +41,7 @@ test('of more hosts than can rest, each that may be asked again has its turn', (
           asked.add(host.name);
           host.delay.noteRefusal(now, MINUTE_MS);
         }
-        hosts.rest(host, now);
+        hosts.letWait(host, now);
       }
     return asked.size;
   };
@@ -50,7 +50,7 @@ test('of more hosts than can rest, each that may be asked again has its turn', (
   assert.equal(askAll(), COUNT);
 });
 
-test('hosts whose names lead nowhere keep no place, however many they are', (t) => {
+test('hosts without an address keep no place, however many they are', (t) => {
   const frontier = frontierOf(t, COUNT);
   const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
   while (hosts.fill(0))
@@ -64,7 +64,7 @@ test('hosts whose names lead nowhere keep no place, however many they are', (t) 
   assert.ok(left.every(({ delay }) => delay.isNameMissing && delay.isGivenUp));
 });
 
-test('a host that was set aside and answered another request is asked on', (t) => {
+test('a postponed host that answered another request is visited again', (t) => {
   const hosts = new ActiveHosts(frontierOf(t, 1), CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
   hosts.fill(0);
   const [host] = hosts.inRotation();

@@ -1,10 +1,9 @@
 /**
- * The hosts of a crawl that are held in memory, a bounded number. The others wait in the frontier, and come in as these
- * are done.
+ * The hosts of a crawl that are in memory, a bounded number. The others wait in the frontier until there is room.
  *
- * When there is no room, a host that must not be asked for long gives its place up and rests until its time has come.
- * When that has come and there is still no room, those that have to wait at all make way. A host whose name leads to no
- * address rests until nothing else is left to do.
+ * When there is no room, a host with a long pause gives up its place and waits until the pause is over. If there is no
+ * room then either, hosts with shorter pauses give up their places. A host whose name has no address is postponed until
+ * nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
@@ -20,15 +19,15 @@ export class ActiveHosts {
   readonly #settings: CrawlSettings;
   readonly #delays: HostDelays;
   readonly #byName = new Map<string, ActiveHost>();
-  /** Those that rest, the longest first, and until when. */
+  /** Hosts that wait without a place, and until when, the longest waiting first. */
   readonly #waiting = new Map<string, { readonly host: ActiveHost; readonly until: EpochMs }>();
-  /** Of all of them. */
+  /** The ids of the active and the waiting hosts. */
   readonly #ids = new Set<number>();
-  /** When the first of those that rest is to be woken. */
+  /** When the first waiting host needs a place again. */
   #wakeAt: EpochMs = Number.POSITIVE_INFINITY;
-  /** Whether the frontier may have hosts that are not here. */
+  /** Whether the frontier may have hosts that are not in memory. */
   #mayHaveMore = true;
-  /** The frontier was looked through up to this one. */
+  /** The last host id that the scan of the frontier has read. */
   #lastId = -1;
   #turn = 0;
 
@@ -42,14 +41,14 @@ export class ActiveHosts {
     return this.#byName.get(name) ?? this.#waiting.get(name)?.host;
   }
 
-  /** All of them, each time beginning with another, so that none is always the last. */
+  /** All active hosts, beginning with another one each time, so that none is always last. */
   *inRotation(): Generator<ActiveHost> {
     const hosts = [...this.#byName.values()];
     const first = this.#turn++ % Math.max(1, hosts.length);
     for (let index = 0; index < hosts.length; index++) yield hosts[(first + index) % hosts.length]!;
   }
 
-  /** When another can be taken in. */
+  /** When a waiting host can get a place. */
   get wakeAt(): EpochMs {
     return this.#isFull ? Number.POSITIVE_INFINITY : this.#wakeAt;
   }
@@ -58,13 +57,16 @@ export class ActiveHosts {
     return this.#byName.size >= ACTIVE_HOSTS_MAX;
   }
 
-  /** Takes in hosts that have rested, and hosts that wait, while there is room. Says whether there were any. */
+  /**
+   * Gives places to waiting hosts whose pause is over, and to hosts of the frontier, while there is room. Returns
+   * whether there were any.
+   */
   fill(now: EpochMs): boolean {
-    let isMore = this.wakeAt <= now && this.#wake(now);
+    let isMore = this.wakeAt <= now && this.#endWaits(now);
     while (this.#mayHaveMore && !this.#isFull) {
       const found = this.#frontier.hostsWithQueue(this.#lastId, ACTIVE_HOSTS_MAX);
       if (found.length === 0) {
-        // Once round, the next look begins at the first host again, when something new was queued.
+        // At the end, the next scan begins at the first host again, once something new was queued.
         this.#mayHaveMore = false;
         this.#lastId = -1;
       }
@@ -80,21 +82,21 @@ export class ActiveHosts {
     return isMore;
   }
 
-  /** Lets a host rest, when it has to wait and others may need its place. Says whether it does. */
-  rest(host: ActiveHost, now: EpochMs): boolean {
+  /** Takes its place from a host that has to wait, if others may need the place. Returns whether it did. */
+  letWait(host: ActiveHost, now: EpochMs): boolean {
     const isWanted = this.#wakeAt <= now;
-    // One that is woken for it leaves its place among those that rest.
+    // If a waiting host needs the place, it leaves room among the waiting hosts.
     if (!this.#isFull || (this.#waiting.size >= WAITING_HOSTS_MAX && !isWanted)) return false;
     if (!host.isWaiting(now, isWanted ? 0 : undefined)) return false;
-    host.rest();
+    host.dropReadAhead();
     this.#byName.delete(host.name);
     this.#waitUntil(host, host.readyAt);
     return true;
   }
 
   /**
-   * Takes a host out of the way that is set postponed. Without room for it, its name is looked up once more right away, and
-   * it makes room then. Says whether it is out of the way.
+   * Postpones a host whose name has no address. If there is no room for waiting hosts, its name is looked up again at
+   * once, and it keeps its place until then. Returns whether it is postponed.
    */
   postpone(host: ActiveHost): boolean {
     if (this.#waiting.size >= WAITING_HOSTS_MAX) {
@@ -106,7 +108,7 @@ export class ActiveHosts {
     return true;
   }
 
-  /** Has the names of hosts that are set postponed looked up once more. Says whether there were any. */
+  /** Lets the names of postponed hosts be looked up once more. Returns whether there were any. */
   lookUpPostponed(): boolean {
     const postponed = [...this.#postponedHosts()];
     for (const host of postponed) {
@@ -126,14 +128,14 @@ export class ActiveHosts {
     this.#wakeAt = Math.min(this.#wakeAt, until);
   }
 
-  /** Ends the rest of those whose time has come, as far as there is room. Says whether there were any. */
-  #wake(now: EpochMs): boolean {
+  /** Gives places to waiting hosts whose pause is over, as far as there is room. Returns whether there were any. */
+  #endWaits(now: EpochMs): boolean {
     let isAny = false;
     this.#wakeAt = Number.POSITIVE_INFINITY;
     for (const [name, { host, until }] of this.#waiting) {
       if (until > now || this.#isFull) {
         this.#wakeAt = Math.min(this.#wakeAt, until);
-        // One whose time has come is all that has to be known.
+        // To know that a host needs a place, one is enough.
         if (until <= now) break;
         continue;
       }
@@ -151,7 +153,7 @@ export class ActiveHosts {
     this.#delays.keep(name, delay);
   }
 
-  /** Something was queued for a host, at this rank, and may have stood at another before. */
+  /** A URL was queued for a host at this rank; `movedFrom` is its rank before. */
   noteQueued(name: string, rank: number, movedFrom?: number): void {
     const host = this.get(name);
     if (!host) {
@@ -159,18 +161,18 @@ export class ActiveHosts {
       return;
     }
     host.noteQueued(rank, movedFrom);
-    // It may have rested for a single URL that has to wait.
-    const rest = this.#waiting.get(name);
-    if (rest && host.readyAt < rest.until) this.#waitUntil(host, host.readyAt);
+    // The host may have waited only for a single URL that is tried again later.
+    const waiting = this.#waiting.get(name);
+    if (waiting && host.readyAt < waiting.until) this.#waitUntil(host, host.readyAt);
   }
 
-  /** Whether anything is left to do, here or in the whole of the frontier, but to look up names once more. */
+  /** Whether anything is left to do, in memory or in the frontier, except to look up names once more. */
   hasWork(now: EpochMs): boolean {
     for (const host of [...this.#byName.values()]) {
       if (host.isIdle) this.retire(host);
       else if (!host.delay.isPostponed) return true;
     }
-    // Another request to a host that was set postponed may have found it meanwhile.
+    // Another request may have reached a postponed host meanwhile.
     for (const { host, until } of [...this.#waiting.values()])
       if (until === Number.POSITIVE_INFINITY && !host.delay.isPostponed) this.#waitUntil(host, host.readyAt);
     this.#restartScan();
@@ -178,7 +180,7 @@ export class ActiveHosts {
     return this.#ids.size > [...this.#postponedHosts()].length;
   }
 
-  /** Leaves all hosts to the frontier, which gives out other URLs from now on. */
+  /** Forgets all hosts, because the frontier returns other URLs from now on. */
   clear(): void {
     for (const host of [...this.#byName.values()]) this.retire(host);
     for (const { host } of [...this.#waiting.values()]) this.retire(host);

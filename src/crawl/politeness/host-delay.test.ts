@@ -6,7 +6,7 @@ import { HostDelay, retryAfterMs } from './host-delay.ts';
 const ORIGIN = 'http://a.test';
 const SETTINGS = { ...CRAWL_DEFAULTS, delayMs: 1000, retryDelayMs: 500 };
 
-test('a host rests for the delay, longer when it is slow, and as long as it asks', () => {
+test('the pause of a host is the delay, more when it is slow, and as long as its Crawl-delay', () => {
   const delay = new HostDelay(SETTINGS);
   assert.equal(delay.readyAt, 0);
   delay.begin(0);
@@ -15,14 +15,14 @@ test('a host rests for the delay, longer when it is slow, and as long as it asks
   assert.equal(delay.readyAt, 1010, 'counted from when the request was sent');
   delay.begin(1010);
   delay.end(5010, { time: 1010, latencyMs: 4000 });
-  assert.ok(delay.readyAt > 5010 - 4000 + 2 * 1000, 'a slow host rests longer');
+  assert.ok(delay.readyAt > 5010 - 4000 + 2 * 1000, 'a slow host has a longer pause');
   delay.useCrawlDelay(10_000);
   delay.begin(20_000);
   delay.end(20_100, { time: 20_000, latencyMs: 100 });
   assert.equal(delay.readyAt, 30_000);
 });
 
-test('a Crawl-delay without measure is bounded', () => {
+test('a very long Crawl-delay is shortened', () => {
   const delay = new HostDelay(SETTINGS);
   delay.useCrawlDelay(1e12);
   delay.begin(0);
@@ -30,7 +30,7 @@ test('a Crawl-delay without measure is bounded', () => {
   assert.equal(delay.readyAt, SETTINGS.crawlDelayMsMax);
 });
 
-test('refusals wait as long as the host says, else ever longer', () => {
+test('a refusal pauses the host for as long as it asks, or for growing times', () => {
   const delay = new HostDelay(SETTINGS);
   delay.noteRefusal(0, 7000);
   assert.equal(delay.readyAt, 7000);
@@ -44,11 +44,11 @@ test('refusals wait as long as the host says, else ever longer', () => {
   assert.equal(other.readyAt, 10_500);
 });
 
-test('a host is given up that asks for more than an hour in all, or refuses one URL after the other', () => {
+test('a host is given up that asks for more than an hour in all, or refuses many URLs in a row', () => {
   const delay = new HostDelay(SETTINGS);
   delay.noteRefusal(0, 3600_000);
   delay.noteRefusal(1000, 3000_000);
-  assert.ok(!delay.isGivenUp, 'what was asked for at the same time counts once');
+  assert.ok(!delay.isGivenUp, 'pauses that were asked for at the same time count once');
   delay.noteRefusal(3600_000, 1000);
   assert.ok(delay.isGivenUp);
   const other = new HostDelay(SETTINGS);
@@ -60,15 +60,15 @@ test('a host is given up that asks for more than an hour in all, or refuses one 
   assert.ok(!other.isGivenUp);
   other.noteAnswer(ORIGIN);
   refuseMany(19);
-  assert.ok(!other.isGivenUp, 'an answer in between counts');
+  assert.ok(!other.isGivenUp, 'an answer between the refusals counts');
   refuseMany(1);
   assert.ok(other.isGivenUp);
   other.noteAnswer(ORIGIN);
   refuseMany(30, 503);
-  assert.ok(other.hasRefusedMany && !other.isGivenUp, 'it may be the pages that are broken');
+  assert.ok(other.hasRefusedMany && !other.isGivenUp, 'the pages may be broken, not the host');
 });
 
-test('a host that cannot be reached is waited for, ever longer, and given up after some minutes', () => {
+test('a host that cannot be connected to is paused for growing times, and given up after some minutes', () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const waits: number[] = [];
   let now = 0;
@@ -81,10 +81,10 @@ test('a host that cannot be reached is waited for, ever longer, and given up aft
   delay.noteAnswer(ORIGIN);
   assert.ok(!delay.isGivenUp);
   for (let number = 0; number < 100; number++) delay.noteConnectionFailure(now, 'https://a.test');
-  assert.equal(delay.readyAt, now, 'it answers by the other scheme');
+  assert.equal(delay.readyAt, now, 'it answers with the other scheme');
 });
 
-test('a host that refuses and asks for no time, or for time that is over, gets some all the same', () => {
+test('a host that refuses and asks for no pause, or for one in the past, gets the usual pause', () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const waits = [undefined, 0, 0, 120_000].map((asked) => {
     const now = Math.max(0, delay.readyAt);
@@ -97,7 +97,7 @@ test('a host that refuses and asks for no time, or for time that is over, gets s
 test('Retry-After is read as seconds and as a date', () => {
   assert.equal(retryAfterMs('120', 0), 120_000);
   assert.equal(retryAfterMs('Thu, 01 Jan 1970 00:01:00 GMT', 0), 60_000);
-  for (const neither of ['soon', '-1', '1.5', '0x10', '30, 60', ''])
-    assert.equal(retryAfterMs(neither, 0), undefined, neither);
+  for (const invalid of ['soon', '-1', '1.5', '0x10', '30, 60', ''])
+    assert.equal(retryAfterMs(invalid, 0), undefined, invalid);
   assert.equal(retryAfterMs(undefined, 0), undefined);
 });

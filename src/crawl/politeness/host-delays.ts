@@ -1,7 +1,4 @@
-/**
- * The delays of hosts by name: whoever asks a host, for the crawl or for a page that is being rendered, keeps to the
- * same one.
- */
+/** The delays of hosts by name, shared by the crawl and rendered pages. A bounded number is remembered. */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { HostDelay } from './host-delay.ts';
@@ -15,7 +12,7 @@ export class HostDelays {
   readonly #byHost = new Map<string, HostDelay>();
   #countMax = REMEMBERED_MAX;
 
-  /** `lastRequestAt`: when a process before this one asked the hosts last, if one did. */
+  /** `lastRequestAt`: when an earlier process sent its last requests, if one did. */
   constructor(settings: CrawlSettings, clock: Clock, lastRequestAt?: EpochMs) {
     this.#settings = settings;
     this.#clock = clock;
@@ -28,7 +25,7 @@ export class HostDelays {
     return delay;
   }
 
-  /** Remembers the delay of a host that was used until now. */
+  /** Remembers the delay of a host that was in use until now. */
   keep(host: string, delay: HostDelay): void {
     this.#byHost.delete(host);
     this.#forget();
@@ -36,8 +33,8 @@ export class HostDelays {
   }
 
   /**
-   * Those that were not used for longest go first; one in use stays, and one of a host that is to be left alone, for a
-   * while or for good. Names that lead nowhere are too many to remember, and can be looked up again.
+   * Forgets the least recently used delays. Delays in use stay, and so do those of hosts that are paused or given up.
+   * Hosts without an address are too many to remember, and can be looked up again.
    */
   #forget(): void {
     if (this.#byHost.size < this.#countMax) return;
@@ -47,7 +44,7 @@ export class HostDelays {
         this.#byHost.delete(host);
       if (this.#byHost.size < REMEMBERED_MAX / 2) break;
     }
-    // Where most of them wait, it is of no use to look through them again soon.
+    // If most hosts are paused, looking through them again soon would find nothing.
     this.#countMax = Math.max(REMEMBERED_MAX, 2 * this.#byHost.size);
   }
 }

@@ -9,7 +9,7 @@ import { RobotsRules } from './robots-rules.ts';
 const HOUR_MS = 3600_000;
 const PICTURE = 'https://a.test/picture.png';
 
-/** HostTurns at one host, by a clock that stands still until it is moved. */
+/** Turns at one host, with a clock that the test sets. */
 function turnsAt(delay: HostDelay, rules: RobotsRules | undefined) {
   const time = { now: 0 };
   const turns: HostTurns = new HostTurns({
@@ -22,14 +22,14 @@ function turnsAt(delay: HostDelay, rules: RobotsRules | undefined) {
   return { turns, time };
 }
 
-test('nobody waits for a host that is given up while its rules are asked for', async () => {
+test('a request gets no turn when its host is given up while robots.txt is fetched', async () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const { turns } = turnsAt(delay, undefined);
   assert.equal(await turns.take(PICTURE, AbortSignal.timeout(5000)), undefined);
   assert.equal(turns.start(16), Number.POSITIVE_INFINITY);
 });
 
-test('nobody waits for a host that is given up while others have their turns', async () => {
+test('a waiting request gets no turn when its host is given up', async () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const { turns } = turnsAt(delay, RobotsRules.allowing());
   const first = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
@@ -39,7 +39,7 @@ test('nobody waits for a host that is given up while others have their turns', a
   assert.equal(await second, undefined);
 });
 
-test('a host that has answers for pages between its refusals is not given up', async () => {
+test('a host that answers pages between its refusals is not given up', async () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const { turns, time } = turnsAt(delay, RobotsRules.allowing());
   for (let count = 0; count < 3; count++) {

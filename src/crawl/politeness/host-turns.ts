@@ -1,7 +1,7 @@
 /**
- * HostTurns at hosts: what a page asks for while it is rendered goes out no faster than what the crawl itself asks for. A
- * request waits until robots.txt is known and allows it, and until its host may be asked again; turns are given in the
- * order in which they were asked for, host by host.
+ * Turns at hosts: requests of rendered pages are sent no faster than those of the crawl itself. A request waits until
+ * robots.txt is known and allows it, and until the delay of its host is over. Each host gives turns in the order of the
+ * requests.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Exchange } from '../fetch/exchange.ts';
@@ -9,25 +9,25 @@ import { hostName, originOf } from '../frontier/frontier-url.ts';
 import { BUSY_STATUSES, type HostDelay } from './host-delay.ts';
 import type { RobotsRules } from './robots-rules.ts';
 
-/** Leave to ask a host once. */
+/** The right to send one request to a host. */
 export type Turn = {
-  /** The answer is in, or there is none. Only the first call counts. */
+  /** Called when the answer is received, or there is none. Only the first call counts. */
   end(exchange: Exchange | undefined): void;
-  /** The host asked to be left alone. */
+  /** Called when the host asked for a pause. */
   noteRefusal(retryAfterMs: number | undefined): void;
 };
 
 export type HostTurnsOptions = {
   readonly clock: () => EpochMs;
   readonly delayOf: (host: string) => HostDelay;
-  /** The rules of an origin, when they are known. */
+  /** The rules of an origin, if they are known. */
   readonly rulesOf: (origin: string) => RobotsRules | undefined;
   /**
-   * Fetches the rules of an origin within a turn, after so many tries; undefined when they could not be had, and the
-   * host was left alone for another.
+   * Fetches the rules of an origin within a turn, after so many tries. Undefined when that failed and the host was
+   * paused for another try.
    */
   readonly fetchRules: (origin: string, turn: Turn, tries: number) => Promise<RobotsRules | undefined>;
-  /** Something changed that may let others go. */
+  /** Called when something changed that may let others start. */
   readonly wake: () => void;
 };
 
@@ -37,7 +37,7 @@ export class HostTurns {
   readonly #options: HostTurnsOptions;
   readonly #waiting = new Map<string, Set<Waiting>>();
   readonly #rules = new Map<string, Promise<RobotsRules | undefined>>();
-  /** HostTurns that have not ended. */
+  /** Turns that have not ended. */
   running = 0;
 
   constructor(options: HostTurnsOptions) {
@@ -45,32 +45,32 @@ export class HostTurns {
   }
 
   /**
-   * Waits for a turn; undefined when robots.txt forbids the URL, or its host is given up. Throws when the signal is
+   * Waits for a turn. Undefined when robots.txt forbids the URL or its host is given up. Throws when the signal is
    * aborted before.
    */
   async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
     const { origin } = new URL(url);
-    const rules = this.#options.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
+    const rules = this.#options.rulesOf(origin) ?? (await unlessAborted(signal, this.#fetchedRules(origin)));
     if (!rules?.isAllowed(url)) return undefined;
     this.#options.delayOf(hostName(url)).useCrawlDelay(rules.crawlDelayMs);
     return this.next(hostName(url), signal);
   }
 
   /**
-   * Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up, or set
-   * aside, there is nothing to wait for.
+   * Gives at most `room` turns to requests that may start now, and returns when more may. Requests to a host that is
+   * given up or postponed get none.
    */
   start(room: number): EpochMs {
     const now = this.#options.clock();
     let nextAt = Number.POSITIVE_INFINITY;
     for (const [host, waiting] of this.#waiting) {
       const delay = this.#options.delayOf(host);
-      for (const one of waiting) {
+      for (const request of waiting) {
         if (this.running >= room) return Number.POSITIVE_INFINITY;
         const isClosed = delay.isGivenUp || delay.isPostponed;
         if (delay.readyAt > now && !isClosed) break;
-        waiting.delete(one);
-        one.give(isClosed ? undefined : this.#begin(delay, now));
+        waiting.delete(request);
+        request.give(isClosed ? undefined : this.#begin(delay, now));
       }
       if (waiting.size === 0) this.#waiting.delete(host);
       else nextAt = Math.min(nextAt, delay.readyAt);
@@ -96,7 +96,7 @@ export class HostTurns {
     };
   }
 
-  /** Waits until a host may be asked, whatever its rules are; undefined when it is given up. */
+  /** Waits until a request may be sent to a host, whatever its rules are. Undefined when the host is given up. */
   next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
@@ -118,7 +118,9 @@ export class HostTurns {
     });
   }
 
-  /** All who need the rules of an origin wait for the same fetch. It goes on when one of them gives up. */
+  /**
+   * All requests that need the rules of an origin wait for the same fetch. It continues when one of them is aborted.
+   */
   #fetchedRules(origin: string): Promise<RobotsRules | undefined> {
     let fetching = this.#rules.get(origin);
     if (!fetching) {
@@ -142,7 +144,7 @@ export class HostTurns {
   }
 }
 
-async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason as Error);
   work.catch(() => {});

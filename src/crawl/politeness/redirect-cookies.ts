@@ -1,8 +1,8 @@
 /**
- * Cookies that stand before a page: a site that answers with a redirect until its cookie comes back. Only cookies of
- * redirects are kept, for the time of a run. They are sent to where redirects lead; to other pages of the hosts that
- * they are for only when a redirect led in a circle without them. So a site that asks for no more than that is
- * captured, and no page is another because one was visited before that chooses a language.
+ * Cookies of redirects: some sites redirect until their cookie comes back. Only cookies of redirects are kept, for the
+ * time of a run. They are sent to the targets of redirects. Other pages of their hosts get them only after a redirect
+ * led in a circle without them. So such a site can be captured, and no page changes because a page that sets a language
+ * was visited before.
  */
 import { getDomain } from 'tldts';
 import type { EpochMs } from '../../base/index.ts';
@@ -22,15 +22,15 @@ type Pair = readonly [name: string, value: string | undefined];
 const DOMAINS_MAX = 1000;
 const COOKIES_MAX = 50;
 const LENGTH_MAX = 4096;
-/** What cannot be sent back is no cookie. */
+/** A cookie that could not be sent back is ignored. */
 const NAME = /^[\x21-\x7e]+$/;
 const VALUE = /^[\x20-\x7e]*$/;
 
 export class RedirectCookies {
-  /** By the host that has them alone, or by `.` and the domain whose hosts have them; and by name. */
+  /** Keyed by the host, or by `.` and the domain for cookies of all its hosts; then by name. */
   readonly #byDomain = new Map<string, Map<string, Cookie>>();
 
-  /** Takes the cookies of a redirect. */
+  /** Adds the cookies of a redirect. */
   collect(url: string, head: HttpHead, now: EpochMs): void {
     const { hostname } = new URL(url);
     for (const { name, value } of head.fields)
@@ -41,9 +41,9 @@ export class RedirectCookies {
     const [[name, value], ...further] = text.split(';').map(nameAndValue) as [Pair, ...Pair[]];
     if (value === undefined || !NAME.test(name) || !VALUE.test(value)) return;
     const attributes = new Map(further.map(([attribute, said]) => [attribute.toLowerCase(), said]));
-    const place = domainFor(hostname, (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase());
-    if (place === undefined) return;
-    const cookies = this.#byDomain.get(place) ?? new Map<string, Cookie>();
+    const key = domainFor(hostname, (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase());
+    if (key === undefined) return;
+    const cookies = this.#byDomain.get(key) ?? new Map<string, Cookie>();
     const known = cookies.get(name);
     const isOver = Number(attributes.get('max-age') ?? 1) <= 0 || Date.parse(attributes.get('expires') ?? '') < now;
     if (isOver) cookies.delete(name);
@@ -55,27 +55,24 @@ export class RedirectCookies {
         isSecure: attributes.has('secure'),
         isNeeded: known?.isNeeded ?? false,
       });
-    this.#byDomain.delete(place);
+    this.#byDomain.delete(key);
     if (this.#byDomain.size >= DOMAINS_MAX) this.#byDomain.delete(this.#byDomain.keys().next().value!);
-    if (cookies.size > 0) this.#byDomain.set(place, cookies);
+    if (cookies.size > 0) this.#byDomain.set(key, cookies);
   }
 
-  /**
-   * What a request for a URL says of them; undefined when there is nothing to say. `isRedirected`: whether a redirect led
-   * there.
-   */
+  /** The Cookie field of a request; undefined when there is none. `isRedirected`: whether a redirect led to the URL. */
   fieldFor(url: string, isRedirected: boolean): string | undefined {
     const cookies = this.#for(url).filter(({ isNeeded }) => isRedirected || isNeeded);
     return cookies.length === 0 ? undefined : cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   }
 
-  /** When the last of those came up that a request for a URL can have; undefined when there are none. */
+  /** When the newest cookie was set that a request for this URL can have; undefined when there is none. */
   newestFor(url: string): EpochMs | undefined {
     const cookies = this.#for(url);
     return cookies.length === 0 ? undefined : Math.max(...cookies.map(({ since }) => since));
   }
 
-  /** A redirect led back to a URL: those that it can have are needed. */
+  /** Marks the cookies of a URL as needed, because a redirect led back to it. */
   markNeeded(url: string): void {
     for (const cookie of this.#for(url)) cookie.isNeeded = true;
   }
@@ -92,7 +89,7 @@ export class RedirectCookies {
   }
 }
 
-/** Where a cookie of a host for a domain is kept; undefined when the host has no say there. */
+/** The key for a cookie of a host for a domain; undefined when the host may not set cookies there. */
 function domainFor(hostname: string, domain: string): string | undefined {
   const isForAll = getDomain(domain, { allowPrivateDomains: true }) !== null && `.${hostname}`.endsWith(`.${domain}`);
   if (isForAll) return `.${domain}`;

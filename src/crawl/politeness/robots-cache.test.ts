@@ -15,7 +15,7 @@ async function openState(t: TestContext): Promise<CrawlState> {
   return state;
 }
 
-test('files that are too old to hold leave the state as others come', async (t) => {
+test('expired files leave the state as others are stored', async (t) => {
   const state = await openState(t);
   const cache = new RobotsCache(state, 'pinakes');
   const put = (name: string, number: number, time: number) =>
@@ -32,12 +32,12 @@ test('files that are too old to hold leave the state as others come', async (t) 
   for (let number = 0; number < 100; number++) put('new', number, now - 1);
   const left = state.all<{ origin: string }>('SELECT origin FROM robots').map(({ origin }) => origin);
   assert.equal(left.filter((origin) => origin.includes('old')).length, 0);
-  assert.equal(left.length, 100, 'those that hold stay');
+  assert.equal(left.length, 100, 'fresh files stay');
   const anew = new RobotsCache(state, 'pinakes').get('http://050.new.test', now);
   assert.equal(anew?.isAllowed('http://050.new.test/x'), false);
 });
 
-test('of many large files only the latest stay in memory, and what is asked for again is read again', async (t) => {
+test('of many large files only the latest stay in memory, and others are loaded again', async (t) => {
   const cache = new RobotsCache(await openState(t), 'pinakes');
   const origin = (number: number) => `http://${number}.test`;
   const answer = { kind: 'robots', time: 1, captures: 1, bytes: 0 } as const;
@@ -52,5 +52,5 @@ test('of many large files only the latest stay in memory, and what is asked for 
   assert.equal(again?.isAllowed(`${origin(0)}/x`), false);
   const last = cache.get(origin(39), 1);
   for (let number = 100; number < 600; number++) put(number, 'User-agent: *\nDisallow: /y');
-  assert.equal(cache.get(origin(39), 1), last, 'small ones push none out');
+  assert.equal(cache.get(origin(39), 1), last, 'small files do not push a large one out');
 });

@@ -1,9 +1,8 @@
 /**
- * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like
- * allowAll else.
+ * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like pages.
  *
- * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow allowAll; 408, 429, 5xx,
- * silence and a cut file forbid allowAll until the file can be had.
+ * 2xx is read. Redirects are followed, up to five, across hosts. Other 3xx and 4xx allow everything. 408, 429, 5xx, no
+ * answer and a cut file forbid everything until the file can be fetched.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { CrawlState } from '../frontier/state.ts';
@@ -12,19 +11,18 @@ import { isFresh, ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robot
 import type { RobotsOutcome, RobotsVerdict } from './robots-visit.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
-/** Of the files themselves; what is made of one takes several times as much. Most have a few kilobytes. */
+/** The size of the files themselves; parsed rules take several times as much. Most files have a few kilobytes. */
 const BYTES_REMEMBERED_MAX = 16 * ROBOTS_BYTES_MAX;
 
 /**
- * Of the next few origins, those whose files do not hold any more. So all of them go in time, without a look through
- * all there are.
+ * Deletes expired files of the next few origins. So all expired files are deleted in time, without a scan of the table.
  */
 const FORGET_SOME = `DELETE FROM robots WHERE origin IN
   (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE abs(fetched - ?) > ${ROBOTS_FRESH_MS})`;
 
 type Remembered = {
   readonly rules: RobotsRules;
-  /** Of the file. */
+  /** The size of the file. */
   readonly bytes: number;
   readonly fetched: EpochMs;
   readonly unreachable?: Unreachable;
@@ -41,21 +39,21 @@ export class RobotsCache {
     this.#productToken = productToken;
   }
 
-  /** Rules for those who heed none. */
+  /** The rules of a crawl that ignores robots.txt. */
   readonly allowAll = RobotsRules.allowing();
 
-  /** Why the rules of an origin forbid allowAll, when they could not be had. */
+  /** Why the rules of an origin forbid everything, when they could not be fetched. */
   unreachable(origin: string): Unreachable | undefined {
     return this.#memory.get(origin)?.unreachable;
   }
 
-  /** The rules of an origin, when they are known and fresh. `now`: by the clock that says when they were fetched. */
+  /** The rules of an origin, if they are known and fresh. `now`: by the clock that timed the fetch. */
   get(origin: string, now: EpochMs): RobotsRules | undefined {
     const known = this.#memory.get(origin) ?? this.#load(origin);
     return known && isFresh(known.fetched, now) ? known.rules : undefined;
   }
 
-  /** Takes in what was fetched. That rules could not be had is remembered, but not kept: the next crawl tries anew. */
+  /** Stores what was fetched. A failure is only remembered, so that the next crawl tries again. */
   put(origin: string, { verdict, body, time, unreachable }: RobotsOutcome): RobotsRules {
     if (unreachable) return this.#remember(origin, verdict, body, time, unreachable);
     const kept = Buffer.from(body.subarray(0, ROBOTS_BYTES_MAX));

@@ -1,24 +1,24 @@
 /**
  * The rules of a robots.txt (RFC 9309) for one crawler.
  *
- * All groups that name the crawler's product token are one; without any, the groups for `*` hold; without those,
- * nothing is forbidden. Of the rules that match a path the longest pattern decides, and of two of one length the one
- * that allows. Patterns and paths are compared as octets with normal escapes. Lines that are no rules neither end a
- * group nor join two. `Crawl-delay` and `Sitemap` are read along.
+ * All groups that name the product token of the crawler are merged. Without any, the groups for `*` count; without
+ * those, nothing is forbidden. Of the rules that match a path the longest pattern decides, and of two equally long
+ * patterns the one that allows. Patterns and paths are compared as octets with normalized escapes. Lines that are not
+ * rules neither end a group nor join two. `Crawl-delay` and `Sitemap` are read too.
  *
  * Seen in the wild and understood: byte order marks whole, cut short and in UTF-16, CR and LF in any order, a missing
- * colon, a space before it, misspelled `Disallow`, more behind the product token.
+ * colon, a space before it, misspelled `Disallow`, text after the product token.
  */
 import { type EpochMs, fromLatin1, utf8 } from '../../base/index.ts';
 
-/** What is read of a file; the standard asks for at least 500 KiB. */
+/** How much of a file is read; the standard asks for at least 500 KiB. */
 export const ROBOTS_BYTES_MAX = 512 * 1024;
-/** How long a file holds (RFC 9309, 2.4). */
+/** How long a file is fresh (RFC 9309, 2.4). */
 export const ROBOTS_FRESH_MS = 24 * 3600_000;
 
 /**
- * Whether a file that was fetched then holds now. One of a day to come does not: the clock was wrong, and it may be as
- * old as it likes.
+ * Whether a file fetched at that time is still fresh. A time in the far future means that the clock was wrong, so the
+ * file is not.
  */
 export function isFresh(fetched: EpochMs, now: EpochMs): boolean {
   return Math.abs(now - fetched) <= ROBOTS_FRESH_MS;
@@ -33,7 +33,7 @@ class Group {
 }
 
 export class RobotsRules {
-  /** Those that decide before others come first. */
+  /** Rules that take precedence come first. */
   readonly #rules: readonly Rule[];
   readonly crawlDelayMs: number | undefined;
   /** As written: absolute, or relative to the file. */
@@ -47,14 +47,14 @@ export class RobotsRules {
     this.sitemaps = sitemaps;
   }
 
-  /** Reads the file for a crawler of this product token (`pinakes`, without version). */
+  /** Parses the file for a crawler with this product token (`pinakes`, without version). */
   static parse(file: Uint8Array, productToken: string): RobotsRules {
     const reader = new GroupReader(productToken.toLowerCase());
     for (const line of textOf(file.subarray(0, ROBOTS_BYTES_MAX)).split(/\r\n?|\n/)) reader.take(line);
     return new RobotsRules(reader.own ?? reader.everyone, reader.sitemaps);
   }
 
-  /** Rules that forbid everything: for a site whose rules cannot be had. */
+  /** Rules that forbid everything, for a site whose rules could not be fetched. */
   static forbidding(): RobotsRules {
     return RobotsRules.parse(utf8('User-agent: *\nDisallow: /'), '');
   }
@@ -79,13 +79,13 @@ export class RobotsRules {
   }
 }
 
-/** Takes line after line and sorts rules into the two groups that can count. */
+/** Takes one line after the other and sorts the rules into the two groups that can count. */
 class GroupReader {
   own: Group | undefined;
   everyone: Group | undefined;
   readonly sitemaps: string[] = [];
   readonly #token: string;
-  /** The groups that the lines at hand belong to. */
+  /** The groups that the current lines belong to. */
   #current = new Set<Group>();
   #isNaming = false;
 
@@ -116,7 +116,7 @@ class GroupReader {
   #rule(isAllow: boolean, value: string): void {
     this.#isNaming = false;
     if (value === '') return;
-    // A pattern that begins with neither is meant from the root.
+    // A pattern that begins with neither starts at the root.
     const rooted = value.startsWith('/') || value.startsWith('*') ? value : `/${value}`;
     for (const group of this.#current) group.rules.push({ isAllow, pattern: normalOctets(rooted) });
   }
@@ -128,7 +128,7 @@ class GroupReader {
   }
 }
 
-/** Name, the colon or the white space that stands for it, and the value without its comment. */
+/** Name, the colon or the white space in its place, and the value without its comment. */
 const LINE = /^\s*([a-z][a-z -]*?)[ \t]*([: \t])[ \t]*([^#]*)/i;
 
 type LineKind = 'agent' | 'allow' | 'disallow' | 'delay' | 'sitemap';
@@ -151,11 +151,11 @@ const KINDS: Readonly<Record<string, LineKind | undefined>> = {
   'site-map': 'sitemap',
 };
 
-/** One character an octet. */
+/** One character for each octet. */
 function textOf(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return fromLatin1(utf8(new TextDecoder('utf-16le').decode(file)));
   if (file[0] === 0xfe && file[1] === 0xff) return fromLatin1(utf8(new TextDecoder('utf-16be').decode(file)));
-  // A byte order mark, or what is left of one, counts only at the very start; further on it spoils its line.
+  // A byte order mark, or the rest of one, is removed only at the start; elsewhere it spoils its line.
   return fromLatin1(file).replace(/^\u00ef\u00bb?\u00bf?/, '');
 }
 
@@ -165,7 +165,7 @@ function pathOf(url: string): string {
   return normalOctets(fromLatin1(utf8(parsed.pathname + parsed.search)));
 }
 
-/** Escapes in upper case, unreserved characters as themselves, octets beyond ASCII as escapes. */
+/** Writes escapes in upper case, unreserved characters as themselves, and octets beyond ASCII as escapes. */
 function normalOctets(text: string): string {
   return text.replace(/%[0-9a-f]{2}|[^\x21-\x7e]/gi, (found) => {
     const octet = found.length === 1 ? found.charCodeAt(0) : Number.parseInt(found.slice(1), 16);
@@ -176,8 +176,8 @@ function normalOctets(text: string): string {
 }
 
 /**
- * `*` stands for any octets, `$` at the end for the end; else a pattern matches what begins with it. Takes linear time
- * for each piece.
+ * `*` matches any octets, `$` at the end matches the end; otherwise a pattern matches every path that begins with it.
+ * Takes linear time for each piece.
  */
 function matches(pattern: string, search: PathSearch): boolean {
   const { path } = search;
@@ -195,22 +195,22 @@ function matches(pattern: string, search: PathSearch): boolean {
   return !isWhole || at === path.length;
 }
 
-/** Of more, most are ruled out before they are searched for. */
+/** With more rules than this, most are ruled out before the search. */
 const FEW_RULES = 100;
 /**
- * So many octets may be passed for one URL, more than rules that are meant take. Beyond, it is forbidden: thousands of
- * patterns that nearly match would hold up the crawl of all other hosts.
+ * How many octets may be searched for one URL; honest rules need fewer. Beyond that the URL is forbidden: thousands of
+ * patterns that nearly match would block the crawl of all other hosts.
  */
 const PASSED_MAX = 250_000;
-/** A prime: three octets fall on one of so many places. */
+/** A prime: the hash of three octets is one of so many slots. */
 const SLOTS = 65_521;
 const STAR = 0x2a;
 
-/** The search for the pieces of many patterns in one path. */
+/** Searches one path for the pieces of many patterns. */
 class PathSearch {
   readonly path: string;
   #passed = 0;
-  /** By their place, whether the path may have three octets in a row. */
+  /** By slot, whether the path may contain three octets in a row. */
   #triples: Uint8Array | undefined;
 
   constructor(path: string) {
@@ -221,17 +221,17 @@ class PathSearch {
     return this.#passed > PASSED_MAX;
   }
 
-  /** Where the piece begins, from there on; negative when there is none. */
+  /** Where the piece begins after `from`; negative if it is not there. */
   find(piece: string, from: number): number {
     const found = this.path.indexOf(piece, from);
     this.#passed += (found < 0 ? this.path.length : found) - from;
     return found;
   }
 
-  /** False only for a pattern that has octets in a row which the path has not. */
+  /** False only for a pattern with octets in a row that the path does not contain. */
   mayMatch(pattern: string): boolean {
     this.#triples ??= triplesOf(this.path);
-    // What the last octet may mean is not looked at.
+    // The last octet may be a `$`, so it is skipped.
     for (let at = 0, inRow = 0; at < pattern.length - 1; at++) {
       inRow = pattern.charCodeAt(at) === STAR ? 0 : inRow + 1;
       if (inRow >= 3 && this.#triples[slotOf(pattern, at)] === 0) return false;
@@ -246,7 +246,7 @@ function triplesOf(path: string): Uint8Array {
   return triples;
 }
 
-/** The place of the three octets that end there. */
+/** The slot of the three octets that end at `at`. */
 function slotOf(text: string, at: number): number {
   return ((text.charCodeAt(at - 2) << 14) | (text.charCodeAt(at - 1) << 7) | text.charCodeAt(at)) % SLOTS;
 }

@@ -13,7 +13,7 @@ import { FETCH_DEFAULTS } from '../fetch-settings.ts';
 import { CRAWL_DEFAULTS } from '../settings.ts';
 import { RobotsVisitor } from './robots-visit.ts';
 
-test('of hosts whose robots.txt leads to the same file, one with tries left is not given up with one that has none', async (t) => {
+test('when two robots.txt redirect to one file, a host with tries left is not given up with one that has none', async (t) => {
   const servers = [1, 2, 3].map(() => createServer());
   const [one, two, shared] = await Promise.all(
     servers.map(async (server) => {
@@ -36,14 +36,14 @@ test('of hosts whose robots.txt leads to the same file, one with tries left is n
     await archive.close();
     await rm(directory, { recursive: true });
   });
-  // The turn comes when both have been led to the file.
-  const ledThere = Promise.withResolvers<void>();
-  let led = 0;
+  // The turn is given when both visits have been redirected to the file.
+  const areRedirected = Promise.withResolvers<void>();
+  let redirected = 0;
   const onReceived = (exchange: unknown) => {
-    if (exchange === undefined && ++led === 2) ledThere.resolve();
+    if (exchange === undefined && ++redirected === 2) areRedirected.resolve();
   };
   const visitor = new RobotsVisitor(archive, fetcher, new CrawlCaptures(archive, CRAWL_DEFAULTS, 0), async () => {
-    await ledThere.promise;
+    await areRedirected.promise;
     return { end() {}, noteRefusal() {} };
   });
   const [last, first] = await Promise.all([

@@ -1,7 +1,8 @@
 /**
- * Visits of robots.txt files: fetched, followed where they lead, kept like everything else, and judged.
+ * Visits robots.txt files: fetches them, follows redirects, stores the answers, and decides what they mean.
  *
- * Of many hosts the files may lead to a single one. That is asked at its own delay, and for each file once.
+ * The files of many hosts may redirect to one file. That file is fetched with the delay of its own host, and once for
+ * all.
  */
 import type { Archive } from '../../archive/index.ts';
 import { EMPTY, type EpochMs } from '../../base/index.ts';
@@ -32,7 +33,7 @@ export type RobotsOutcome = {
   readonly bytes: number;
 };
 
-/** Rules could not be had, and are worth another try. */
+/** The rules could not be fetched and should be tried again. */
 export type RobotsRetry = Omit<Retry, 'isBusy'>;
 
 type RobotsAnswer = {
@@ -53,10 +54,10 @@ export class RobotsVisitor {
   readonly #fetcher: Fetcher;
   readonly #captures: CrawlCaptures;
   readonly #turnAt: (host: string) => Promise<Turn | undefined>;
-  /** Files that others lead to and that are being fetched. */
+  /** Files that others redirect to and that are being fetched. */
   readonly #underWay = new Map<string, Promise<RobotsFetch>>();
 
-  /** `turnAt` waits until a host may be asked; undefined when it is given up. */
+  /** `turnAt` waits until a request may be sent to a host; undefined when the host is given up. */
   constructor(
     archive: Archive,
     fetcher: Fetcher,
@@ -69,7 +70,7 @@ export class RobotsVisitor {
     this.#turnAt = turnAt;
   }
 
-  /** Fetches and keeps the robots.txt of an origin. */
+  /** Fetches and stores the robots.txt of an origin. */
   async visit(origin: string, options: VisitOptions): Promise<RobotsOutcome | RobotsRetry> {
     let url = `${origin}/robots.txt`;
     let captures = 0;
@@ -101,9 +102,10 @@ export class RobotsVisitor {
   }
 
   async #fetchRedirected(url: string, options: VisitOptions): Promise<RobotsFetch> {
-    // Nobody waits for a turn while it holds one; where the file that led here was stored before, that is not over yet.
+    // A visit must not wait for a turn while it holds one. If the redirect was found in the archive, its turn is not
+    // over yet.
     options.onReceived(undefined, 0);
-    // Who has tries left is not given up with one who has none.
+    // A visit with tries left must not be given up with one that has none, so these do not share a fetch.
     const shared = `${options.isLastTry} ${url}`;
     const underWay = this.#underWay.get(shared);
     if (underWay) {
@@ -120,7 +122,7 @@ export class RobotsVisitor {
     if (!turn) return { reason: 'busy', detail: `${url}: the host is left alone` };
     try {
       const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
-      // It is this host that asks for a pause, and not only the one that led here that has to make it.
+      // The pause was asked for by this host. It must be respected here too, not only at the host that redirected.
       if ('kind' in answer && answer.waitMs !== undefined) turn.noteRefusal(answer.waitMs);
       return answer;
     } finally {
@@ -143,7 +145,7 @@ export class RobotsVisitor {
       return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
     }
     const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
-    // Rules without their end may lack those that forbid. Of a long file it is known only when it is stored.
+    // A cut file may lack rules that forbid. For a long file this is known only after it is stored.
     const isCut = () => status >= 200 && status < 300 && isIncomplete(fetched.truncated());
     const again: RobotsRetry = { kind: 'retry', waitMs: undefined, why: `${url} was cut` };
     if (isCut() && !options.isLastTry) return again;
@@ -155,7 +157,7 @@ export class RobotsVisitor {
     return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut(), isShared: false };
   }
 
-  /** What this very crawl captured; days ago, or cut, or when the host had no answer, it does not hold any more. */
+  /** What this crawl captured before. A capture that is a day old, cut, or an error of the host does not count. */
   async #stored(url: string): Promise<RobotsAnswer | undefined> {
     const capture = await this.#captures.findDone(url);
     if (!capture || !isFresh(capture.time, this.#archive.clock()) || isUnavailable(capture.status)) return undefined;
@@ -167,14 +169,13 @@ export class RobotsVisitor {
   }
 }
 
-/** What comes of rules that could not be had. */
+/** The outcome for rules that could not be fetched. */
 export function robotsForbidden(unreachable: Unreachable, time: EpochMs): RobotsOutcome {
   return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures: 0, bytes: 0 };
 }
 
 /**
- * Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a
- * status of those that mean that there are none.
+ * Whether an answer says nothing about the rules: the host failed, or is busy, which some hosts say with a 4xx status.
  */
 function isUnavailable(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
