@@ -164,7 +164,7 @@ export class Engine {
       turns: this.#turns,
       tally: this.tally,
       signal,
-      visiting: new Map(),
+      runningVisits: new Map(),
       unreachable: (origin) => this.#unreachable(origin),
       note: (item, outcome) =>
         this.#oneAtATime(async () => {

@@ -81,58 +81,49 @@ export type VisitorOptions = {
 };
 
 export class Visitor {
-  readonly #archive: Archive;
-  readonly #captures: CrawlCaptures;
-  readonly #fetcher: Fetcher;
-  readonly #links: LinkReader;
-  readonly #settings: CrawlSettings;
-  readonly #cookies: RedirectCookies;
-  readonly #isAgain: boolean;
+  readonly #options: VisitorOptions;
   /** Running visits by URL, where pages are rendered. */
-  readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #running = new Map<string, Promise<unknown>>();
 
-  constructor({ archive, captures, fetcher, links, settings, cookies, isAgain }: VisitorOptions) {
-    this.#archive = archive;
-    this.#captures = captures;
-    this.#fetcher = fetcher;
-    this.#links = links;
-    this.#settings = settings;
-    this.#cookies = cookies;
-    this.#isAgain = isAgain;
+  constructor(options: VisitorOptions) {
+    this.#options = options;
   }
 
   async visit(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
-    if (this.#settings.browser === 'none') return this.#visitAlone(item, options);
+    if (this.#options.settings.browser === 'none') return this.#visitAlone(item, options);
     // The crawl and a rendered page may want the same URL at the same time. The second one finds the capture of the
     // first.
-    for (let other = this.#underWay.get(item.url); other; other = this.#underWay.get(item.url))
+    for (let other = this.#running.get(item.url); other; other = this.#running.get(item.url))
       await other.catch(() => {});
     const visit = this.#visitAlone(item, options);
-    this.#underWay.set(item.url, visit);
+    this.#running.set(item.url, visit);
     try {
       return await visit;
     } finally {
-      this.#underWay.delete(item.url);
+      this.#running.delete(item.url);
     }
   }
 
   async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     const isReadAgain = item.tries === READ_AGAIN;
     if (options.mayBeDoneBy || isReadAgain) {
-      const capture = await this.#captures.findDone(
+      const capture = await this.#options.captures.findDone(
         item.url,
         isReadAgain ? undefined : this.#visitedWithoutCookieAt(item),
       );
       const recovered = capture && (await this.#recover(item, capture, options.mayBeDoneBy === 'rendered-page'));
       if (recovered) return isReadAgain ? readAgain(recovered) : recovered;
     }
-    const earlier = item.captured === undefined ? undefined : await this.#captures.validatorCapture(item);
+    const earlier = item.captured === undefined ? undefined : await this.#options.captures.validatorCapture(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
-    const cookie = this.#cookies.fieldFor(item.url, item.hops > 0);
+    const cookie = this.#options.cookies.fieldFor(item.url, item.hops > 0);
     // A rendered page may send its own cookies.
     if (cookie !== undefined && !fields.some(({ name }) => /^cookie$/i.test(name)))
       fields.push({ name: 'Cookie', value: cookie });
-    const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
+    const fetched = await this.#options.fetcher.fetch(
+      { url: item.url, fields },
+      options.signal && { signal: options.signal },
+    );
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;
       if (fetched.isUnconnected && isTransient(reason)) options.onUnconnected?.(reason);
@@ -148,10 +139,15 @@ export class Visitor {
     }
     if (BUSY_STATUSES.has(fetched.status) && !options.isLastTry) {
       fetched.abandon();
-      const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
+      const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#options.archive.clock());
       return { kind: 'retry', isBusy: true, waitMs, why: `status ${fetched.status}` };
     }
-    if (this.#settings.htmlOnly && isPageRole(item.role) && fetched.status === 200 && !HTML.has(mimeOf(fetched.head))) {
+    if (
+      this.#options.settings.htmlOnly &&
+      isPageRole(item.role) &&
+      fetched.status === 200 &&
+      !HTML.has(mimeOf(fetched.head))
+    ) {
       fetched.abandon();
       return {
         kind: 'skipped',
@@ -163,7 +159,7 @@ export class Visitor {
 
   /** When this run last got a redirect for a URL, if it now has a newer cookie: that capture does not count. */
   #visitedWithoutCookieAt({ url, status, verified = 0 }: QueuedUrl): EpochMs | undefined {
-    const since = status >= 300 && status < 400 ? this.#cookies.newestFor(url) : undefined;
+    const since = status >= 300 && status < 400 ? this.#options.cookies.newestFor(url) : undefined;
     return since !== undefined && verified <= since ? verified : undefined;
   }
 
@@ -176,17 +172,16 @@ export class Visitor {
     const isRead = hasContent(exchange.status) && (item.role === 'sitemap' || mayHaveLinks(item.url, exchange.head));
     const body = await ReceivedBody.receive(exchange, (bytes) => onReceived(exchange, bytes));
     const notModified = exchange.status === 304 ? earlier : undefined;
-    const { capture, isNew } = await this.#captures.store(exchange, body, notModified, recordFields);
-    const isUnmodified = saysUnmodified(capture);
+    const { capture, isNew } = await this.#options.captures.store(exchange, body, notModified, recordFields);
+    const isUnmodified = isConfirmation(capture);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
-    const isSame =
-      isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
+    const isSame = isUnmodified || isSameDigest(digest, item.digest);
     const truncated = exchange.truncated();
-    const readsLinks = (isRead || isUnmodified) && !(isSame && this.#isAgain);
+    const readsLinks = (isRead || isUnmodified) && !(isSame && this.#options.isAgain);
     const kept = isRead && readsLinks ? body.whole : undefined;
     const { head } = exchange;
     const redirect = redirectTarget(item.url, exchange.status, head);
-    if (redirect !== undefined) this.#cookies.collect(item.url, head, this.#archive.clock());
+    if (redirect !== undefined) this.#options.cookies.collect(item.url, head, this.#options.archive.clock());
     const source = async () =>
       kept ? { head, bytes: kept, isDecoded: false, isWhole: true } : this.#sourceOf(capture);
     return {
@@ -199,7 +194,7 @@ export class Visitor {
       bytes: body.bytes,
       truncated,
       redirect,
-      findLinks: readsLinks ? (omitsReported) => this.#learn(item, source, truncated, omitsReported) : findNothing,
+      findLinks: readsLinks ? (omitsReported) => this.#findLinks(item, source, truncated, omitsReported) : findNothing,
       isInMemory: kept !== undefined || !readsLinks,
       isRecovered: false,
       isCounted: false,
@@ -211,11 +206,11 @@ export class Visitor {
     request: FetchRequest,
     { signal, recordFields, onReceived }: Pick<VisitOptions, 'signal' | 'recordFields' | 'onReceived'>,
   ): Promise<ScriptAnswer | FetchFailure> {
-    const fetched = await this.#fetcher.fetch(request, signal && { signal });
+    const fetched = await this.#options.fetcher.fetch(request, signal && { signal });
     if (fetched.kind === 'failure') return fetched;
     const body = await ReceivedBody.receive(fetched, (bytes) => onReceived(fetched, bytes));
-    const { capture, isNew } = await this.#captures.store(fetched, body, undefined, recordFields);
-    const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
+    const { capture, isNew } = await this.#options.captures.store(fetched, body, undefined, recordFields);
+    const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#options.archive.clock());
     return { kind: 'answered', capture, isNew, bytes: body.bytes, isBusy: BUSY_STATUSES.has(fetched.status), waitMs };
   }
 
@@ -230,7 +225,7 @@ export class Visitor {
       truncated,
     }: { digest: Uint8Array | undefined; isSame: boolean; truncated: Truncation | undefined },
   ): Settlement {
-    const isUnmodified = saysUnmodified(capture);
+    const isUnmodified = isConfirmation(capture);
     const isSure = !isRefusal(status) && !isIncomplete(truncated) && (status !== 304 || isUnmodified);
     // With the validators of a cut body, the server would confirm the cut body later.
     const keepsValidators = truncated === undefined && (status === 200 || isUnmodified);
@@ -251,7 +246,7 @@ export class Visitor {
     };
   }
 
-  async #learn(
+  async #findLinks(
     item: QueuedUrl,
     open: () => Promise<PageSource | undefined>,
     truncated: Truncation | undefined,
@@ -268,7 +263,7 @@ export class Visitor {
     if (!source) return {};
     const { head, bytes, isDecoded, isWhole: hasAll } = source;
     const isSitemap = item.role === 'sitemap';
-    const findings: PageFindings = await this.#links.read({
+    const findings: PageFindings = await this.#options.links.read({
       url: item.url,
       head,
       bytes,
@@ -276,7 +271,7 @@ export class Visitor {
       isWhole: hasAll,
       isSitemap,
       omitsReported,
-      depth: depthMatters(this.#settings) ? item.depth : 0,
+      depth: depthMatters(this.#options.settings) ? item.depth : 0,
     });
     if (findings.unreadReason !== undefined) return findings;
     const isWhole = findings.sitemap?.isWhole ?? findings.reading!.isWhole;
@@ -286,17 +281,16 @@ export class Visitor {
   }
 
   async #recover(item: QueuedUrl, capture: Capture, isCounted: boolean): Promise<Visited> {
-    const { http, head } = await this.#archive.open(capture);
-    const isUnmodified = saysUnmodified(capture);
+    const { http, head } = await this.#options.archive.open(capture);
+    const isUnmodified = isConfirmation(capture);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
-    const isSame =
-      isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
+    const isSame = isUnmodified || isSameDigest(digest, item.digest);
     const mark = capture.kind === 'revisit' ? undefined : head.get('warc-truncated');
     const truncated = mark === 'length' || mark === 'time' || mark === 'disconnect' ? mark : undefined;
     const redirect = http && redirectTarget(item.url, capture.status, http);
-    if (redirect !== undefined) this.#cookies.collect(item.url, http!, this.#archive.clock());
+    if (redirect !== undefined) this.#options.cookies.collect(item.url, http!, this.#options.archive.clock());
     const isRead = hasContent(capture.status) || isUnmodified;
-    const readsLinks = isRead && !(isSame && this.#isAgain);
+    const readsLinks = isRead && !(isSame && this.#options.isAgain);
     return {
       kind: 'visited',
       capture,
@@ -307,7 +301,7 @@ export class Visitor {
       bytes: 0,
       truncated,
       redirect,
-      findLinks: readsLinks ? () => this.#learn(item, () => this.#sourceOf(capture), truncated) : findNothing,
+      findLinks: readsLinks ? () => this.#findLinks(item, () => this.#sourceOf(capture), truncated) : findNothing,
       isInMemory: !readsLinks,
       isRecovered: !isCounted,
       isCounted,
@@ -315,7 +309,7 @@ export class Visitor {
   }
 
   async #sourceOf(capture: Capture): Promise<PageSource | undefined> {
-    const stored = await this.#captures.readResponse(capture);
+    const stored = await this.#options.captures.readResponse(capture);
     return stored && { head: stored.head, ...stored.content, isDecoded: true };
   }
 }
@@ -326,8 +320,12 @@ function hasContent(status: number): boolean {
 }
 
 /** Whether a server confirmed earlier content. A 304 to a request without validators confirms nothing. */
-function saysUnmodified({ status, kind }: Capture): boolean {
+function isConfirmation({ status, kind }: Capture): boolean {
   return status === 304 && kind === 'revisit';
+}
+
+function isSameDigest(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
 }
 
 /** Whether a status says nothing about the page. */

@@ -63,7 +63,7 @@ export type PageRequestsOptions = {
   /**
    * Running visits for all rendered pages, by URL. They return undefined when the time of their page was over first.
    */
-  readonly visiting: Map<string, Promise<Capture | 'none' | undefined>>;
+  readonly runningVisits: Map<string, Promise<Capture | 'none' | undefined>>;
 };
 
 export class PageRequests {
@@ -71,7 +71,7 @@ export class PageRequests {
   readonly #page: QueuedUrl;
   readonly #capture: Capture;
   readonly #ended = new AbortController();
-  readonly #runningWork = new Set<Promise<unknown>>();
+  readonly #running = new Set<Promise<unknown>>();
   readonly idle: PageIdle;
   /** URLs that are left to the crawl. */
   readonly links: Link[] = [];
@@ -83,7 +83,7 @@ export class PageRequests {
   readonly #repeated = new Map<string, { times: number; last: Promise<Capture | undefined> | undefined }>();
   #count = 0;
   #loads = 0;
-  #answersInWork: Promise<unknown>[] = [];
+  #answering: Promise<unknown>[] = [];
 
   constructor(options: PageRequestsOptions, page: QueuedUrl, capture: Capture) {
     this.#options = options;
@@ -111,7 +111,7 @@ export class PageRequests {
   /** Ends the answers, waits for running requests, and throws the first failure. */
   async finish(): Promise<void> {
     this.#ended.abort();
-    while (this.#runningWork.size > 0) await Promise.allSettled([...this.#runningWork]);
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -156,18 +156,18 @@ export class PageRequests {
 
   /** A resource is fetched once in a run, by the page that requests it first. */
   async #visit(request: PausedRequest, url: string): Promise<Capture | undefined> {
-    const { visiting, captures } = this.#options;
+    const { runningVisits, captures } = this.#options;
     // If the other page did not finish the visit, this page makes it.
-    let found = await visiting.get(url)?.catch(() => undefined);
+    let found = await runningVisits.get(url)?.catch(() => undefined);
     if (found) return found === 'none' ? undefined : found;
     const visit = (async () => (await captures.findDone(url)) ?? (await this.#visitNow(request, url)))();
-    visiting.set(url, visit);
+    runningVisits.set(url, visit);
     this.#track(visit);
     try {
       found = await visit;
       return found === 'none' ? undefined : found;
     } finally {
-      visiting.delete(url);
+      runningVisits.delete(url);
     }
   }
 
@@ -272,27 +272,27 @@ export class PageRequests {
   }
 
   #track(work: Promise<unknown>): void {
-    this.#runningWork.add(work);
+    this.#running.add(work);
     work.then(
-      () => this.#runningWork.delete(work),
+      () => this.#running.delete(work),
       (error: unknown) => {
         this.#fail(error);
-        this.#runningWork.delete(work);
+        this.#running.delete(work);
       },
     );
   }
 
   /** Makes few answers at a time, since each is whole in memory. */
   async #limited<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#answersInWork.length >= ANSWERS_MAX) await Promise.race(this.#answersInWork);
+    while (this.#answering.length >= ANSWERS_MAX) await Promise.race(this.#answering);
     const answering = work();
     const settled = answering.then(
       () => {},
       () => {},
     );
-    this.#answersInWork.push(settled);
+    this.#answering.push(settled);
     void settled.then(() => {
-      this.#answersInWork = this.#answersInWork.filter((one) => one !== settled);
+      this.#answering = this.#answering.filter((one) => one !== settled);
     });
     return answering;
   }

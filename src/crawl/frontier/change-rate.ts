@@ -1,28 +1,25 @@
 /**
- * How often a page changes, as far as visits can tell (Cho and Garcia-Molina, "Estimating frequency of change").
+ * Estimates how often a page changes (Cho and Garcia-Molina, "Estimating frequency of change").
  *
- * A page was looked at n times after the first, and X times it was another than the time before. The plain ratio X / n
- * misses changes that follow each other between two looks. Under changes that come independently of each other (a
- * Poisson process) the estimator
+ * A page was visited n times after the first, and at X of these visits it differed from the visit before. The plain
+ * ratio X / n misses changes that follow each other between two visits. If changes are independent of each other (a
+ * Poisson process), the estimator
  *
  * ```
- *   rate = ln((n + 0.5) / (n - X + 0.5)) / mean time between looks
+ *   rate = ln((n + 0.5) / (n - X + 0.5)) / mean time between visits
  * ```
- * is nearly without bias, and finite when every look saw a change.
+ * has almost no bias, and is finite even when every visit saw a change.
  */
 
 const DAY_MS = 24 * 3600_000;
 
-/** Changes a day. Undefined before a page was looked at twice. */
+/** Changes a day. Undefined before the second visit. */
 export function changeRate(visits: number, changes: number, watchedMs: number): number | undefined {
   if (visits <= 0 || watchedMs <= 0) return undefined;
   return Math.log((visits + 0.5) / (visits - changes + 0.5)) / (watchedMs / visits / DAY_MS);
 }
 
-/**
- * How likely it is that a page has changed in the time since it was last looked at. One that was seen only once counts
- * as changed.
- */
+/** The probability that a page has changed since its last visit. It is 1 for a page that was visited only once. */
 export function changeLikelihood(visits: number, changes: number, watchedMs: number, sinceMs: number): number {
   const rate = changeRate(visits, changes, watchedMs);
   return rate === undefined ? 1 : 1 - Math.exp((-rate * Math.max(0, sinceMs)) / DAY_MS);

@@ -1,14 +1,10 @@
-/**
- * URLs as the frontier has them: their normal form, what of them politeness is about, and the numbers they are found
- * by.
- */
+/** URLs of the frontier: their normal form, their host for politeness, and the numbers that they are stored under. */
 import { hash } from 'node:crypto';
 import { getDomain } from 'tldts';
 import { normalUrl, urlKey } from '../../url/index.ts';
 
 /**
- * Host and port of a URL in normal form, the same for `http` and `https` at their usual ports: what politeness is
- * about.
+ * Host and port of a URL in normal form, the same for `http` and `https` at their default ports. Delays apply to it.
  */
 export function hostName(url: string): string {
   const start = url.indexOf('//') + 2;
@@ -16,7 +12,7 @@ export function hostName(url: string): string {
   return url.slice(start, end < 0 ? url.length : end);
 }
 
-/** The registered domain of a URL, or its host where it has none. */
+/** The registered domain of a URL, or its host if it has none. */
 export function domainOf(url: string): string {
   return getDomain(url, { allowPrivateDomains: true }) ?? hostName(url);
 }
@@ -27,7 +23,7 @@ export function originOf(url: string): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
-/** A URL as the frontier knows it; undefined when it is none that can be fetched. */
+/** The form of a URL in the frontier; undefined when it cannot be fetched. */
 export function frontierUrl(url: string): string | undefined {
   if (PLAIN_URL.test(url)) return url;
   const parsed = URL.parse(url);
@@ -39,14 +35,14 @@ export function frontierUrl(url: string): string | undefined {
 }
 
 /**
- * Begins no escape. The normal form makes `%25` of it, which is something else to a server; browsers ask for it as it
- * is.
+ * A percent sign that does not begin an escape. The normal form would make `%25` of it, which means something else to a
+ * server. Browsers request it unchanged.
  */
 const STRAY_PERCENT = /%(?![0-9a-f]{2})/i;
 
 /**
- * URLs that the parser would leave as they are: an ordinary name or address, no port of few digits, and no dot
- * segments, escapes or queries.
+ * URLs that the parser would not change: an ordinary name or address, no short port, no dot segments, escapes or
+ * queries.
  */
 const PLAIN_URL = new RegExp(
   `^https?://${[
@@ -56,17 +52,17 @@ const PLAIN_URL = new RegExp(
   ].join('')}`,
 );
 
-/** The number of a URL's key. */
+/** The number of the key of a URL. */
 export function keyHash(url: string): number {
   return firstSixBytes(hash('sha256', urlKey(url), 'hex'));
 }
 
-/** The number of the URL itself. */
+/** The number of a URL itself. */
 export function pageHash(url: string): number {
   return firstSixBytes(hash('sha256', url, 'hex'));
 }
 
-/** The first six bytes of a digest, as a number. */
+/** The first six bytes of a hash, as a number. */
 function firstSixBytes(hex: string): number {
   return Number.parseInt(hex.slice(0, 12), 16);
 }

@@ -21,7 +21,7 @@ function openState(t: TestContext): CrawlState {
   return state;
 }
 
-test('seeds are left as long as a page of depth 0 is queued, also one that a seed led to, and after a new start', (t) => {
+test('queued pages of depth 0 count as seeds, also targets of seeds, and after a restart', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const offer = (frontier: Frontier, path: string, role: 'page' | 'embed', depth: number, hops = 0) =>
@@ -50,7 +50,7 @@ test('seeds are left as long as a page of depth 0 is queued, also one that a see
   assert.equal(later.hasQueuedSeeds, false);
 });
 
-test('what a recrawl queued and what its pages bring up have ranks of their own, and each leaves the queue by itself', (t) => {
+test('URLs of a recrawl and new ones have ranks of their own, and each leaves the queue alone', (t) => {
   const state = openState(t);
   const settings = { ...CRAWL_DEFAULTS, fixed: true };
   const first = new Frontier(state, 'default', beginRun(state, 'first', [], settings, 0).number, 1000);
@@ -75,7 +75,7 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
   });
   const queued = frontier.peek(id, -1, 1000);
   assert.equal(queued.length, 120);
-  assert.equal(new Set(queued.map(({ rank }) => rank)).size, 120, 'no rank is given twice');
+  assert.equal(new Set(queued.map(({ rank }) => rank)).size, 120, 'no two ranks are equal');
   frontier.transaction(() => {
     for (const item of queued.slice(0, 50)) frontier.settle(failedSettlement(item), item.rank);
   });
@@ -86,7 +86,7 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
   assert.equal(frontier.totals().queued, 70);
 });
 
-test('a page that waits and that a visited page needs takes the place of what is needed, also after a new start', (t) => {
+test('a queued page that a visited page needs moves up to the embeds, also after a restart', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const frontier = new Frontier(state, 'default', number, 1000);
@@ -103,9 +103,9 @@ test('a page that waits and that a visited page needs takes the place of what is
   assert.equal(offer('picture', 'embed', 1, 1), 'queued');
   assert.equal(offer('picture', 'embed', 1, 1), 'known');
   assert.equal(offer('led-to', 'embed', 1, 1), 'known');
-  assert.equal(offer('named', 'embed', 2, 0), 'known', 'what is only named is not needed');
-  assert.equal(offer('named', 'embed', 1, 1, true), 'known', 'nor is what is asked for ahead of time');
-  assert.equal(offer('seed', 'embed', 0, 1), 'known', 'a seed stays one');
+  assert.equal(offer('named', 'embed', 2, 0), 'known', 'a URL that is only named is not needed');
+  assert.equal(offer('named', 'embed', 1, 1, true), 'known', 'nor is one that is only prefetched');
+  assert.equal(offer('seed', 'embed', 0, 1), 'known', 'a seed stays a page');
   frontier.transaction(() => {
     frontier.offer({ url: 'http://a.test/new', role: 'page', depth: 2, hops: 0 }, false);
     frontier.offer({ url: 'http://a.test/new', role: 'embed', depth: 1, hops: 1 }, false);
@@ -132,7 +132,7 @@ test('a page that waits and that a visited page needs takes the place of what is
   assert.equal(later.peek(id, -1, 100).length, 3);
 });
 
-test('a page that is needed while it is under way leaves the queue when it is settled, and one that was visited stays out', (t) => {
+test('a page that is needed during its visit leaves the queue when it is settled, and is not queued again', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const frontier = new Frontier(state, 'default', number, 1000);
@@ -152,7 +152,7 @@ test('a page that is needed while it is under way leaves the queue when it is se
   assert.equal(frontier.totals().queued, 0);
 });
 
-test('what a recrawl asks for as a page and a changed page needs is asked for as what is needed', (t) => {
+test('a page of a recrawl that a changed page needs is visited as an embed', (t) => {
   const state = openState(t);
   const settings = { ...CRAWL_DEFAULTS, fixed: true };
   const first = new Frontier(state, 'default', beginRun(state, 'first', [], settings, 0).number, 1000);
@@ -176,7 +176,7 @@ test('what a recrawl asks for as a page and a changed page needs is asked for as
   assert.equal(frontier.totals().queued, 2);
 });
 
-test('of the URLs that share a key a run takes a few, whatever earlier runs took, and though they knew the very same', (t) => {
+test('a run queues a few of the URLs that share a key, whatever earlier runs queued', (t) => {
   const state = openState(t);
   const crawl = (session: (number: number) => string) => {
     const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
@@ -210,11 +210,11 @@ test('of the URLs that share a key a run takes a few, whatever earlier runs took
   assert.deepEqual(
     crawl((visit) => `1x${visit}`),
     expected,
-    'the same once more',
+    'the same ids once more',
   );
 });
 
-test('a page that something nearer needs while it is under way is read again as a page, and leaves no seed to wait for', (t) => {
+test('a page that is found nearer during its visit is read again as a page, and is not counted as a seed', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const frontier = new Frontier(state, 'default', number, 1000);

@@ -1,18 +1,17 @@
 /**
- * The frontier: which URLs of a collection are known, and which are still to be fetched, host by host and in order of
- * rank.
+ * The frontier: the known URLs of a collection, and those that are still to be visited, by host and in order of rank.
  *
- * A URL is known by its normal form, found by the hash of its key: forms that differ only in scheme, `www.`, letter
- * case, session id or a trailing slash lie side by side, and beyond a few of them in one run the rest is a trap. A URL
- * is queued once a run. It leaves the queue only by `settle`, after its captures were acknowledged; whatever was under
- * way when a process died is still queued (see `CrawlState`).
+ * A URL is stored in its normal form, under the hash of its key. URLs with the same key differ only in scheme, `www.`,
+ * letter case, session id or a trailing slash. If one run finds more than a few of them, the rest is a trap. A URL is
+ * queued once in a run. It leaves the queue only by `settle`, after its captures were acknowledged. A URL whose visit
+ * was running when a process died is still queued (see `CrawlState`).
  *
- * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page
- * that is named at a smaller depth than before has that from then on, and with `rereadsNearer` one that was visited by
- * then is queued once more, to be read again and not fetched: what it names is nearer too.
+ * The first path to a page that is found is random; the shortest is not. Where depth matters, a page that is found
+ * again at a smaller depth gets that depth. With `rereadsNearer`, if it was visited already, it is queued to be read
+ * again without a fetch, since its links are nearer too.
  *
- * What a URL is wanted for is a matter of chance likewise: one that waits as a page, and that a visited page turns out
- * to need, takes the place of what is needed. A seed stays one.
+ * The role of a URL is random in the same way. A URL that is queued as a page and is needed by a visited page moves up
+ * to the embeds. A seed stays a page.
  */
 import type { EpochMs } from '../../base/index.ts';
 import { RecentTexts } from '../links/recent-texts.ts';
@@ -39,13 +38,13 @@ export type Verdict = 'queued' | 'known' | 'host-full' | 'variant';
 
 export type QueuedHost = { readonly id: number; readonly name: string; readonly queued: number };
 
-/** URLs of one key in a run; more are session ids or the like. */
+/** URLs of one key in a run; more of them are session ids or the like. */
 const VARIANTS_MAX = 16;
 const SEEN_REMEMBERED_MAX = 64_000;
-/** A rank is a band, counted in these, and a number within it. */
+/** A rank is the number of a band times this, plus a number within the band. */
 export const RANK_STEP = 2 ** 40;
 
-// Made once: a text that is made for every URL is also hashed for every URL.
+// Constants, because a string that is built for each URL is also hashed for each URL.
 const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops, rank) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
 
@@ -76,12 +75,12 @@ const DEQUEUE = `DELETE FROM queue WHERE host = ? AND (rank, key, page) IN (SELE
 const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
 
 const SEED_RANK_END = 3 * RANK_STEP;
-/** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
+/** Queued pages of depth 0. All have a rank in the first bands. */
 const QUEUED_SEEDS = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
   WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${SEED_RANK_END} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
 const NEED_RANK_END = 2 * RANK_STEP;
-/** Of the queue: what pages that were visited need to be shown, in its bands of ranks. */
+/** Queued embeds that visited pages need, which are in the first bands. */
 const IS_NEED = `queue.rank < ${NEED_RANK_END} AND url.role = ${ROLES.indexOf('embed')}`;
 const QUEUED_URL = 'queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page';
 const peekQueue = (condition: string) =>
@@ -102,27 +101,24 @@ export class Frontier {
   readonly #urlsPerHostMax: number;
   readonly #depthMatters: boolean;
   readonly #hosts: HostRows;
-  /**
-   * URLs offered lately, as pages and as what pages need, so that the links every page of a site has in common cost
-   * next to nothing.
-   */
+  /** URLs offered lately, as pages and as embeds, so that links which all pages of a site share cost almost nothing. */
   readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
   readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
-  /** Rows of the queue that are not written yet, within a transaction: their columns one behind the other. */
+  /** Rows for the queue that are not written yet, within a transaction: their columns one after the other. */
   #enqueued: number[] = [];
-  /** The last number of a rank; undefined before the first. */
+  /** The last number of a rank; undefined before it is needed. */
   #lastNumber: number | undefined;
-  /** Of the URL that was queued last. */
+  /** The rank of the URL that was queued last. */
   lastRank = 0;
-  /** The rank that it had until then, when it was queued already. */
+  /** Its rank before, if it was already queued. */
   movedFrom: number | undefined;
-  /** Whether nothing is given out of the queue but what visited pages need: there are pages enough. */
+  /** Whether only embeds that visited pages need are returned from the queue, because the limit of pages is reached. */
   onlyNeeds = false;
-  /** Whether pages that turn out to be nearer than they seemed are read again. */
+  /** Whether pages that are found again at a smaller depth are read again. */
   rereadsNearer = false;
-  /** Pages of depth 0 that are queued; undefined when nobody has asked. */
+  /** Queued pages of depth 0; undefined until it is needed. */
   #queuedSeeds: number | undefined;
-  /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
+  /** Rank, key and page, by host, of rows that leave the queue, within a transaction. */
   readonly #settled = new Map<number, (readonly [number, number, number])[]>();
 
   constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, depthMatters = true) {
@@ -135,26 +131,26 @@ export class Frontier {
   }
 
   /**
-   * Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has the distance that
-   * `needDistance` gives.
+   * Whether this URL was remembered lately, at this depth or a smaller one. The depth of embeds is that of
+   * `needDistance`.
    */
   remembers(url: string, isEmbed: boolean, depth: number): boolean {
     return isEmbed ? this.#seenEmbeds.has(url, depth) : this.#seen.has(url, this.#depthMatters ? depth : 0);
   }
 
-  /** Remembers a URL for a while: that it was offered at a depth, or need not be. */
+  /** Remembers a URL for a while, because a decision about it was made at this depth. */
   remember(url: string, isEmbed: boolean, depth: number): void {
     if (isEmbed) this.#seenEmbeds.add(url, depth);
     else this.#seen.add(url, this.#depthMatters ? depth : 0);
   }
 
-  /** Whether a page is queued that may be a seed, or what one led to: what it brings may yet widen the scope. */
+  /** Whether a page is queued that may be a seed or the target of one. Such pages may widen the scope. */
   get hasQueuedSeeds(): boolean {
     this.#queuedSeeds ??= this.#state.get<{ count: number }>(QUEUED_SEEDS, this.#collection)!.count;
     return this.#queuedSeeds > 0;
   }
 
-  /** Forgets all that: when a transaction failed, or the scope grew. */
+  /** Forgets remembered URLs and hosts, when a transaction failed or the scope grew. */
   forget(): void {
     this.#seen.clear();
     this.#seenEmbeds.clear();
@@ -162,8 +158,8 @@ export class Frontier {
   }
 
   /**
-   * Takes a URL in, unless the run has it. `onlyNew`: unless the collection has it; `orGone`: what it has and was gone
-   * is taken all the same. To be called within `transaction`.
+   * Queues a URL, unless this run knows it. `onlyNew`: unless the collection knows it. `orGone`: also if the collection
+   * knows it as gone. Must be called within `transaction`.
    */
   offer(offer: Offer, onlyNew: boolean, orGone = false): Verdict {
     const name = hostName(offer.url);
@@ -206,10 +202,7 @@ export class Frontier {
     return 'queued';
   }
 
-  /**
-   * Notes the depth of a page that is known, where it is smaller than the one it had. Says whether it did so with one
-   * that this run has visited.
-   */
+  /** Reduces the depth of a known page. Returns whether it was reduced and this run has visited the page. */
   #isNearerAndDone({ role, depth }: Offer, host: number, key: number, page: number): boolean {
     if (!this.#depthMatters || !isPageRole(role)) return false;
     const row = this.#state.get<{ run: number; state: number }>(NEARER, depth, host, key, page, depth);
@@ -221,13 +214,11 @@ export class Frontier {
     this.#enqueue(host, offer, key, page);
   }
 
-  /**
-   * Gives a URL that waits as a page the place of what visited pages need. Says whether it has another rank since then.
-   */
+  /** Moves a URL that is queued as a page up to the embeds. Returns whether its rank has changed. */
   #moveUp(host: HostRow, offer: Offer, key: number, page: number): boolean {
     const waiting = this.#state.get<{ rank: number }>(WAITING_PAGE, host.id, key, page, this.#run);
     if (!waiting) return false;
-    // What a page that is queued led to stands among what is needed already.
+    // The target of a redirect from a page is in the bands of the embeds already.
     const isMoved = waiting.rank >= NEED_RANK_END;
     const rank = isMoved ? this.#nextRank(offer) : waiting.rank;
     this.#state.run(MAKE_NEED, offer.depth, offer.hops, rank, host.id, key, page);
@@ -239,8 +230,8 @@ export class Frontier {
   }
 
   /**
-   * Queues a URL that led elsewhere again, to be asked for again, unless this run did so after a time. To be called
-   * within `transaction`. Says whether it is queued.
+   * Queues a visited URL that redirected once more, unless this run visited it after `time`. Must be called within
+   * `transaction`. Returns whether it is queued.
    */
   requeueRedirect(url: string, hops: number, time: EpochMs): boolean {
     const host = this.#hosts.get(hostName(url));
@@ -271,8 +262,8 @@ export class Frontier {
   }
 
   /**
-   * What is known of a URL, if this run took it in, or with `orEarlier` any, and whether it was visited and is not to
-   * be visited again. Nothing, when it is gone or was dropped.
+   * What is known of a URL that this run found, or with `orEarlier` any run, and whether it was visited. Undefined when
+   * it is gone or was dropped.
    */
   find(url: string, orEarlier: boolean): (QueuedUrl & { readonly isDone: boolean }) | undefined {
     const row = this.#row(url);
@@ -283,8 +274,8 @@ export class Frontier {
   }
 
   /**
-   * What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is
-   * done with it.
+   * What is known of a URL that a rendered page requests, and whether this run has settled it. An unknown URL is
+   * returned as new.
    */
   lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
@@ -295,7 +286,7 @@ export class Frontier {
   }
 
   /**
-   * Makes a URL known that a page asked for, without queueing it. To be called within `transaction`, and followed by
+   * Adds a URL that a rendered page requested, without queueing it. Must be called within `transaction`, and before
    * `settle`.
    */
   addUnqueued(item: QueuedUrl): QueuedUrl {
@@ -320,7 +311,7 @@ export class Frontier {
   }
 
   /**
-   * URLs of a key that this run took in. What earlier ones knew does not count: a site may give out other session ids
+   * The number of URLs of a key that this run found. Those of earlier runs do not count: a site may use new session ids
    * each time.
    */
   #variants(host: number, key: number): number {
@@ -331,7 +322,9 @@ export class Frontier {
     return this.#state.get('SELECT 1 FROM url WHERE host = ? AND key = ? AND page = ?', host, key, page) !== undefined;
   }
 
-  /** No two ranks are the same. Asked for when it is needed: a recrawl fills the queue by itself before that. */
+  /**
+   * No two ranks are the same. The last number is read when it is first needed, since a recrawl fills the queue before.
+   */
   #nextRank(offer: Offer): number {
     this.#lastNumber ??= this.#state.get<{ last: number | null }>(LAST_NUMBER, this.#collection)!.last ?? 0;
     return rankOf(offer) * RANK_STEP + this.#lastNumber + 1;
@@ -353,7 +346,7 @@ export class Frontier {
     rows.push([rank, key, page]);
   }
 
-  /** Takes out of the queue what was settled, that of a host at once. */
+  /** Deletes settled rows from the queue, those of a host at once. */
   #flushSettled(): void {
     for (const [host, rows] of this.#settled) {
       const removed = this.#state.run(DEQUEUE, host, JSON.stringify(rows));
@@ -362,9 +355,7 @@ export class Frontier {
     this.#settled.clear();
   }
 
-  /**
-   * Puts into the queue what is to be there: many rows at a time, since the way to the database costs more than a row.
-   */
+  /** Inserts the new rows of the queue, many at a time, since a call of the database costs more than a row. */
   #flushQueue(): void {
     const values = this.#enqueued;
     this.#enqueued = [];
@@ -376,7 +367,7 @@ export class Frontier {
       this.#state.run(ENQUEUE_ONE, ...values.slice(at, at + QUEUE_COLUMNS));
   }
 
-  /** Runs offers and settlements whose changes are made together or not at all. */
+  /** Runs offers and settlements in one transaction. */
   transaction(work: () => void): void {
     try {
       this.#state.transaction(() => {
@@ -395,7 +386,7 @@ export class Frontier {
     }
   }
 
-  /** The next URLs of a host behind a rank, in order. Those under way are still among them. */
+  /** The next URLs of a host after a rank, in order. URLs that are being visited are still among them. */
   peek(host: number, after: number, count: number): (QueuedUrl & { readonly rank: number })[] {
     const sql = this.onlyNeeds ? PEEK_NEEDS : PEEK_ALL;
     const rows = this.#state.all<UrlRow & { rank: number }>(sql, host, after, count);
@@ -403,9 +394,9 @@ export class Frontier {
   }
 
   /**
-   * Takes a visited URL out of the queue, where it stood at `rank` when it was taken, if it did, and stands at
-   * `movedTo`, if it has moved since. To be called within `transaction`, once its captures are acknowledged. Says
-   * whether it is queued again, to be read again: it was named at a smaller depth while it was under way.
+   * Settles a URL and removes it from the queue. `rank` is its rank when it was taken, if it was queued, and `movedTo`
+   * its new rank, if it has moved since. Must be called within `transaction`, once its captures are acknowledged.
+   * Returns whether it is queued again to be read again, because it was found at a smaller depth meanwhile.
    */
   settle(settlement: Settlement, rank: number | undefined, movedTo?: number): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
@@ -421,7 +412,7 @@ export class Frontier {
          digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?
        WHERE host = ? AND key = ? AND page = ?`,
       state,
-      // A page that something turned out to need while it was under way was visited as the page that it is.
+      // A page that moved up to the embeds during its visit was visited as a page.
       rank === undefined ? null : ROLES.indexOf(item.role),
       rank === undefined ? null : item.hops,
       status,
@@ -440,7 +431,7 @@ export class Frontier {
     return rank !== undefined && state === STATE_DONE && this.#readIfNearer(item);
   }
 
-  /** Queues a page that was visited again, to be read again, where it turned out to be nearer meanwhile. */
+  /** Queues a visited page to be read again, if its depth became smaller during the visit. */
   #readIfNearer(item: QueuedUrl): boolean {
     if (!this.#depthMatters || !this.rereadsNearer) return false;
     const { depth } = this.#state.get<{ depth: number }>(DEPTH_OF, item.host, item.key, item.page)!;
@@ -449,7 +440,7 @@ export class Frontier {
     return true;
   }
 
-  /** Remembers that a visit failed and will be tried again. */
+  /** Counts a failed visit that will be tried again. */
   countTry(item: QueuedUrl): void {
     this.#state.run(
       'UPDATE url SET tries = tries + 1 WHERE host = ? AND key = ? AND page = ?',
@@ -459,13 +450,13 @@ export class Frontier {
     );
   }
 
-  /** Hosts with something queued, from one on. */
+  /** Hosts with queued URLs, by id after one. */
   hostsWithQueue(after: number, count: number): QueuedHost[] {
     const sql = this.onlyNeeds ? HOSTS_NEEDS : HOSTS_ALL;
     return this.#state.all<QueuedHost>(sql, this.#collection, after, count);
   }
 
-  /** The hosts with most to do. */
+  /** The hosts with the most queued URLs. */
   fullestHosts(count: number): QueuedHost[] {
     return this.#state.all<QueuedHost>(
       'SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 ORDER BY queued DESC LIMIT ?',
@@ -481,7 +472,7 @@ export class Frontier {
     )!;
   }
 
-  /** Drops everything that is queued. */
+  /** Empties the queue. */
   clearQueue(): void {
     this.#state.transaction(() => {
       this.#state.run('DELETE FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ?)', this.#collection);
@@ -493,14 +484,14 @@ export class Frontier {
 }
 
 /**
- * Whether a visited page needs this to be shown. What it only names, such as a picture for those who link to it, has no
- * hops.
+ * Whether a visited page needs this to be shown. A URL that is only named, such as a preview picture for other sites,
+ * has no hops.
  */
 function isNeed({ role, hops, isHint }: Offer): boolean {
   return role === 'embed' && hops > 0 && !isHint;
 }
 
-/** Sitemaps first, then what a page needs to be shown, then pages, breadth first. */
+/** Sitemaps first, then embeds, then pages, breadth first. */
 function rankOf({ role, depth, hops }: Offer): number {
   if (role === 'sitemap') return 0;
   if (role === 'embed' || hops > 0) return 1;

@@ -1,7 +1,7 @@
 /**
- * The hosts of a collection, by name, with how many URLs each has and how many of them are queued.
+ * The hosts of a collection, by name, with the number of their URLs and of those that are queued.
  *
- * Within a transaction they are counted in memory; `write` brings their rows up to that at its end, once for each host.
+ * Within a transaction they are counted in memory. `write` updates the rows at its end, once for each host.
  */
 import { hash } from 'node:crypto';
 import type { CrawlState } from './state.ts';
@@ -10,14 +10,14 @@ const BUCKETS = 1024;
 const BUCKET_STEP = 2 ** 32;
 const REMEMBERED_MAX = 20_000;
 
-/** What is known of a host, and what has changed since its row was written. */
+/** A host, and what has changed since its row was written. */
 export type HostRow = { readonly id: number; known: number; newKnown: number; newQueued: number };
 
 export class HostRows {
   readonly #state: CrawlState;
   readonly #collection: string;
   readonly #remembered = new Map<string, HostRow>();
-  /** Those whose rows are behind. */
+  /** Hosts whose rows are out of date. */
   readonly #changed = new Set<HostRow>();
 
   constructor(state: CrawlState, collection: string) {
@@ -25,7 +25,7 @@ export class HostRows {
     this.#collection = collection;
   }
 
-  /** The host of this name, made when there is none. */
+  /** The host of this name, which is created if there is none. */
   get(name: string): HostRow {
     const remembered = this.#remembered.get(name);
     if (remembered) return remembered;
@@ -60,13 +60,13 @@ export class HostRows {
     this.#changed.clear();
   }
 
-  /** Forgets what was counted since the last `write`: the transaction failed. */
+  /** Forgets the counts since the last `write`, because the transaction failed. */
   revert(): void {
     this.#changed.clear();
     this.#remembered.clear();
   }
 
-  /** Frees memory. Hosts whose rows are behind stay: the next look at one must find what was counted. */
+  /** Frees memory, unless some rows are out of date: their counts must be found again. */
   forget(): void {
     if (this.#changed.size === 0) this.#remembered.clear();
   }

@@ -1,28 +1,25 @@
-/**
- * A URL of a collection as the frontier knows it: where it stands, what it is wanted for, what earlier visits left, and
- * how a visit ended.
- */
+/** A URL of a collection in the frontier: its state, its role, what earlier visits found, and how a visit ended. */
 import type { EpochMs } from '../../base/index.ts';
 
 export const STATE_QUEUED = 0;
 export const STATE_DONE = 1;
-/** Could not be fetched; tried first the next time. */
+/** Could not be fetched; the next crawl visits it first. */
 export const STATE_UNVERIFIED = 2;
 /** Forbidden by robots.txt. */
 export const STATE_FORBIDDEN = 3;
 /** 404 or 410. */
 export const STATE_GONE = 4;
-/** A trap, or of a kind that is not wanted. */
+/** A trap, or a document that is not wanted. */
 export const STATE_DROPPED = 5;
 
 export function isGone(status: number): boolean {
   return status === 404 || status === 410;
 }
 
-/** In place of the tries of a queued URL: it was visited in this run, and is to be read again. */
+/** The tries of a queued URL that was visited in this run and must only be read again. */
 export const READ_AGAIN = -1;
 
-/** `frame`: a page of the crawl that another one shows within itself. */
+/** `frame`: a page of the crawl that another page shows. */
 export type Role = 'page' | 'embed' | 'sitemap' | 'frame';
 export const ROLES: readonly Role[] = ['page', 'embed', 'sitemap', 'frame'];
 
@@ -30,15 +27,15 @@ export function isPageRole(role: Role): boolean {
   return role === 'page' || role === 'frame';
 }
 
-/** A URL that something named. */
+/** A URL that was found, for example in a page. */
 export type Offer = {
-  /** As `frontierUrl` writes it. */
+  /** In the form of `frontierUrl`. */
   readonly url: string;
   readonly role: Role;
   readonly depth: number;
   /** Redirects and embeddings since the page. */
   readonly hops: number;
-  /** Whether a page asks for it ahead of time, or a script does: it may be a page as well. */
+  /** Whether it is only prefetched; it may be a page itself. */
   readonly isHint?: boolean;
 };
 
@@ -47,7 +44,7 @@ export type QueuedUrl = Offer & {
   readonly key: number;
   readonly page: number;
   readonly tries: number;
-  /** What earlier visits left. */
+  /** The results of earlier visits. */
   readonly status: number;
   readonly captured: EpochMs | undefined;
   readonly verified: EpochMs | undefined;
@@ -61,7 +58,7 @@ export type Settlement = {
   readonly item: QueuedUrl;
   readonly state: number;
   readonly status: number;
-  /** When the page was last known to be as captured. */
+  /** When the page was last known to have this content. */
   readonly verified: EpochMs | undefined;
   readonly captured: EpochMs | undefined;
   readonly etag: string | undefined;
@@ -71,7 +68,7 @@ export type Settlement = {
   readonly isChanged: boolean | undefined;
 };
 
-/** A URL's row in the state of crawls; see `CrawlState`. */
+/** The row of a URL in the state of crawls; see `CrawlState`. */
 export type UrlRow = {
   host: number;
   key: number;
@@ -109,7 +106,7 @@ export function queuedUrlOf(row: UrlRow): QueuedUrl {
   };
 }
 
-/** Whether this may be a seed, or what one led to by redirects. */
+/** Whether this may be a seed, or the target of redirects from one. */
 export function isSeed({ role, depth }: Offer): boolean {
   return isPageRole(role) && depth === 0;
 }

@@ -1,11 +1,13 @@
 /**
- * What a recrawl visits, of all that a collection knows.
+ * Plans which of the known URLs of a collection a recrawl visits.
  *
- * First what could not be verified the last time or was left over by a limit, and seeds that are gone, since all else
- * hangs on them; then what is about to outlive its allowed lifetime, whatever the budget; then, within the budget,
- * pages by how likely they have changed. With `fixed` everything is visited. URLs that the settings of this run leave
- * out are not visited and keep what is known of them. What else is gone stays gone until a crawl from seeds comes by it
- * again, or a page names it that was gone too and is back.
+ * First come URLs that could not be verified the last time or that a limit left over, and seeds that are gone, because
+ * everything else depends on seeds. Then come pages that will soon exceed their allowed lifetime, whatever the budget.
+ * Then come other pages, within the budget, by the probability that they have changed. With `fixed` all pages are
+ * visited.
+ *
+ * URLs that the settings of this run leave out are not visited and keep what is known of them. Other pages that are
+ * gone stay gone until a crawl from seeds finds them again, or a page names them that was gone too and is back.
  */
 import type { EpochMs } from '../../base/index.ts';
 import { zeroCounts } from '../report.ts';
@@ -26,7 +28,7 @@ import { type KnownUrl, Scope } from './scope.ts';
 import type { CrawlState } from './state.ts';
 
 /**
- * A page counts as expiring when less than this share of its lifetime is left: it would outlive it before the next
+ * A page counts as expiring when less than this share of its lifetime is left, since it would expire before the next
  * crawl.
  */
 const EXPIRING_SHARE = 0.1;
@@ -35,11 +37,11 @@ export type RecrawlPlan = {
   readonly unverified: number;
   readonly expiring: number;
   readonly likely: number;
-  /** What is known and the settings leave out. */
+  /** Known URLs that the settings leave out. */
   readonly outOfScope: number;
 };
 
-/** Queues the pages of a recrawl, in the order in which they shall be visited. */
+/** Queues the pages of a recrawl in the order in which they must be visited. */
 export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlPlan {
   const { settings, collection, number } = run;
   state.define<number>('change_likelihood', (visits, changes, watched, since) =>
@@ -87,7 +89,7 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
       UNBOUNDED,
       JSON.stringify([...run.seeds, ...run.movedSeeds]),
     );
-    // By the lifetime that is allowed now, whatever it was when the page was seen.
+    // The lifetime that is allowed now counts, not the one at the time of the visit.
     const old = now - settings.lifetimeMs * (1 - EXPIRING_SHARE);
     const expiring = queue(1, `url.state = ${STATE_DONE} AND url.verified <= ?`, oldest, UNBOUNDED, old);
     const likelihood = `change_likelihood(url.visits, url.changes, url.watched, ${now} - coalesce(url.verified, 0)) DESC`;
@@ -113,13 +115,13 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
   });
 }
 
-/** Settings that say how far from its seeds a crawl goes. */
+/** Settings that limit how far from its seeds a crawl goes. */
 const REACH = ['scope', 'include', 'depthMax'] as const;
 
 /**
- * Which of the URLs that a collection knows a recrawl wants. The reach of the last crawl from seeds says nothing of
- * them: other crawls of the collection found pages that it would not come to. A reach that only this recrawl was given
- * holds, from the seeds of all crawls.
+ * Returns a filter for the known URLs that a recrawl wants. The reach of the last crawl from seeds is not applied:
+ * other crawls of the collection found pages beyond it. A reach that was set for this recrawl is applied, from the
+ * seeds of all crawls.
  */
 export function knownUrlFilter(state: CrawlState, run: Run): (known: KnownUrl) => boolean {
   const { settings, collection } = run;
@@ -129,7 +131,7 @@ export function knownUrlFilter(state: CrawlState, run: Run): (known: KnownUrl) =
   return (known) => scope.hasKnown(known, isNear);
 }
 
-/** URLs that a run found gone. */
+/** URLs that a run found to be gone. */
 export function goneUrls(state: CrawlState, run: Run): string[] {
   const rows = state.all<{ url: string }>(
     `SELECT url.url FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND url.run = ? AND url.state = ${STATE_GONE}`,

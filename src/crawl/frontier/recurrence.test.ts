@@ -5,7 +5,7 @@ import { nextTime } from './recurrence.ts';
 const NOW = Date.parse('2026-11-15T07:30:20Z');
 const next = (every: string, from = NOW) => new Date(nextTime(every, from)).toISOString().slice(0, 16);
 
-test('words, spans and cron fields say when', () => {
+test('words, periods and cron fields give the next time', () => {
   assert.equal(next('hour'), '2026-11-15T08:00');
   assert.equal(next('day'), '2026-11-16T03:00');
   assert.equal(next('week'), '2026-11-16T03:00');
@@ -15,12 +15,12 @@ test('words, spans and cron fields say when', () => {
   assert.equal(next('0 9-17/4 * * 1-5'), '2026-11-16T09:00');
   assert.equal(next('0 0 29 2 *'), '2028-02-29T00:00');
   assert.equal(next('30 7 * * 7'), '2026-11-22T07:30');
-  assert.equal(next('0 0 1 * 1'), '2026-11-16T00:00', 'one of both days is enough');
-  assert.equal(next('0 0 */2 * 1'), '2026-11-23T00:00', 'Mondays of odd days: of days with a star both have to be');
+  assert.equal(next('0 0 1 * 1'), '2026-11-16T00:00', 'one of the two days is enough');
+  assert.equal(next('0 0 */2 * 1'), '2026-11-23T00:00', 'Mondays of odd days: a day with a star has to match too');
   assert.equal(next('0 0 16-30 * */3'), '2026-11-18T00:00');
 });
 
-test('what is none is refused', () => {
+test('text that is not a recurrence is refused', () => {
   for (const every of [
     '',
     'sometimes',

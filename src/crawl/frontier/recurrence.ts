@@ -1,12 +1,12 @@
 /**
- * When something recurs: `hour`, `day`, `week`, `month`, `6h`, `3d`, or five fields as in cron, in UTC.
+ * Parses when something recurs: `hour`, `day`, `week`, `month`, `6h`, `3d`, or five fields as in cron, in UTC.
  *
  * ```
  *   minute (0-59)  hour (0-23)  day of month (1-31)  month (1-12)  day of week (0-7, both ends Sunday)
  *   each: *   5   1-5   1,3,5   every 15th: 0-59/15   10-50/10
  * ```
- * As in cron, when both days are given one of them is enough; a day with a `*` in it, such as every second one, is
- * not given in this sense.
+ * As in cron, when both days are given, one of them is enough. A day with a `*`, such as every second day, does not
+ * count as given.
  */
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 
@@ -20,7 +20,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['week', '0 3 * * 1'],
   ['month', '0 3 1 * *'],
 ]);
-/** A leap day on a Monday comes up at least once in so long. */
+/** A leap day on a Monday occurs at least once in so many years. */
 const SEARCH_YEARS = 40;
 
 type Fields = { readonly sets: readonly ReadonlySet<number>[]; readonly isEitherDay: boolean };
@@ -33,10 +33,10 @@ const RANGES: readonly (readonly [number, number])[] = [
   [0, 7],
 ];
 
-/** The first moment after `now` that a recurrence means. */
+/** The first time after `now` that a recurrence matches. */
 export function nextTime(every: string, now: EpochMs): EpochMs {
   const period = /^(\d{1,5})\s*(m|h|d|w)$/i.exec(every.trim());
-  if (period && Number(period[1]) === 0) throw notUnderstood(every, 'this is no time at all');
+  if (period && Number(period[1]) === 0) throw badRecurrence(every, 'this is no time at all');
   if (period)
     return now + Number(period[1]) * { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }[period[2]!.toLowerCase() as 'm']!;
   const fields = parseFields(WORDS.get(every.trim().toLowerCase()) ?? every);
@@ -49,7 +49,7 @@ export function nextTime(every: string, now: EpochMs): EpochMs {
     else if (!fields.sets[0]!.has(date.getUTCMinutes())) time += MINUTE;
     else return time;
   }
-  throw notUnderstood(every, 'this never comes');
+  throw badRecurrence(every, 'this never comes');
 }
 
 function isDay({ sets, isEitherDay }: Fields, date: Date): boolean {
@@ -60,7 +60,7 @@ function isDay({ sets, isEitherDay }: Fields, date: Date): boolean {
 
 function parseFields(every: string): Fields {
   const parts = every.trim().split(/\s+/);
-  if (parts.length !== 5) throw notUnderstood(every, 'say hour, day, week, month, 6h, 3d, or five fields as in cron');
+  if (parts.length !== 5) throw badRecurrence(every, 'say hour, day, week, month, 6h, 3d, or five fields as in cron');
   const sets = parts.map((part, index) => parseField(part, RANGES[index]!, every));
   if (sets[4]!.has(7)) sets[4]!.add(0);
   return { sets, isEitherDay: !`${parts[2]}${parts[4]}`.includes('*') };
@@ -70,17 +70,17 @@ function parseField(part: string, [least, most]: readonly [number, number], ever
   const set = new Set<number>();
   for (const item of part.split(',')) {
     const match = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/.exec(item);
-    if (!match) throw notUnderstood(every, item);
+    if (!match) throw badRecurrence(every, item);
     const from = match[1] === undefined ? least : Number(match[1]);
     const to =
       match[2] !== undefined ? Number(match[2]) : match[1] === undefined || match[3] !== undefined ? most : from;
     const step = Number(match[3] ?? 1);
-    if (from < least || to > most || from > to || step < 1) throw notUnderstood(every, item);
+    if (from < least || to > most || from > to || step < 1) throw badRecurrence(every, item);
     for (let value = from; value <= to; value += step) set.add(value);
   }
   return set;
 }
 
-function notUnderstood(every: string, detail: string): PinakesError {
+function badRecurrence(every: string, detail: string): PinakesError {
   return new PinakesError('BAD_ARGUMENT', { where: `--every ${every}`, detail });
 }

@@ -1,7 +1,7 @@
 /**
- * What belongs to a crawl. Pages belong by their URL; what pages need to be shown belongs wherever it lies. A seed that
- * redirects takes its scope along: who asks for `http://example.org/` means `https://www.example.org/` when the one
- * leads to the other.
+ * Decides which URLs belong to a crawl. Pages belong by their URL; what a page needs to be shown belongs wherever it
+ * is. The target of a seed that redirects is in scope too: a seed `http://example.org/` means
+ * `https://www.example.org/` if it redirects there.
  */
 
 import type { CrawlSettings } from '../settings.ts';
@@ -9,10 +9,10 @@ import { domainOf, hostName } from './frontier-url.ts';
 import type { Offer } from './known-url.ts';
 import { UrlExpression } from './url-expression.ts';
 
-/** What a sitemap names is one link away from the seeds. */
+/** URLs of a sitemap are one link away from the seeds. */
 export const SITEMAP_DEPTH = 1;
 
-/** What is known of a URL that says whether it is wanted. */
+/** The fields of a known URL that decide whether it is wanted. */
 export type KnownUrl = Pick<Offer, 'url' | 'role' | 'depth'>;
 
 const URL_LENGTH_MAX = 2048;
@@ -24,7 +24,7 @@ export class Scope {
   readonly #exclude: readonly UrlExpression[];
   readonly #hosts = new Set<string>();
   readonly #domains = new Set<string>();
-  /** Beginnings of URLs by host: there may be very many. */
+  /** Beginnings of URLs by host, since there may be very many. */
   readonly #prefixes = new Map<string, Set<string>>();
   readonly #seeds = new Set<string>();
 
@@ -35,7 +35,7 @@ export class Scope {
     for (const seed of seeds) this.addSeed(seed);
   }
 
-  /** Says whether the scope grew. */
+  /** Returns whether the scope grew. */
   addSeed(url: string): boolean {
     if (this.#seeds.has(url)) return false;
     this.#seeds.add(url);
@@ -47,7 +47,7 @@ export class Scope {
     return true;
   }
 
-  /** Whether this is a seed, or what one led to by redirects. */
+  /** Whether this is a seed, or the target of redirects from one. */
   isSeed(url: string): boolean {
     return this.#seeds.has(url);
   }
@@ -80,14 +80,14 @@ export class Scope {
     return url.length <= URL_LENGTH_MAX && !this.#isExcluded(url);
   }
 
-  /** Whether a page that is rendered may have what it asks for. Scripts write long URLs, and mean them. */
+  /** Whether a rendered page may request a URL. URLs that scripts make may be long. */
   hasRequest(url: string): boolean {
     return url.length <= REQUEST_LENGTH_MAX && !this.#isExcluded(url);
   }
 
   /**
-   * Whether a URL that the collection knows is wanted by the settings of this run, which may be others than those of
-   * the run that found it. `isNear`: whether pages have to be within reach of the seeds too.
+   * Whether the settings of this run want a known URL. They may differ from those of the run that found it. `isNear`:
+   * whether pages must also be within reach of the seeds.
    */
   hasKnown({ url, role, depth }: KnownUrl, isNear = true): boolean {
     const { htmlOnly, sitemaps, depthMax } = this.#settings;
@@ -106,7 +106,7 @@ export class Scope {
   }
 }
 
-/** With and without `www.` a host is the same to people. */
+/** The host without `www.`, since people use both forms. */
 function bareHost(url: string): string {
   return hostName(url).replace(/^www\./, '');
 }

@@ -1,9 +1,10 @@
 /**
- * Bounds on the sitemaps of a site. Sitemaps come before pages, so a server whose sitemaps name ever new ones would
+ * Bounds on the sitemaps of a site. Sitemaps come before pages, so a server whose sitemaps always name new ones would
  * keep a crawl from its pages.
  *
- * Sitemaps without a page of the crawl end after BARREN_MAX in a row. A site that mixes pages in has SITEMAPS_MAX, as
- * many as one sitemap index may name. A site is a registered domain, since a server can make up hosts too.
+ * After BARREN_MAX sitemaps in a row without a page of the crawl, the others of the site are not read. A site has at
+ * most SITEMAPS_MAX, as many as one sitemap index may name. A site is a registered domain, since a server can invent
+ * hosts too.
  */
 import { LruCache } from '../../base/index.ts';
 import { domainOf } from './frontier-url.ts';
@@ -17,13 +18,13 @@ type Site = { queued: number; barren: number };
 export class SitemapBounds {
   readonly #sites = new LruCache<string, Site>(SITES_REMEMBERED_MAX, () => 1);
 
-  /** Whether no further sitemap of this site is queued or read. */
+  /** Whether no further sitemap of this site may be queued. */
   isReached(url: string): boolean {
     const { queued, barren } = this.#siteOf(url);
     return queued >= SITEMAPS_MAX || barren >= BARREN_MAX;
   }
 
-  /** Whether the sitemaps of this site that are queued are not read any more. */
+  /** Whether the queued sitemaps of this site are no longer read. */
   isBarren(url: string): boolean {
     return this.#siteOf(url).barren >= BARREN_MAX;
   }
@@ -32,7 +33,7 @@ export class SitemapBounds {
     this.#siteOf(url).queued++;
   }
 
-  /** A sitemap was visited. `hasPages`: whether it names a page of the crawl. */
+  /** Counts a visited sitemap. `hasPages`: whether it names a page of the crawl. */
   countVisited(url: string, hasPages: boolean): void {
     const site = this.#siteOf(url);
     site.barren = hasPages ? 0 : site.barren + 1;

@@ -1,7 +1,7 @@
 /**
- * What sitemaps say is shown on pages that are not kept yet: pictures, films and their players. It waits for its page
- * and is offered with what stands on it, so that whatever bounds the pages of a crawl bounds this too: a sitemap names
- * it for thousands of pages of which a crawl may want ten.
+ * Embeds that sitemaps list for pages which are not captured yet: pictures, films and their players. They wait for
+ * their page and are offered with its links. So the bounds on pages bound them too: a sitemap may list embeds for
+ * thousands of pages of which a crawl wants ten.
  */
 import type { LinkKind } from '../../page/index.ts';
 import type { FoundLink } from '../links/page-links.ts';
@@ -10,7 +10,7 @@ import type { CrawlState } from './state.ts';
 
 type UrlId = Pick<QueuedUrl, 'host' | 'key' | 'page'>;
 
-/** What waits for one page, of whatever many sitemaps and runs: ten times what search engines take. */
+/** Embeds that may wait for one page, from all sitemaps and runs: ten times what search engines accept. */
 const PAGE_NEEDS_MAX = 10_000;
 
 const OF_PAGE = 'FROM need WHERE host = ? AND key = ? AND page = ?';
@@ -21,7 +21,7 @@ const TAKE = `DELETE ${OF_PAGE} RETURNING url, kind`;
 
 export class SitemapNeeds {
   readonly #state: CrawlState;
-  /** Whether there may be any; most crawls have none. */
+  /** False when no embeds wait, as in most crawls. */
   #mayHave: boolean;
 
   constructor(state: CrawlState) {
@@ -30,7 +30,7 @@ export class SitemapNeeds {
   }
 
   /**
-   * Keeps what is shown on a page, up to a bound, and says how much more there was. To be called within a transaction.
+   * Stores embeds of a page up to a bound, and returns how many more there were. Must be called within a transaction.
    */
   put({ host, key, page }: UrlId, links: readonly FoundLink[]): number {
     this.#mayHave = true;
@@ -42,7 +42,7 @@ export class SitemapNeeds {
     return leftOut;
   }
 
-  /** Gives back what is shown on a page, and keeps it no longer. To be called within a transaction. */
+  /** Returns the embeds of a page, and deletes them. Must be called within a transaction. */
   take({ host, key, page }: UrlId): FoundLink[] {
     if (!this.#mayHave) return [];
     const rows = this.#state.all<{ url: string; kind: LinkKind }>(TAKE, host, key, page);

@@ -10,7 +10,7 @@ import { CRAWL_DEFAULTS } from '../settings.ts';
 import { Frontier } from './frontier.ts';
 import { CrawlState } from './state.ts';
 
-test('a file of an earlier version goes on with what it has queued, and one of a later version is refused', (t) => {
+test('a file of an earlier version keeps its queue, and one of a later version is refused', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-state-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const change = (sql: string) => {
@@ -46,7 +46,7 @@ test('a file of an earlier version goes on with what it has queued, and one of a
   );
 });
 
-test('a file that cannot be brought up to date is let go, as it was', (t) => {
+test('a file that cannot be upgraded is closed unchanged', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-state-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   CrawlState.open(directory).close();

@@ -1,19 +1,19 @@
 /**
- * The state of crawls, in `crawl.sqlite` beside the archive: what is known, what is queued, what was findings for the
- * next time.
+ * The state of crawls, in `crawl.sqlite` in the directory of the archive: what is known, what is queued, and what helps
+ * the next crawl.
  *
  * ```
  *   crawl     one row a run: collection, seeds, settings, how it ended, its report
- *   host      one row a host of a collection; id = bucket of the host * 2^32 + a running number, so that a host's rows are found by its bucket
- *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): where it stands and how it has fared; the rank of a queued one is that of its row there
- *   queue     what is still to be fetched, by (host, rank); a row leaves only when the captures of its URL are acknowledged
- *   need      what sitemaps say is shown on pages that are not kept yet, by (host, key, page) of those
+ *   host      one row a host of a collection; id = bucket of the host * 2^32 + a running number, so that the rows of a host are found by its bucket
+ *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): its state and history; for a queued URL also its rank in the queue
+ *   queue     what is still to be fetched, by (host, rank); a row is deleted only when the captures of its URL are acknowledged
+ *   need      embeds that sitemaps list for pages which are not captured yet, by (host, key, page) of the page
  *   robots    robots.txt files by origin
- *   schedule  crawls that are to be repeated
+ *   schedule  repeated crawls
  * ```
- * One process owns an archive, so one owns this file. It is written in WAL mode: the death of the process loses
- * nothing that was committed; a power cut may lose the last commits, which leaves URLs queued that are done, and those
- * are found out when the crawl is resumed.
+ * One process owns an archive, and so this file. It is written in WAL mode: when the process dies, nothing is lost that
+ * was committed. A power cut may lose the last commits. Then some URLs are still queued that were visited, which is
+ * found out when the crawl is resumed.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,9 +21,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { fileError, PinakesError } from '../../base/index.ts';
 
 const STATE_NAME = 'crawl.sqlite';
-/**
- * How the tables came to be. A file of version n has taken the first n steps, and takes the others when it is opened.
- */
+/** The steps that made the tables. A file of version n has the first n steps, and gets the others when it is opened. */
 const SCHEMA_STEPS = [
   `
 CREATE TABLE crawl (
@@ -73,7 +71,7 @@ export class CrawlState {
     this.#onClose = onClose;
   }
 
-  /** Opens the state of an archive's crawls; all who do so at one time share it, and each closes it. */
+  /** Opens the state of the crawls of an archive. All callers share it while it is open, and each must close it. */
   static open(directory: string): CrawlState {
     const shared = OPEN.get(directory);
     if (shared) {
@@ -97,7 +95,7 @@ export class CrawlState {
       OPEN.set(directory, state);
       return state;
     } catch (cause) {
-      // Else what was begun would keep everybody else from the file.
+      // Without this, the open transaction would lock the file.
       database?.close();
       const error = fileError(cause, path, 'writing');
       throw error instanceof PinakesError ? error : new PinakesError('CRAWL_STATE', { where: path, cause });
@@ -115,21 +113,21 @@ export class CrawlState {
     this.#database.close();
   }
 
-  /** Runs work whose changes are made together or not at all. */
+  /** Runs work in one transaction. */
   transaction<T>(work: () => T): T {
-    this.#failing(() => this.#database.exec('BEGIN IMMEDIATE'));
+    this.#withFileErrors(() => this.#database.exec('BEGIN IMMEDIATE'));
     try {
       const result = work();
-      this.#failing(() => this.#database.exec('COMMIT'));
+      this.#withFileErrors(() => this.#database.exec('COMMIT'));
       return result;
     } catch (error) {
-      // On a full disk SQLite has rolled back already.
+      // On a full disk SQLite has already rolled back.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
   }
 
-  /** A statement, prepared once. */
+  /** Returns a statement, prepared once. */
   statement(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
     if (!statement) this.#statements.set(sql, (statement = this.#database.prepare(sql)));
@@ -137,20 +135,20 @@ export class CrawlState {
   }
 
   all<T>(sql: string, ...values: SQLInputValue[]): T[] {
-    return this.#failing(() => this.statement(sql).all(...values) as T[]);
+    return this.#withFileErrors(() => this.statement(sql).all(...values) as T[]);
   }
 
   get<T>(sql: string, ...values: SQLInputValue[]): T | undefined {
-    return this.#failing(() => this.statement(sql).get(...values) as T | undefined);
+    return this.#withFileErrors(() => this.statement(sql).get(...values) as T | undefined);
   }
 
-  /** Gives the number of rows that changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return this.#failing(() => Number(this.statement(sql).run(...values).changes));
+    return this.#withFileErrors(() => Number(this.statement(sql).run(...values).changes));
   }
 
-  /** Translates failures of the disk. */
-  #failing<T>(work: () => T): T {
+  /** Translates errors of the disk. */
+  #withFileErrors<T>(work: () => T): T {
     try {
       return work();
     } catch (cause) {
@@ -158,7 +156,7 @@ export class CrawlState {
     }
   }
 
-  /** Makes a function known to SQL. */
+  /** Defines an SQL function. */
   define<Value extends SQLInputValue>(name: string, work: (...values: Value[]) => number): void {
     this.#database.function(name, { deterministic: true }, work as never);
   }

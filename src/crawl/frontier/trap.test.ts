@@ -4,7 +4,7 @@ import { trapOf } from './trap.ts';
 
 const NOW = Date.UTC(2026, 10, 15);
 
-test('ordinary URLs are no traps', () => {
+test('ordinary URLs are not traps', () => {
   const urls = [
     'http://a.test/',
     'http://a.test/2024/05/12/a-post/',
@@ -18,7 +18,7 @@ test('ordinary URLs are no traps', () => {
   for (const url of urls) assert.equal(trapOf(url, NOW), undefined, url);
 });
 
-test('paths that repeat, go too deep, and calendars far from now are', () => {
+test('paths that repeat or are too deep, and calendars far from now, are traps', () => {
   assert.equal(trapOf('http://a.test/x/deeper/deeper/deeper/deeper/', NOW), 'repeating-path');
   assert.equal(trapOf('http://a.test/a/b/a/b/a/b/a/b/', NOW), 'repeating-path');
   assert.equal(trapOf('http://a.test/img/x/img/y/img/z/img/w', NOW), 'repeating-path');

@@ -1,16 +1,16 @@
 /**
- * Traps: places where a site makes up new URLs without an end. What looks like one is not followed, and the report
- * counts it.
+ * Recognizes traps: places where a site generates new URLs without end. URLs that look like one are not visited, and
+ * the report counts them.
  *
- * The judgement is by the URL alone: a path that repeats itself, one that is too deep, a query with too many parts, a
- * calendar far from now. Session ids and the like are found by the frontier, which counts how many URLs share a key.
+ * Only the URL is judged: a path that repeats itself or is too deep, a query with too many parts, a calendar far from
+ * now. Session ids are found by the frontier, which counts the URLs that share a key.
  */
 import type { EpochMs } from '../../base/index.ts';
 
 const SEGMENTS_MAX = 30;
 const REPEATS_MAX = 3;
 const QUERY_PARTS_MAX = 40;
-/** Calendars are believed this far from now. */
+/** How far from now a calendar may be. */
 const YEARS_AHEAD = 3;
 const YEARS_BACK = 60;
 
@@ -30,7 +30,7 @@ export function trapOf(url: string, now: EpochMs): TrapKind | undefined {
   return isFarCalendar(segments, parts, now) ? 'calendar' : undefined;
 }
 
-/** Whether a run of segments comes up again and again: `/a/b/a/b/a/b/a/b`, `/x/x/x/x`, or one segment everywhere. */
+/** Whether a run of segments is repeated: `/a/b/a/b/a/b/a/b`, `/x/x/x/x`, or one segment everywhere. */
 function repeats(segments: readonly string[]): boolean {
   if (segments.length <= REPEATS_MAX) return false;
   for (const [index, segment] of segments.entries()) {
@@ -56,8 +56,8 @@ function sameRun(segments: readonly string[], a: number, b: number, length: numb
 }
 
 /**
- * Dates in paths and queries that a site made up: `/calendar/2093/04/`, `?month=3&year=1821`. A year alone in a path is
- * a subject, not a date.
+ * Whether a path or query has a date that a site generated: `/calendar/2093/04/`, `?month=3&year=1821`. A year alone in
+ * a path is a subject, not a date.
  */
 function isFarCalendar(segments: readonly string[], parts: readonly string[], now: EpochMs): boolean {
   const year = yearOf(segments, parts);

@@ -1,17 +1,17 @@
-/** A regular expression on URLs, as people give it to a crawl. */
+/** A regular expression on URLs, given by the user of a crawl. */
 import { boundedTest, PinakesError } from '../../base/index.ts';
 
 const TEST_MS_MAX = 1000;
 /**
- * Repetitions of more than one sign or none. With one of them at most, no URL takes longer than its length squared,
- * which is nothing; what has more runs behind a fence, which costs more than an ordinary test.
+ * Repetitions of more than one character. With at most one of them, a test takes at most the square of the length of a
+ * URL, which is nothing. Other expressions are tested with a time limit, which is slower.
  */
 const REPETITION = /[*+{]/g;
 
 export class UrlExpression {
   readonly #expression: RegExp;
   readonly #isLinear: boolean;
-  /** The option that it was given by. */
+  /** The option that gave it, for errors. */
   readonly #where: string;
 
   constructor(pattern: string, option: string) {
@@ -20,7 +20,7 @@ export class UrlExpression {
     try {
       this.#expression = new RegExp(pattern);
     } catch (cause) {
-      throw new PinakesError('BAD_ARGUMENT', { where: option, detail: `no regular expression: ${pattern}`, cause });
+      throw new PinakesError('BAD_ARGUMENT', { where: option, detail: `not a regular expression: ${pattern}`, cause });
     }
   }
 
