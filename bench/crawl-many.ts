@@ -1,10 +1,10 @@
 /**
- * Crawls pages of the bench's site that name a million others, and says how many URLs the crawl then knows and how much
- * memory the process had at most.
+ * Crawls pages of the bench site that name a million others. Posts how many URLs the crawl then knows, and the most
+ * memory the process used.
  */
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { crawl } from '../src/crawl/index.ts';
-import { type ManyKnown, newId, settingsOf } from './crawl-settings.ts';
+import { type KnownUrlsCost, newId, settingsOf } from './crawl-settings.ts';
 
 const MANY_PAGES = 50;
 const LINKS_OF_MANY = 20_000;
@@ -17,5 +17,5 @@ const { known, counts } = await crawl(archive, seeds, { ...settingsOf(16), pages
 await archive.close();
 if (known !== MANY_PAGES * (LINKS_OF_MANY + 1) || counts.partlyRead + counts.failed > 0)
   throw new Error(`${known} URLs are known, ${counts.partlyRead} pages were read in part, ${counts.failed} failed`);
-process.send!({ known, rss: process.resourceUsage().maxRSS * 1024 } satisfies ManyKnown);
+process.send!({ known, rss: process.resourceUsage().maxRSS * 1024 } satisfies KnownUrlsCost);
 process.disconnect();

@@ -1,10 +1,7 @@
-/** What the processes of the crawl bench have to agree on. */
+/** What the processes of the crawl bench share. */
 import { randomUUID } from 'node:crypto';
 
-/**
- * Requests at a time: one, as a host gets unless told otherwise, and as wget asks; and as many as a crawl makes over
- * all hosts.
- */
+/** Requests at a time: one, as a host gets by default and as wget sends; and the default of a crawl over all hosts. */
 export const CONCURRENCIES = [1, 16] as const;
 export type Concurrency = (typeof CONCURRENCIES)[number];
 
@@ -17,8 +14,8 @@ export const newId = () => `<urn:uuid:${randomUUID()}>`;
 /** See `crawl-way.ts`. */
 export type WayName = 'crawl' | 'own' | 'packed' | 'fetch' | 'agent';
 
-/** What going through the site once took. */
-export type Taken = { readonly seconds: number; readonly processor: number };
+/** The cost of fetching the site once. */
+export type FetchCost = { readonly seconds: number; readonly processor: number };
 
-/** What a crawl that knows very many URLs took at most. */
-export type ManyKnown = { readonly known: number; readonly rss: number };
+/** The cost of a crawl that knows very many URLs. */
+export type KnownUrlsCost = { readonly known: number; readonly rss: number };

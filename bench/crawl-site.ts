@@ -1,13 +1,13 @@
 /**
- * A site for the crawl bench, in a process of its own: pages of about 9 KB that link to each other, made when asked
- * for. Says its port.
+ * A site for the crawl bench, in its own process: pages of about 9 KB that link to each other, made on request. Prints
+ * its port.
  */
 import { createServer } from 'node:http';
 
 const pages = Number(process.argv[2] ?? 20_000);
 const LINKS = 20;
 
-/** Steps that lead from page 0 to every page soon, so that a crawl finds the whole site. */
+/** Links that lead from page 0 to every page in few steps, so that a crawl finds the whole site. */
 function linksOf(page: number): number[] {
   const children = [page * 4 + 1, page * 4 + 2, page * 4 + 3, page * 4 + 4].filter((child) => child < pages);
   const others = Array.from({ length: LINKS - children.length }, (_, index) => (page * 31 + index * 17) % pages);

@@ -1,10 +1,11 @@
 /**
- * One way of fetching all pages of the bench's site, in a process of its own, so that no other has shaped what the
- * platform knows of the code, nor left it a large heap: `crawl`, or a bare client that throws everything away (`own`,
- * `fetch`, `agent`), or one that makes gzip members of it first and then throws them away (`packed`): what no crawler
- * that writes WARC files can do without. Goes through the site each time it is sent a number of requests at a time, and
- * answers with what that took. Before that it goes through a part of it, untimed: while others run, the platform throws
- * away what it had compiled, which no crawl of that length would have it do.
+ * One way of fetching all pages of the bench site, in its own process, so that no other way has influenced its compiled
+ * code or its heap. `crawl` is the crawler. `own`, `fetch` and `agent` are bare clients that discard the pages.
+ * `packed` makes gzip members of them before, which no crawler that writes WARC files can avoid.
+ *
+ * The process fetches the site each time it receives a number of requests at a time, and posts the cost. Before that it
+ * fetches a part of the site, untimed: while other ways run, the platform discards compiled code, which would not
+ * happen in a crawl of that length.
  */
 import { rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -13,7 +14,7 @@ import { createArchive, openArchive } from '../src/archive/index.ts';
 import { digestOf, formatW3cDate } from '../src/base/index.ts';
 import { crawl, type Exchange, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
 import { type LooseRecord, MemberThreads, openHead } from '../src/warc/index.ts';
-import { type Concurrency, newId, settingsOf, type Taken, type WayName } from './crawl-settings.ts';
+import { type Concurrency, type FetchCost, newId, settingsOf, type WayName } from './crawl-settings.ts';
 
 const [name, site, pagesText, directory] = process.argv.slice(2) as [WayName, string, string, string];
 const allPages = Number(pagesText);
@@ -43,7 +44,7 @@ process.on('message', async (concurrency: Concurrency) => {
   await ways[name](allPages, concurrency);
   const seconds = (performance.now() - at) / 1000;
   const { user, system } = process.cpuUsage(before);
-  process.send!({ seconds, processor: (user + system) / 1e6 } satisfies Taken);
+  process.send!({ seconds, processor: (user + system) / 1e6 } satisfies FetchCost);
 });
 
 async function crawlAll(pages: number, concurrency: Concurrency): Promise<void> {

@@ -1,14 +1,14 @@
 /**
- * The crawler against its limits, in the same run: the same pages fetched by the bare client at the same concurrency
- * and thrown away, and `wget --recursive --warc-file` on the same site, where wget is there. And the memory of a crawl
- * that knows a million URLs.
+ * Compares the crawler with its limits in the same run: the same pages fetched by the bare client at the same
+ * concurrency and discarded, and `wget --recursive --warc-file` on the same site, if wget is installed. Also measures
+ * the memory of a crawl that knows a million URLs.
  *
- * What is not the same on all sides: wget asks for one page at a time, as the others do in half of their runs, and
- * syncs nothing to disk; the crawler syncs whatever it acknowledges. Wget is run twice: as it is typed, which leaves a
- * file for every page beside the WARC file and prints what it does, and with the options that let it do least. Each has
- * a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its
- * pages when asked and takes part of a core. The bare client is the crawler's own, the fastest there is here; the
- * platform's fetch and its older HTTP client stand beside it for scale.
+ * Not everything is equal: wget sends one request at a time, as the others do in half of their runs, and syncs nothing
+ * to disk, while the crawler syncs everything that it acknowledges. Wget is run twice: as usually typed, which leaves a
+ * file for every page beside the WARC file and prints what it does, and with the options that let it do least. Each way
+ * has its own process, which the ways on Node keep from run to run. All share the machine with the site, which makes
+ * its pages on request and uses part of a core. The bare client is that of the crawler, the fastest one here; the
+ * `fetch` of the platform and its older HTTP client are there for scale.
  */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,12 +16,12 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { CONCURRENCIES, type Concurrency, type ManyKnown, type Taken, type WayName } from './crawl-settings.ts';
+import { CONCURRENCIES, type Concurrency, type FetchCost, type KnownUrlsCost, type WayName } from './crawl-settings.ts';
 import { median, print, ratio } from './measure.ts';
 
 const RUNS = 5;
 
-/** What lets wget reach every page, and what spares it files that stay and lines that are printed. */
+/** The options with which wget reaches every page, and those that keep it from leaving files and printing lines. */
 const WGET_TYPED = ['--recursive', '--level=inf', '--warc-file=site'];
 const WGET_LEAN = [...WGET_TYPED, '--quiet', '--delete-after', '--no-directories'];
 
@@ -44,10 +44,10 @@ export async function benchCrawl(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** A crawl of pages that name a million others, in a process of its own; see `crawl-many.ts`. */
+/** A crawl of pages that name a million others, in its own process; see `crawl-many.ts`. */
 async function measureMemory(site: string, directory: string): Promise<void> {
   const child = fork(join(import.meta.dirname, 'crawl-many.ts'), [site, directory]);
-  const { known, rss } = (await answerOf(child)) as ManyKnown;
+  const { known, rss } = (await answerOf(child)) as KnownUrlsCost;
   print(`memory of a crawl that knows ${known} URLs: ${(rss / 1e6).toFixed(0)} MB in a process of its own   (bar 400)`);
 }
 
@@ -57,7 +57,7 @@ async function measure(site: string, pages: number, directory: string, { runs, w
   const names: readonly WayName[] = ['own', 'packed', 'fetch', 'agent', 'crawl'];
   const ways = names.map((name) => ({ name, process: startWay(name, site, pages, directory) }));
   const taken = new Map(
-    CONCURRENCIES.map((concurrency) => [concurrency, new Map(names.map((name) => [name, [] as Taken[]]))]),
+    CONCURRENCIES.map((concurrency) => [concurrency, new Map(names.map((name) => [name, [] as FetchCost[]]))]),
   );
   const typed: number[] = [];
   const lean: number[] = [];
@@ -96,9 +96,9 @@ function startWay(name: WayName, site: string, pages: number, directory: string)
   return fork(join(import.meta.dirname, 'crawl-way.ts'), [name, site, String(pages), directory]);
 }
 
-async function runWay(way: ChildProcess, concurrency: Concurrency): Promise<Taken> {
+async function runWay(way: ChildProcess, concurrency: Concurrency): Promise<FetchCost> {
   way.send(concurrency);
-  return (await answerOf(way)) as Taken;
+  return (await answerOf(way)) as FetchCost;
 }
 
 async function answerOf(child: ChildProcess): Promise<unknown> {
@@ -107,7 +107,7 @@ async function answerOf(child: ChildProcess): Promise<unknown> {
   return answer;
 }
 
-/** How long wget took, in seconds. */
+/** The seconds that wget took. */
 function wgetAll(site: string, at: string, options: readonly string[]): number {
   mkdirSync(at, { recursive: true });
   const start = performance.now();

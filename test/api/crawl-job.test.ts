@@ -55,7 +55,7 @@ test('who comes over HTTP has no way to the private network, and is told what an
   const one = await served(t, { clock: Date.now });
   const job = await crawlJob(one, { seeds: [`http://${HOST}:${web.port}/`], delayMs: 0 });
   assert.equal(job.state, 'done');
-  assert.deepEqual([countsOf(job).failed, countsOf(job).captures, web.ledger.length], [1, 0, 0]);
+  assert.deepEqual([countsOf(job).failed, countsOf(job).captures, web.requestLog.length], [1, 0, 0]);
   for (const wrong of [{ browser: 'sometimes' }, { browserPath: '/bin/sh' }, { allowPrivate: true }]) {
     const input = { seeds: ['http://a.test/'], ...wrong };
     const { status } = await one.call('/api/jobs', { json: { kind: 'crawl', input } });

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { crawl } from '../../src/crawl/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
-import { browserSettings, putUpApplication } from '../crawl/browser-site.ts';
+import { browserSettings, setUpApplication } from '../crawl/browser-site.ts';
 import { TestWeb } from '../crawl/test-web.ts';
 import { launchChromium, newCheckedPage } from './chromium.ts';
 import { builtUi, replayFrame, serveArchive } from './served-archive.ts';
@@ -14,7 +14,7 @@ import { builtUi, replayFrame, serveArchive } from './served-archive.ts';
 test('a page of scripts that was crawled with a browser is whole in the archive when its site is gone', async (t) => {
   const web = await TestWeb.start();
   const archive = await makeArchive(t, { clock: Date.now });
-  const { seed } = putUpApplication(web, false);
+  const { seed } = setUpApplication(web, false);
   const settings = { ...(await browserSettings()), depthMax: 0 };
   await crawl(archive, [seed], settings, { resolve: web.resolve });
   await web.stop();

@@ -1,6 +1,6 @@
 /**
- * What a crawl must not do, whatever a site says: reach into private networks, leave its scope, or follow where it was
- * told not to.
+ * The boundaries of a crawl, whatever a site does: it must not reach private networks, leave its scope, or go where the
+ * user excluded it.
  */
 import assert from 'node:assert/strict';
 import type { LookupFunction } from 'node:net';
@@ -11,7 +11,7 @@ import { html, TestWeb } from './test-web.ts';
 
 const QUICK = { delayMs: 0, hostConcurrency: 4, retries: 0, retryDelayMs: 5 };
 
-test('private and loopback addresses are refused, however they are written and whatever name leads to them', async (t) => {
+test('private and loopback addresses are refused, however they are written and whatever name resolves to them', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   web.put('127.0.0.1', '/', html('inside', ''));
@@ -24,10 +24,10 @@ test('private and loopback addresses are refused, however they are written and w
   for (const host of ['127.0.0.1', '[::1]', '0x7f000001', '2130706433', '127.1', '[::ffff:127.0.0.1]'])
     assert.equal(await refused(`http://${host}:${web.port}/`, web.resolve), 'address-refused', host);
   assert.equal(await refused(web.url('site.test'), web.resolve), 'address-refused');
-  assert.equal(web.ledger.length, 0, 'nothing was sent');
+  assert.equal(web.requestLog.length, 0, 'nothing was sent');
 });
 
-test('a crawl that may not reach private addresses brings nothing home from them, and says why', async (t) => {
+test('a crawl that may not reach private addresses captures nothing there, and reports why', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -36,7 +36,7 @@ test('a crawl that may not reach private addresses brings nothing home from them
   assert.deepEqual(await allCaptures(archive), []);
 });
 
-test('what lay outside when many pages named it is taken from pages that come after a seed has led there', async (t) => {
+test('a URL that was out of scope is taken from pages that are read after a seed redirected to its host', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -73,7 +73,7 @@ test('what lay outside when many pages named it is taken from pages that come af
   assert.equal(counts.pages, 1 + 24 + 24 + 1 + 2);
 });
 
-test('scopes keep to the host, the domain, the prefix or the list, and seeds that move take theirs along', async (t) => {
+test('scopes are limited to the host, the domain, the prefix or the list, and include the targets of seeds', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -114,7 +114,7 @@ test('scopes keep to the host, the domain, the prefix or the list, and seeds tha
   assert.deepEqual(moved, ['old.test/', 'site.test/dir/a', 'site.test/dir/b', 'site.test/other']);
 });
 
-test('a pattern that takes forever ends the crawl with a word, and another one goes on from there', async (t) => {
+test('a pattern that takes too long ends the crawl with an error, and the crawl continues with another one', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -129,7 +129,7 @@ test('a pattern that takes forever ends the crawl with a word, and another one g
   assert.deepEqual([counts.pages, counts.failed, web.requests('site.test', '/').length], [2, 0, 1]);
 });
 
-test('a frame that leads elsewhere is captured, as a picture is, and takes no scope along', async (t) => {
+test('a frame that redirects elsewhere is captured like a picture, and does not widen the scope', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -150,10 +150,10 @@ test('a frame that leads elsewhere is captured, as a picture is, and takes no sc
       .sort(),
     ['/image.png', '/player', '/player2'],
   );
-  assert.equal(counts.pages, 6, 'frames of the site are pages of it');
+  assert.equal(counts.pages, 6, 'frames on the site count as pages');
 });
 
-test('a page behind many redirects gets what it needs to be shown', async (t) => {
+test('the embeds of a page behind many redirects are captured', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -167,7 +167,7 @@ test('a page behind many redirects gets what it needs to be shown', async (t) =>
   assert.deepEqual([report.counts.pages, report.counts.trapped], [16, 0]);
 });
 
-test('a collection whose name can be none is refused before anything is asked for', async (t) => {
+test('an invalid collection name is refused before any request', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -178,10 +178,10 @@ test('a collection whose name can be none is refused before anything is asked fo
     refusal,
   );
   assert.throws(() => putSchedule(archive, { collection: 'a/b', every: 'day', seeds, settings: {} }), refusal);
-  assert.deepEqual([web.ledger.length, schedules(archive)], [0, []]);
+  assert.deepEqual([web.requestLog.length, schedules(archive)], [0, []]);
 });
 
-test('limits stop a crawl, and it goes on from there', async (t) => {
+test('a crawl that a limit stopped can be continued', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -206,13 +206,13 @@ test('limits stop a crawl, and it goes on from there', async (t) => {
   assert.equal(third.outcome, 'interrupted');
   const last = await crawl(archive, seeds, settings, options);
   assert.equal(last.outcome, 'done');
-  assert.deepEqual(last.failedUrls, first.failedUrls, 'what failed before it was taken up is told still');
-  const asked = web.ledger.map(({ path }) => path).filter((path) => !['/30', '/31', '/broken'].includes(path));
+  assert.deepEqual(last.failedUrls, first.failedUrls, 'failures before the interruption are still reported');
+  const asked = web.requestLog.map(({ path }) => path).filter((path) => !['/30', '/31', '/broken'].includes(path));
   assert.equal(asked.length, 30);
-  assert.equal(new Set(asked).size, 30, 'nothing was asked for twice');
+  assert.equal(new Set(asked).size, 30, 'nothing was requested twice');
 });
 
-test('a limit of pages leaves no page without what it needs to be shown, and lets no further page in', async (t) => {
+test('at a limit of pages the embeds of captured pages are still captured, and no further page is', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -240,14 +240,14 @@ test('a limit of pages leaves no page without what it needs to be shown, and let
   const options = { resolve: web.resolve };
   const report = await crawl(archive, [web.url('site.test')], settings, options);
   assert.deepEqual([report.outcome, report.limit, report.counts.pages, report.queued], ['limited', 'pages', 1, 2]);
-  const asked = new Set(web.ledger.map(({ path }) => path));
+  const asked = new Set(web.requestLog.map(({ path }) => path));
   assert.deepEqual([...asked].sort(), ['/', '/moved.png', '/picture.png', '/style.css', '/styled.png']);
   const rest = await crawl(archive, [web.url('site.test')], { ...settings, pagesMax: 10 }, options);
   assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 3, 0]);
-  assert.equal(web.ledger.length, 9, 'each once, but for what was busy');
+  assert.equal(web.requestLog.length, 9, 'each once, except the busy one');
 });
 
-test('a picture that links to itself, as those of galleries do, is what its page needs, and no page', async (t) => {
+test('a picture that links to itself, as in galleries, is an embed and not a page', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -257,12 +257,12 @@ test('a picture that links to itself, as those of galleries do, is what its page
   const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.deepEqual([report.limit, report.counts.pages, report.queued], ['pages', 1, 1]);
   assert.deepEqual(
-    web.ledger.map(({ path }) => path),
+    web.requestLog.map(({ path }) => path),
     ['/', '/picture.png'],
   );
 });
 
-test('a picture that waits as a page is fetched for a page that shows it, and is none, also when there are pages enough', async (t) => {
+test('a picture that is queued as a page is captured as an embed once a page shows it, even at the limit of pages', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -275,14 +275,14 @@ test('a picture that waits as a page is fetched for a page that shows it, and is
   const options = { resolve: web.resolve };
   const report = await crawl(archive, [web.url('site.test')], settings, options);
   assert.deepEqual([report.limit, report.counts.pages, report.queued], ['pages', 2, 2]);
-  const asked = () => web.ledger.map(({ path }) => path);
+  const asked = () => web.requestLog.map(({ path }) => path);
   assert.deepEqual(asked(), ['/', '/view', '/picture.png']);
   const rest = await crawl(archive, [web.url('site.test')], { ...settings, pagesMax: 10 }, options);
   assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 4, 0]);
   assert.deepEqual(asked(), ['/', '/view', '/picture.png', '/1', '/2']);
 });
 
-test('a picture that is under way as a page, or waits to be tried again, is fetched once though a page shows it', async (t) => {
+test('a picture that is being visited as a page, or waits for a retry, is fetched once though a page shows it', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -313,10 +313,16 @@ test('a picture that is under way as a page, or waits to be tried again, is fetc
   };
   const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.deepEqual([report.outcome, report.queued, report.counts.captures], ['done', 0, 4]);
-  assert.deepEqual(web.ledger.map(({ path }) => path).sort(), ['/', '/busy.png', '/busy.png', '/slow.png', '/view']);
+  assert.deepEqual(web.requestLog.map(({ path }) => path).sort(), [
+    '/',
+    '/busy.png',
+    '/busy.png',
+    '/slow.png',
+    '/view',
+  ]);
 });
 
-test('a picture that a page names for those who link to it is fetched and is no page, and keeps to where pages are', async (t) => {
+test('a preview picture for other sites is not a page, and must be in the scope of pages', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -329,12 +335,12 @@ test('a picture that a page names for those who link to it is fetched and is no 
   const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.deepEqual([report.counts.pages, report.counts.outOfScope, report.queued], [2, 1, 0]);
   assert.deepEqual(
-    web.ledger.map(({ path }) => path),
+    web.requestLog.map(({ path }) => path),
     ['/', '/picture.png', '/next'],
   );
 });
 
-test('where only HTML is kept, what a page names for those who link to it is taken if it is HTML', async (t) => {
+test('where only HTML is kept, a preview link for other sites is kept if it is HTML', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -349,7 +355,7 @@ test('where only HTML is kept, what a page names for those who link to it is tak
   assert.deepEqual([report.counts.pages, report.counts.skipped], [3, 1]);
 });
 
-test('pages that name one another as their pictures do not lead beyond a limit of pages', async (t) => {
+test('pages that name each other as preview pictures do not escape a limit of pages', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -357,10 +363,10 @@ test('pages that name one another as their pictures do not lead beyond a limit o
     web.put('site.test', `/${number}`, html('x', '', `<meta property="og:image" content="/${number + 1}">`));
   const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, pagesMax: 1 };
   const report = await crawl(archive, [web.url('site.test', '/0')], settings, { resolve: web.resolve });
-  assert.deepEqual([web.ledger.length, report.counts.pages, report.queued], [2, 1, 1]);
+  assert.deepEqual([web.requestLog.length, report.counts.pages, report.queued], [2, 1, 1]);
 });
 
-test('a limit of time ends what trickles without an end, also the last page that is allowed; it stays queued', async (t) => {
+test('a limit of time ends a body without end, even on the last allowed page, which stays queued', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const start = Date.now();
@@ -380,7 +386,7 @@ test('a limit of time ends what trickles without an end, also the last page that
   assert.deepEqual([later.counts.pages, later.queued], [2, 0]);
 });
 
-test('a crawl goes on at its pace when the clock of the machine is set back', async (t) => {
+test('a crawl keeps its speed when the clock of the machine is set back', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   let shiftMs = 0;
@@ -400,7 +406,7 @@ test('a crawl goes on at its pace when the clock of the machine is set back', as
   assert.deepEqual([outcome, counts.pages], ['done', 4]);
 });
 
-test('rules are asked for once when the clock of the machine is set back by days, and those of a day to come do not hold', async (t) => {
+test('robots.txt is fetched again when the clock is set back by days, since a file from the future is not fresh', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   let shiftMs = 0;
@@ -422,7 +428,7 @@ test('rules are asked for once when the clock of the machine is set back by days
   assert.equal(web.requests('site.test', '/robots.txt').length, 2);
 });
 
-test('a crawl that is taken up after days asks for robots.txt anew, though it has captured it', async (t) => {
+test('a crawl that is resumed after days fetches robots.txt again', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   let shiftMs = 0;
@@ -440,7 +446,7 @@ test('a crawl that is taken up after days asks for robots.txt anew, though it ha
   assert.equal(web.requests('site.test', '/robots.txt').length, 2);
 });
 
-test('only HTML is kept where only HTML is wanted', async (t) => {
+test('a crawl with htmlOnly keeps only HTML', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -458,7 +464,7 @@ test('only HTML is kept where only HTML is wanted', async (t) => {
   assert.equal(report.counts.skipped, 1);
 });
 
-test('a page that names itself as what it needs, or is under way when another does, stays the page that it was visited as', async (t) => {
+test('a page that embeds itself, or is embedded during its visit, stays a page', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -473,7 +479,7 @@ test('a page that names itself as what it needs, or is under way when another do
   assert.deepEqual([again.counts.pages, again.queued], [3, 0]);
 });
 
-test('a picture that waits as a page, and that a page asks for ahead of time, is fetched for the next page that shows it', async (t) => {
+test('a picture that is queued as a page and prefetched is fetched for the next page that shows it', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -487,7 +493,7 @@ test('a picture that waits as a page, and that a page asks for ahead of time, is
   const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.deepEqual([report.limit, report.counts.pages, report.queued], ['pages', 3, 1]);
   assert.deepEqual(
-    web.ledger.map(({ path }) => path),
+    web.requestLog.map(({ path }) => path),
     ['/', '/hint', '/view', '/picture.png'],
   );
 });

@@ -1,6 +1,6 @@
 /**
- * What a page that is rendered must not do, whatever its scripts say: reach what the crawl may not reach, or go faster
- * than it may go.
+ * The boundaries of a rendered page, whatever its scripts do: it must not reach what the crawl may not reach, or be
+ * faster than the crawl.
  */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -12,7 +12,7 @@ import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { browserSettings, GIF, JSON_TYPE, picture, shell } from './browser-site.ts';
 import { TestWeb } from './test-web.ts';
 
-test('a page reaches no private address, by whatever means, and no name is looked up but by the crawl', async (t) => {
+test('a page reaches no private address by any means, and only the crawl looks up names', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const connections: Socket[] = [];
@@ -61,13 +61,13 @@ test('a page reaches no private address, by whatever means, and no name is looke
   const { counts } = await crawl(archive, [url], settings, { resolve });
   assert.deepEqual([counts.pages, counts.rendered, counts.captures], [1, 1, 0]);
   assert.ok((counts.failures['address-refused'] ?? 0) >= 3, JSON.stringify(counts.failures));
-  assert.deepEqual([connections.length, datagrams.length, web.ledger.length], [0, 0, 0]);
+  assert.deepEqual([connections.length, datagrams.length, web.requestLog.length], [0, 0, 0]);
   assert.ok(!lookedUp.has('leaked.test'));
   const urls = (await allCaptures(archive)).map((capture) => capture.url);
   assert.deepEqual(urls.sort(), [url, `urn:view:${url}`].sort());
 });
 
-test('a page keeps to robots.txt, to exclusions, and to the pace of each host', async (t) => {
+test('a page respects robots.txt, exclusions, and the delay of each host', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -84,7 +84,7 @@ test('a page keeps to robots.txt, to exclusions, and to the pace of each host', 
   const { counts } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.equal(counts.rendered, 1);
   assert.deepEqual(
-    web.ledger.map(({ host, path }) => host + path).sort(),
+    web.requestLog.map(({ host, path }) => host + path).sort(),
     ['far.test/robots.txt', ...['/', '/robots.txt', ...pictures].map((path) => `site.test${path}`)].sort(),
   );
   assert.equal(web.concurrency.get('site.test'), 1);
@@ -94,7 +94,7 @@ test('a page keeps to robots.txt, to exclusions, and to the pace of each host', 
   assert.equal(counts.forbidden, 3);
 });
 
-test('what a page had no time to get is left to the crawl, which gets it', async (t) => {
+test('the crawl fetches what a page had no time to get', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -114,11 +114,11 @@ test('what a page had no time to get is left to the crawl, which gets it', async
   assert.deepEqual([report.outcome, report.counts.rendered, report.counts.failed], ['done', 1, 0]);
   for (const path of pictures) assert.equal(web.requests('site.test', path).length, 1, path);
   for (const path of asked) assert.ok(web.requests('site.test', path).length > 0, path);
-  assert.equal(report.counts.captures, web.ledger.length);
+  assert.equal(report.counts.captures, web.requestLog.length);
   assert.match(report.partlyReadUrls[0]?.reason ?? '', /the time to render it was over/);
 });
 
-test('what a page wants and cannot have is counted, and what fails is told with its reason', async (t) => {
+test('refused requests of a page are counted, and failed ones reported with the reason', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -146,9 +146,9 @@ test('what a page wants and cannot have is counted, and what fails is told with 
   const { counts, failedUrls } = await crawl(archive, [web.url('site.test')], await browserSettings(), {
     resolve: web.resolve,
   });
-  // A connection that was closed while it lay idle is given another try, so one may be asked for twice.
+  // A connection that was closed while idle is tried again, so one URL may be requested twice.
   assert.deepEqual(
-    [...new Set(web.ledger.map(({ path }) => path))].sort(),
+    [...new Set(web.requestLog.map(({ path }) => path))].sort(),
     ['/', long, '/reset', '/robots.txt'].sort(),
   );
   assert.deepEqual([counts.rendered, counts.refused, counts.failed], [1, 3, 3]);
@@ -160,7 +160,7 @@ test('what a page wants and cannot have is counted, and what fails is told with 
   ]);
 });
 
-test('a crawl that shows pages cannot also keep only HTML, and says so before it begins', async (t) => {
+test('a crawl with a browser cannot also keep only HTML, and says so before it begins', async (t) => {
   const archive = await makeArchive(t, { clock: Date.now });
   const settings = { ...(await browserSettings()), htmlOnly: true };
   await assert.rejects(crawl(archive, ['http://site.test/'], settings), { code: 'BAD_ARGUMENT' });

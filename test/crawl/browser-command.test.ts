@@ -8,7 +8,7 @@ import { TestWeb } from './test-web.ts';
 
 type Outcome = { code: number | null; out: Buffer; err: string };
 
-/** Not synchronously: the web that is crawled is in this process. */
+/** Asynchronous, because the crawled web is in this process. */
 function run(cwd: string, ...args: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = startPinakes(cwd, ...args);
@@ -22,7 +22,7 @@ function run(cwd: string, ...args: string[]): Promise<Outcome> {
   });
 }
 
-test('a site is crawled with a browser from the command line, which says what is missing and what was done', async (t) => {
+test('a site is crawled with a browser from the command line, which reports what is missing and what was done', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const cwd = await temporaryDirectory(t);
@@ -40,7 +40,7 @@ test('a site is crawled with a browser from the command line, which says what is
 
   const kept = ['--allow-private', '--delay', '0', '--browser-path', program];
   const shut = await run(cwd, 'crawl', seed, '--collection', 'shut', '--browser', ...kept, '--render-time', '30s');
-  // Whether there is a sandbox to be had is up to the machine; without one the way out is named.
+  // Whether a sandbox is available depends on the machine; without one the option is named.
   if (shut.code !== 0) assert.match(shut.err, /\[BROWSER_SANDBOX\]\n.*--no-browser-sandbox/);
 
   const crawled = await run(cwd, 'crawl', seed, '--browser', 'empty', ...kept, '--no-browser-sandbox');

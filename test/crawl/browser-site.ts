@@ -1,6 +1,6 @@
 /**
- * A site that is nothing without scripts, and one of everything that pages do in a browser. It knows what a browser
- * asks it for.
+ * A site that is empty without scripts, and a site with everything that pages do in a browser. It records the requests
+ * of the browser.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -8,7 +8,7 @@ import type { CrawlSettings } from '../../src/crawl/index.ts';
 import { chromiumProgram } from '../browser/chromium.ts';
 import { html, type TestWeb } from './test-web.ts';
 
-/** One pixel, as GIF; padded, so that every picture is another. */
+/** One pixel, as GIF; padded, so that every picture differs. */
 export function picture(name: string): Buffer {
   return Buffer.concat([
     Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'),
@@ -24,7 +24,7 @@ export function shell(script: string, body = ''): string {
   return `<!doctype html><html><head><title>shell</title></head><body><div id="app"></div>${body}<script type="module">${script}</script></body></html>`;
 }
 
-/** Settings for crawls of a web on loopback with the tests' own browser; its sandbox is not to be had everywhere. */
+/** Settings for crawls of a loopback web with the browser of the tests. Its sandbox is not available everywhere. */
 export async function browserSettings(): Promise<Partial<CrawlSettings>> {
   return {
     browser: 'all',
@@ -41,7 +41,7 @@ export async function browserSettings(): Promise<Partial<CrawlSettings>> {
   };
 }
 
-/** What pages do that a crawl does not let them do. */
+/** What pages do and a crawl does not allow. */
 const RUDENESS = `
   alert('hello');
   window.open('/popup');
@@ -49,8 +49,8 @@ const RUDENESS = `
   new EventSource('/events');
 `;
 
-/** Puts up the site, and gives what is at each URL that the browser asks for, decoded. */
-export function putUpApplication(web: TestWeb, isRude = true): { seed: string; contents: Map<string, Buffer> } {
+/** Sets up the site, and returns the decoded content of each URL that the browser requests. */
+export function setUpApplication(web: TestWeb, isRude = true): { seed: string; contents: Map<string, Buffer> } {
   const site = 'site.test';
   const contents = new Map<string, Buffer>();
   const put = (host: string, path: string, body: string | Buffer, fields: Record<string, string> = {}) => {
@@ -113,7 +113,7 @@ export function putUpApplication(web: TestWeb, isRude = true): { seed: string; c
   return { seed: web.url(site), contents };
 }
 
-/** Waits for something to come true. */
+/** Waits until a condition is true. */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await wait(20);
 }

@@ -1,4 +1,4 @@
-/** Browsers that die, and crawlers that die with a browser at hand. */
+/** Browsers that die, and crawlers that die while a browser is running. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ function killBrowsers(): void {
   for (const pid of browsersOf(process.pid)) process.kill(pid, 'SIGKILL');
 }
 
-test('a browser that is killed is replaced, and its page is tried again; a page that is the death of every browser is told of', {
+test('a browser that is killed is replaced, and its page tried again; a page that kills every browser is reported', {
   skip,
 }, async (t) => {
   const web = await TestWeb.start();
@@ -76,13 +76,13 @@ test('a browser that is killed is replaced, and its page is tried again; a page 
   assert.deepEqual(browsersOf(process.pid), [], 'no browser is left');
 });
 
-test('a page that takes memory without an end is given up, with its browser, and told of; others are rendered', {
+test('a page that uses too much memory is given up with its browser and reported; others are rendered', {
   skip,
 }, async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
-  // No heap of scripts holds these, so nothing in the browser bounds them.
+  // These are not in the heap of scripts, so nothing in the browser bounds them.
   const greed = 'const all = []; setInterval(() => all.push(new Uint8Array(2e7).fill(1)), 1); await fetch("/last");';
   web.put('site.test', '/', html('home', '<a href="/greedy">1</a><a href="/modest">2</a>'));
   web.put('site.test', '/greedy', shell(greed));
@@ -104,7 +104,7 @@ test('a page that takes memory without an end is given up, with its browser, and
   assert.deepEqual(browsersOf(process.pid), [], 'no browser is left');
 });
 
-test('a crawler that is killed leaves no browser behind, and the next one goes on', { skip }, async (t) => {
+test('a crawler that is killed leaves no browser behind, and the next one continues', { skip }, async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const directory = await temporaryDirectory(t);
@@ -131,7 +131,7 @@ test('a crawler that is killed leaves no browser behind, and the next one goes o
   const program = new URL('browser-crawling-child.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [program, directory, seed, JSON.stringify(settings)], {
     stdio: 'inherit',
-    // Whoever is killed leaves the browser's profile behind.
+    // A process that is killed leaves the profile of its browser behind.
     env: { ...process.env, TMPDIR: await temporaryDirectory(t) },
   });
   await reached;
@@ -146,14 +146,14 @@ test('a crawler that is killed leaves no browser behind, and the next one goes o
   t.after(() => archive.close());
   const { outcome, counts } = await crawl(archive, [seed], settings);
   assert.deepEqual([outcome, counts.pages, counts.rendered], ['done', 2, 2]);
-  assert.equal(web.requests(host, '/').length, 1, 'what was captured is not asked for again');
+  assert.equal(web.requests(host, '/').length, 1, 'captured resources are not requested again');
   assert.equal(web.requests(host, '/slow.gif').length, 2);
   assert.equal(web.requests(host, '/next').length, 1);
   assert.ok((await allCaptures(archive)).some(({ url }) => url === `${seed}slow.gif`));
   assert.deepEqual(await audit(archive), []);
 });
 
-test('what the browser of a killed crawler left in the temporary directory goes with the next crawl, and nothing else does', {
+test('the next crawl removes what the browser of a killed crawler left in the temporary directory, and nothing else', {
   skip,
 }, async (t) => {
   const web = await TestWeb.start();
@@ -182,7 +182,7 @@ test('what the browser of a killed crawler left in the temporary directory goes 
 
   const others = ['playwright_chromiumdev_profile-others', 'playwright-artifacts-others', 'unlike'];
   for (const name of others) mkdirSync(join(temporary, name));
-  // Another process that runs has one too.
+  // Another running process has one too.
   const mark = readdirSync(temporary).find((name) => name.startsWith('pinakes-browser-'))!;
   const running = mark.replace(String(killed.pid), String(process.pid));
   mkdirSync(join(temporary, running));

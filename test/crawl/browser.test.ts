@@ -1,4 +1,4 @@
-/** Crawls in which pages are rendered in a real browser: what they ask for, what becomes of them, and what is kept. */
+/** Crawls that render pages in a real browser: their requests, their results, and what is stored. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -6,7 +6,7 @@ import type { Archive } from '../../src/archive/index.ts';
 import { crawl, recrawl } from '../../src/crawl/index.ts';
 import { Replayer } from '../../src/replay/index.ts';
 import { allCaptures, audit, bytesOf, makeArchive, walk } from '../archive/trial-archive.ts';
-import { browserSettings, GIF, picture, putUpApplication, SCRIPT, shell } from './browser-site.ts';
+import { browserSettings, GIF, picture, setUpApplication, SCRIPT, shell } from './browser-site.ts';
 import { html, TestWeb } from './test-web.ts';
 
 async function decodedAt(archive: Archive, url: string): Promise<Buffer[]> {
@@ -20,21 +20,21 @@ async function decodedAt(archive: Archive, url: string): Promise<Buffer[]> {
   return contents;
 }
 
-test('a page of scripts is rendered, and all that it asks for is captured as the site sent it', async (t) => {
+test('a page of scripts is rendered, and all its requests are captured as the site answered them', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
-  const { seed, contents } = putUpApplication(web);
+  const { seed, contents } = setUpApplication(web);
   const report = await crawl(archive, [seed], await browserSettings(), { resolve: web.resolve });
   const { counts } = report;
   const captures = await allCaptures(archive);
   const captured = new Set(captures.map(({ url }) => url));
-  // No window is opened. Some browsers say where it would have led, and then that is a page of the crawl like others.
+  // No window is opened. Some browsers report its URL, and then that is a page of the crawl like others.
   const windows = web.requests('site.test', '/popup').length;
   assert.ok(windows <= 1);
 
-  await t.test('every request that reached the site is in the archive, and nothing that was refused reached it', () => {
-    for (const { host, path } of web.ledger) assert.ok(captured.has(web.url(host, path)), `${host}${path}`);
+  await t.test('every request that reached the site is in the archive, and no refused one reached it', () => {
+    for (const { host, path } of web.requestLog) assert.ok(captured.has(web.url(host, path)), `${host}${path}`);
     for (const path of ['/socket', '/events']) assert.deepEqual(web.requests('site.test', path), [], path);
     assert.equal(counts.refused, 2, 'a socket and an event stream were wanted');
   });
@@ -50,26 +50,23 @@ test('a page of scripts is rendered, and all that it asks for is captured as the
     assert.equal(moved?.status, 301);
   });
 
-  await t.test(
-    'what a page needs is asked for once, whoever wants it, and a script that repeats itself is not heeded',
-    () => {
-      for (const path of [
-        '/',
-        '/style.css',
-        '/real.gif',
-        '/far-down.gif',
-        '/in-frame.gif',
-        '/unseen.gif',
-        '/frame',
-        '/found',
-      ])
-        assert.equal(web.requests('site.test', path).length, 1, path);
-      assert.equal(web.requests('site.test', '/poll').length, 3);
-      assert.equal(counts.captures, web.ledger.length);
-    },
-  );
+  await t.test('a resource is requested once, by any page, and a script that repeats itself is limited', () => {
+    for (const path of [
+      '/',
+      '/style.css',
+      '/real.gif',
+      '/far-down.gif',
+      '/in-frame.gif',
+      '/unseen.gif',
+      '/frame',
+      '/found',
+    ])
+      assert.equal(web.requests('site.test', path).length, 1, path);
+    assert.equal(web.requests('site.test', '/poll').length, 3);
+    assert.equal(counts.captures, web.requestLog.length);
+  });
 
-  await t.test('requests are recorded with what they sent, and records say as what they were asked for', async () => {
+  await t.test('requests are recorded with their body, and records name the resource type', async () => {
     const records = await walk(archive);
     for (const [path, type] of [
       ['/style.css', 'stylesheet'],
@@ -86,7 +83,7 @@ test('a page of scripts is rendered, and all that it asks for is captured as the
     }
   });
 
-  await t.test('the page as it was rendered names pages that its HTML does not, and they are crawled', () => {
+  await t.test('links that only the rendered page has are crawled', () => {
     assert.ok(captured.has(web.url('site.test', '/found')));
     assert.deepEqual(
       [counts.pages, counts.rendered, counts.screenshots],
@@ -96,7 +93,7 @@ test('a page of scripts is rendered, and all that it asks for is captured as the
     assert.deepEqual([counts.failed, counts.partlyRead], [0, 0], JSON.stringify(report.failedUrls));
   });
 
-  await t.test('a picture of the page is kept as a resource beside it', async () => {
+  await t.test('a screenshot of the page is stored as a resource', async () => {
     const [shot] = (await walk(archive)).filter(({ head }) => head.targetUri === `urn:view:${seed}`);
     const page = (await walk(archive)).find(({ head }) => head.targetUri === seed && head.type === 'response');
     assert.equal(shot?.head.type, 'resource');
@@ -108,7 +105,7 @@ test('a page of scripts is rendered, and all that it asks for is captured as the
     assert.ok(png.length > 5000, `${png.length} bytes show next to nothing`);
   });
 
-  await t.test('what scripts sent and got is replayed, though a preflight stands under the same key', async () => {
+  await t.test('answers to scripts are replayed, even with a preflight under the same key', async () => {
     const replayer = new Replayer(archive, { replayOrigin: 'http://replay.test', uiOrigin: 'http://ui.test' });
     const respond = async (url: string, method: string, body: string | undefined) => {
       const { status, body: given } = await replayer.respond({
@@ -131,13 +128,13 @@ test('a page of scripts is rendered, and all that it asks for is captured as the
     assert.deepEqual(web.requests('api.test', '/far').length, 2);
   });
 
-  await t.test('the archive is sound', async () => {
+  await t.test('the archive passes verification', async () => {
     assert.deepEqual(await audit(archive), []);
     assert.equal((await archive.verify()).errors, 0);
   });
 });
 
-test('pages that are rendered at the same time share what they need, and a limit lets those end that have begun', async (t) => {
+test('pages rendered at the same time share their resources, and a limit lets running pages end', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -145,7 +142,7 @@ test('pages that are rendered at the same time share what they need, and a limit
   const links = pages.map((path) => `<a href="${path}">x</a>`).join('');
   const needs = `document.body.append(Object.assign(new Image(), { src: '/shared.gif' }))`;
   web.put('site.test', '/', html('home', links));
-  // A part of a sound is asked for as the whole; a picture that cannot be had is asked for once, not for every page.
+  // A range of a sound is requested as the whole. A missing picture is requested once, not for every page.
   const sound = '<audio src="/sound.mp3" preload="auto"></audio><img src="http://nowhere.invalid/x.gif">';
   for (const path of pages) web.put('site.test', path, shell(needs, `<p>${path}</p>${sound}`));
   web.put('site.test', '/sound.mp3', Buffer.alloc(5000, 1), { 'content-type': 'audio/mpeg' });
@@ -168,7 +165,7 @@ test('pages that are rendered at the same time share what they need, and a limit
   assert.deepEqual(second.counts.failures, { dns: 1 });
 });
 
-test('links of a page in an old charset are asked for in it, from its HTML and from what it has become', async (t) => {
+test('links of a page in an old charset are requested in it, from its HTML and from the rendered page', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -176,11 +173,11 @@ test('links of a page in an old charset are asked for in it, from its HTML and f
   const page = Buffer.from(shell(made, '<a href="/plain?\u00e9">x</a><img src="/picture?\u00e9">'), 'latin1');
   web.put('site.test', '/', page, { 'content-type': 'text/html; charset=iso-8859-1' });
   await crawl(archive, [web.url('site.test')], await browserSettings(), { resolve: web.resolve });
-  const asked = web.ledger.map(({ path }) => path).filter((path) => path.includes('?'));
+  const asked = web.requestLog.map(({ path }) => path).filter((path) => path.includes('?'));
   assert.deepEqual(asked.sort(), ['/made?%E9', '/picture?%E9', '/plain?%E9']);
 });
 
-test('links in the shadow roots of a page are found, one within the other too', async (t) => {
+test('links in nested shadow roots of a page are found', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -205,7 +202,7 @@ test('links in the shadow roots of a page are found, one within the other too', 
   assert.equal(report.counts.pages, 4);
 });
 
-test('only pages whose HTML says next to nothing are rendered where that is wanted', async (t) => {
+test('with `empty`, only pages whose HTML has almost no text are rendered', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -226,7 +223,7 @@ test('only pages whose HTML says next to nothing are rendered where that is want
   assert.ok((await allCaptures(archive)).every(({ url }) => !url.startsWith('urn:')));
 });
 
-test('pages may neither go elsewhere nor register service workers; where they wanted to go is crawled', async (t) => {
+test('pages cannot navigate away or register service workers, and the URLs they navigate to are crawled', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -258,7 +255,7 @@ test('pages may neither go elsewhere nor register service workers; where they wa
   assert.equal(gif?.head.get('warc-protocol'), 'h2');
 });
 
-test('a page that grows as it is scrolled, without an end, is told of; one that is merely long is not', async (t) => {
+test('a page that grows without end when scrolled is reported, and one that is merely long is not', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -277,7 +274,7 @@ test('a page that grows as it is scrolled, without an end, is told of; one that 
   assert.deepEqual(partlyReadUrls, [{ url: web.url('site.test', '/endless'), reason }]);
 });
 
-test('HTML that a browser would save as a file is captured and read, and is no page to render', async (t) => {
+test('HTML that a browser would save as a file is captured and read, but not rendered', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -288,7 +285,7 @@ test('HTML that a browser would save as a file is captured and read, and is no p
   assert.deepEqual([counts.pages, counts.rendered, counts.partlyRead], [2, 1, 0]);
 });
 
-test('what pages prefetch is asked for once, and a page among it is rendered like others', async (t) => {
+test('prefetched resources are requested once, and a page among them is rendered like others', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -305,7 +302,7 @@ test('what pages prefetch is asked for once, and a page among it is rendered lik
   assert.deepEqual([report.counts.rendered, report.counts.partlyRead], [3, 0]);
 });
 
-test('parts of a film are different requests, each for what it asks', async (t) => {
+test('ranges of a film are separate requests', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -334,12 +331,12 @@ test('parts of a film are different requests, each for what it asks', async (t) 
   assert.equal(web.requests('site.test', `/seen-${film}`).length, 1);
 });
 
-test('a page that cannot be painted has links all the same, and one that goes back to nothing is told of', async (t) => {
+test('a page that cannot be painted still has links, and one that goes back to nothing is reported', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
   const link = `document.getElementById('app').innerHTML = '<a href="/found">found</a>';`;
-  // The page itself has nothing to do; who paints it has.
+  // Only painting keeps the browser busy.
   const layer = '<div style="position:fixed;inset:0;backdrop-filter:blur(90px) hue-rotate(9deg)"></div>';
   web.put('site.test', '/', shell(link, `<a href="/back">x</a>${layer.repeat(400)}`));
   web.put('site.test', '/found', html('found', ''));
@@ -355,7 +352,7 @@ test('a page that cannot be painted has links all the same, and one that goes ba
   );
 });
 
-test('a page that never ends is given up, with its browser, and told of; its HTML counts, and the crawl goes on', async (t) => {
+test('a page that never ends is given up with its browser and reported; its HTML counts, and the crawl continues', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -369,7 +366,7 @@ test('a page that never ends is given up, with its browser, and told of; its HTM
   assert.equal(web.requests('site.test', '/after').length, 1);
 });
 
-test('a recrawl asks for what pages need by its validators, and renders pages that have not changed too', async (t) => {
+test('a recrawl sends the validators of resources, and renders unchanged pages too', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -398,7 +395,7 @@ test('a recrawl asks for what pages need by its validators, and renders pages th
   assert.deepEqual(await audit(archive), []);
 });
 
-test('the picture of a page goes with the page where what is gone is expunged', async (t) => {
+test('the screenshot of a page is expunged with the page', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });

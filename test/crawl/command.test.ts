@@ -16,7 +16,7 @@ import { html, TestWeb } from './test-web.ts';
 
 type Outcome = { code: number | null; out: string; err: string };
 
-/** Not synchronously: the web that is crawled is in this process. */
+/** Asynchronous, because the crawled web is in this process. */
 function run(cwd: string, ...args: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = startPinakes(cwd, ...args);
@@ -85,8 +85,8 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   assert.match((await run(cwd, 'verify')).out, /0 errors/);
 });
 
-test('a way out is proposed only to who has not taken it', async (t) => {
-  // An alert of TLS: it does not speak this version.
+test('an option is suggested only if it was not given', async (t) => {
+  // A TLS alert: the server does not support this version.
   const alert = Buffer.from([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]);
   const server = createServer((socket) => socket.on('error', () => {}).end(alert));
   t.after(() => server.close());
@@ -106,7 +106,7 @@ test('a way out is proposed only to who has not taken it', async (t) => {
   assert.doesNotMatch(out, /any-certificate/);
 });
 
-test('who asks for https where none is spoken is told so, and not sent after certificates', async (t) => {
+test('a seed with https on a server without TLS is reported as such, not as a certificate error', async (t) => {
   const server = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   t.after(() => server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -121,7 +121,7 @@ test('who asks for https where none is spoken is told so, and not sent after cer
   assert.doesNotMatch(out, /any-certificate/);
 });
 
-test('of a seed that cannot be reached the person learns at once, though it is tried again', async (t) => {
+test('the first failure of a seed is printed at once, though it is tried again', async (t) => {
   const cwd = await temporaryDirectory(t);
   await run(cwd, 'init', 'archive');
   const child = startPinakes(cwd, 'crawl', 'http://127.0.0.1:1/', '--allow-private');
@@ -136,7 +136,7 @@ test('of a seed that cannot be reached the person learns at once, though it is t
   assert.match(told, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it is tried again$/m);
 });
 
-test('of several crawls that are due one that cannot run keeps none from it, and is told at the end', async (t) => {
+test('of several due crawls, one that fails does not stop the others, and is reported at the end', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const cwd = await temporaryDirectory(t);
@@ -149,12 +149,12 @@ test('of several crawls that are due one that cannot run keeps none from it, and
     assert.equal((await run(cwd, 'crawl', seed, '--collection', collection, ...options)).code, 0);
   const database = new DatabaseSync(join(cwd, 'archive', 'crawl.sqlite'));
   database.exec(`UPDATE schedule SET due = CASE collection WHEN 'broken' THEN 0 ELSE 1 END`);
-  // As a later program may have written it.
+  // As a later version may have written it.
   database.exec(
     `UPDATE schedule SET settings = json_set(settings, '$.include', json('["("]')) WHERE collection = 'broken'`,
   );
   database.close();
-  web.ledger.length = 0;
+  web.requestLog.length = 0;
   const due = await run(cwd, 'crawl', '--due');
   assert.equal(due.code, 2, due.err);
   assert.match(due.out, /^1 capture of 1 page/m);
@@ -162,7 +162,7 @@ test('of several crawls that are due one that cannot run keeps none from it, and
   assert.equal(web.requests(host, '/').length, 1);
 });
 
-test('seeds come from a list too, and one in it that is none is told before anything is asked for', async (t) => {
+test('seeds can be read from a list, and an invalid one is reported before any request', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const cwd = await temporaryDirectory(t);
@@ -179,7 +179,7 @@ test('seeds come from a list too, and one in it that is none is told before anyt
   const piped = spawn(LAUNCHER, crawling.with(3, '-'), { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
   piped.stdin.end(`# of another program\n${origin}/c\n`);
   assert.deepEqual(((await json(piped.stdout)) as CrawlReport).seeds, [`${origin}/a`, `${origin}/c`]);
-  const asked = web.ledger.length;
+  const asked = web.requestLog.length;
   await writeFile(join(cwd, 'seeds.txt'), `${origin}/b\nmailto://somebody\n`);
   const wrong = await run(cwd, ...crawling);
   assert.equal(wrong.code, 2);
@@ -188,5 +188,5 @@ test('seeds come from a list too, and one in it that is none is told before anyt
   const large = await run(cwd, ...crawling);
   assert.equal(large.code, 2);
   assert.match(large.err, /BAD_ARGUMENT.*seeds\.txt.*too large for a list/);
-  assert.equal(web.ledger.length, asked);
+  assert.equal(web.requestLog.length, asked);
 });

@@ -1,4 +1,4 @@
-/** Sites that redirect whoever comes without their cookie. */
+/** Sites that redirect clients without their cookie. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type CrawlOptions, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
@@ -16,7 +16,7 @@ async function walled(t: TestContext) {
   const body = html('home', `${links.map((path) => `<a href="${path}">x</a>`).join('')}<img src="${links.at(-1)}">`);
   return {
     web,
-    /** A page that has another answer for who comes without a cookie of this name. */
+    /** A page with another answer for clients without a cookie of this name. */
     put: (path: string, without: (path: string, name: string) => Record<string, string>, name = 'wall') =>
       web.at(SITE, path, ({ headers }, response, end) => {
         const isIn = headers.cookie?.includes(`${name}=`) ?? false;
@@ -49,7 +49,7 @@ test('a site that redirects every page to itself until its cookie comes back is 
   assert.deepEqual(new Set(web.requests('other.test').map(({ fields }) => fields.cookie)), new Set([undefined]));
 });
 
-test('a crawl that was interrupted before such a wall gets behind it when it is taken up', async (t) => {
+test('a crawl that was interrupted at such a redirect gets past it when it is resumed', async (t) => {
   const { put, crawl, statuses } = await walled(t);
   for (const path of PAGES) put(path, () => ({ location: path, 'set-cookie': 'wall=up' }));
   const stop = new AbortController();
@@ -79,7 +79,7 @@ for (const [who, onPage, onGate] of [
     assert.deepEqual(await statuses(), ['/ 200', '/ 302', '/one 200', '/two 200']);
   });
 
-test('a site that wants ever other cookies does not keep the crawl', async (t) => {
+test('a site that always wants another cookie does not hold up the crawl', async (t) => {
   const { web, put, crawl } = await walled(t);
   let number = 0;
   put('/', () => ({ location: '/', 'set-cookie': `n${number++}=1` }), 'never');
@@ -88,7 +88,7 @@ test('a site that wants ever other cookies does not keep the crawl', async (t) =
   assert.ok(web.requests(SITE, '/').length <= 21);
 });
 
-test('cookies of pages, and such as are for others or are over, are not sent', async (t) => {
+test('cookies of pages, of other domains and expired ones are not sent', async (t) => {
   const { web, crawl } = await walled(t);
   web.put(SITE, '/', html('home', '<a href="/moved">x</a><a href="/two">x</a>'), { 'set-cookie': 'page=1' });
   web.at(SITE, '/moved', (_, response, end) => {
@@ -111,7 +111,7 @@ test('cookies of pages, and such as are for others or are over, are not sent', a
   );
 });
 
-test('a page that sets a cookie on its way to another, as for a language, leaves all others as they are', async (t) => {
+test('a redirect that sets a cookie, such as a language, does not change other pages', async (t) => {
   const { web, crawl } = await walled(t);
   web.put(SITE, '/', html('home', '<a href="/german">x</a><a href="/one">x</a>'));
   web.put(SITE, '/german', '', { location: '/', 'set-cookie': 'language=de; Path=/' }, 302);
@@ -124,7 +124,7 @@ test('a page that sets a cookie on its way to another, as for a language, leaves
   );
 });
 
-test('cookies that are nothing but long do not keep the crawl', { timeout: 30_000 }, async (t) => {
+test('very long cookies do not hold up the crawl', { timeout: 30_000 }, async (t) => {
   const { put, crawl, statuses } = await walled(t);
   put('/', () => ({ location: '/', 'set-cookie': `odd=${' '.repeat(4000)}\xe9` }), 'never');
   await crawl();

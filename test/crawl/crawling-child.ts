@@ -4,7 +4,7 @@ import { openArchive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 import { crawl } from '../../src/crawl/index.ts';
 
-// Whoever is killed has no end to write its cache at.
+// A process that is killed cannot write its compile cache at its end.
 flushCompileCache();
 const [directory = '', seed = '', round = '0'] = process.argv.slice(2);
 const archive = await openArchive(directory, { clock: Date.now, newId: seededIds(seededRandom(1000 + Number(round))) });

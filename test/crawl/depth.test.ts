@@ -1,4 +1,4 @@
-/** How far from the seeds a page is does not depend on which way to it was found first. */
+/** The depth of a page does not depend on which path to it was found first. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CrawlSettings, crawl } from '../../src/crawl/index.ts';
@@ -17,9 +17,9 @@ const SETTINGS: Partial<CrawlSettings> = {
 type Order = { readonly slowAfter: string; readonly crossingAfter?: string };
 
 /**
- * Two ways lead to a crossing, a long one and a short one that is slow, and from there on to a goal, which is within
- * reach by the short one alone. Which page is answered when is said by what has been asked for: a picture is, when its
- * page was taken in.
+ * Two paths lead to a crossing: a long one, and a short one that is slow. From there a path leads to a goal, which is
+ * within the depth limit only by the short path. Answers wait for other requests: the picture of a page is requested
+ * once the page was read.
  */
 async function walk(t: Parameters<typeof makeArchive>[0], { slowAfter, crossingAfter }: Order) {
   const web = await TestWeb.start();
@@ -60,9 +60,9 @@ async function walk(t: Parameters<typeof makeArchive>[0], { slowAfter, crossingA
 const PAGES = ['/', '/slow', '/long', '/longer', '/crossing', '/goal'];
 
 for (const [when, order] of Object.entries({
-  'before it was asked for': { slowAfter: '/longer.gif' },
-  'while it was under way': { slowAfter: '/crossing', crossingAfter: '/slow.gif' },
-  'after it was taken in': { slowAfter: '/crossing.gif' },
+  'before it was requested': { slowAfter: '/longer.gif' },
+  'during its visit': { slowAfter: '/crossing', crossingAfter: '/slow.gif' },
+  'after it was visited': { slowAfter: '/crossing.gif' },
 } satisfies Record<string, Order>)) {
   test(`what a page names is within reach by the shortest way to it, though that is found ${when}`, async (t) => {
     const { web, archive, report } = await walk(t, order);
@@ -74,7 +74,7 @@ for (const [when, order] of Object.entries({
   });
 }
 
-test('a page that is only to be read again is read, though its host is given up meanwhile', async (t) => {
+test('a page that must only be read again is read even if its host is given up', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const gates = { crossing: Promise.withResolvers<void>(), pictures: Promise.withResolvers<void>() };
@@ -88,8 +88,8 @@ test('a page that is only to be read again is read, though its host is given up 
       response.end(body);
     });
   const links = (...paths: string[]) => paths.map((path) => `<a href="${path}">x</a>`).join('');
-  // While the pictures of the slow page are on their way, and the page it names waits to be read again, the host asks
-  // to be left alone for two hours.
+  // While the pictures of the slow page are being fetched, and the page it names waits to be read again, the host asks
+  // for a pause of two hours.
   put('/', html('home', links('/busy', '/slow', '/long')));
   put('/busy', '', gates.pictures.promise, 429, { 'retry-after': '7200' });
   put('/slow', html('slow', `${links('/crossing')}<img src="/1.gif"><img src="/2.gif">`), gates.crossing.promise);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crawl } from '../../src/crawl/index.ts';
 import { allCaptures, audit, bytesOf, makeArchive } from '../archive/trial-archive.ts';
-import { BODY_BYTES_MAX, putUpEverything, TestWeb } from './test-web.ts';
+import { BODY_BYTES_MAX, setUpEverything, TestWeb } from './test-web.ts';
 
 const DELAY_MS = 5;
 
-test('a crawl of a web with everything in it ends, brings home exactly what it should, and offends no rule', async (t) => {
+test('a crawl of a web with everything in it ends, captures exactly what it should, and breaks no rule', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
-  const { seeds, expected, forbidden } = putUpEverything(web);
+  const { seeds, expected, forbidden } = setUpEverything(web);
   const archive = await makeArchive(t, { clock: Date.now });
   const report = await crawl(
     archive,
@@ -29,12 +29,12 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
   );
   const captures = await allCaptures(archive);
 
-  await t.test('it captured what the site says, with the right status, and nothing else', () => {
+  await t.test('it captured what the site sends, with the right status, and nothing else', () => {
     const found = captures.map(({ url, status }) => `${status} ${url}`).sort();
     assert.deepEqual(found, [...expected].map(([url, { status }]) => `${status} ${url}`).sort());
   });
 
-  await t.test('bodies that were cut say so and why', async () => {
+  await t.test('cut bodies are marked with the reason', async () => {
     for (const capture of captures) {
       const { head } = await archive.open(capture);
       if (capture.kind === 'response')
@@ -42,7 +42,7 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
     }
   });
 
-  await t.test('what the server sent is recorded byte for byte, framing included', async () => {
+  await t.test('the bytes of the server are recorded unchanged, with their framing', async () => {
     const { head, http } = await archive.get(web.url('site.test', '/trailers'));
     assert.equal(http?.get('transfer-encoding'), 'chunked');
     assert.equal(head.get('warc-ip-address'), '127.0.0.1');
@@ -55,7 +55,7 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
     );
   });
 
-  await t.test('HTTP/2 is written as HTTP/1.1, and the record says what it was', async () => {
+  await t.test('HTTP/2 is written as HTTP/1.1, and the record names the protocol', async () => {
     const { head, http } = await archive.get(web.url('secure.test', '/more'));
     assert.match(http!.startLine, /^HTTP\/1\.1 200/);
     const protocols = head.fields.filter(({ name }) => name === 'WARC-Protocol').map(({ value }) => value);
@@ -63,8 +63,8 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
     assert.match(head.get('warc-cipher-suite') ?? '', /^TLS_/);
   });
 
-  await t.test('it asked for nothing that robots.txt or nofollow forbid', () => {
-    const asked = new Set(web.ledger.map(({ path }) => path));
+  await t.test('it requested nothing that robots.txt or nofollow forbid', () => {
+    const asked = new Set(web.requestLog.map(({ path }) => path));
     assert.deepEqual(
       forbidden.filter((path) => asked.has(path)),
       [],
@@ -76,11 +76,11 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
     assert.deepEqual(new Set(web.requests('failing.test').map(({ path }) => path)), new Set(['/robots.txt']));
     assert.deepEqual(web.requests('moved-rules.test', '/no'), []);
     assert.deepEqual(web.requests('site.test', '/form'), []);
-    for (const host of new Set(web.ledger.map((entry) => entry.host)))
+    for (const host of new Set(web.requestLog.map((entry) => entry.host)))
       assert.equal(web.requests(host)[0]!.path, '/robots.txt', `${host} was asked for rules first`);
   });
 
-  await t.test('it never asked a host more often at a time than allowed, nor sooner', () => {
+  await t.test('it never sent more requests to a host at a time, or sooner, than allowed', () => {
     for (const [host, most] of web.concurrency) assert.ok(most <= 2, `${host} had ${most} requests at a time`);
     assert.equal(web.concurrency.get('patient.test'), 1);
     const times = captures
@@ -94,12 +94,11 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
       );
   });
 
-  await t.test('it said who it is, and asked again only where it had reason to', () => {
-    for (const { fields } of web.ledger) assert.match(fields['user-agent'] ?? '', /pinakes/);
+  await t.test('it named itself, and repeated requests only for a reason', () => {
+    for (const { fields } of web.requestLog) assert.match(fields['user-agent'] ?? '', /pinakes/);
     const counts = new Map<string, number>();
-    for (const { host, path } of web.ledger) counts.set(`${host}${path}`, (counts.get(`${host}${path}`) ?? 0) + 1);
-    // On a connection that was used before, what came may have lain there already: then it is asked for once more, on a
-    // new one.
+    for (const { host, path } of web.requestLog) counts.set(`${host}${path}`, (counts.get(`${host}${path}`) ?? 0) + 1);
+    // On a reused connection the answer may be left over from before. Then it is requested once more, on a new one.
     const notHttp = 'site.test/not-http';
     assert.ok(counts.get(notHttp)! <= 2);
     const twice = [...counts]
@@ -115,7 +114,7 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
     ]);
   });
 
-  await t.test('the report tells all that, and stays with the collection', async () => {
+  await t.test('the report contains all this, and is stored in the collection', async () => {
     assert.equal(report.outcome, 'done');
     assert.equal(report.queued, 0);
     assert.equal(report.counts.captures, captures.length);
@@ -139,7 +138,7 @@ test('a crawl of a web with everything in it ends, brings home exactly what it s
     assert.ok(reports.includes('urn:pinakes:crawl:everything:1'));
   });
 
-  await t.test('the archive is sound', async () => {
+  await t.test('the archive passes verification', async () => {
     assert.deepEqual(await audit(archive), []);
     assert.equal((await archive.verify()).errors, 0);
   });

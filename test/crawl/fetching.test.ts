@@ -1,4 +1,4 @@
-/** Single fetches from servers that keep to the rules, nearly. */
+/** Single fetches from servers that almost follow the rules. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { constants, createSecureServer as createHttp2Server } from 'node:http2';
@@ -46,7 +46,7 @@ function startFetcher(t: TestContext, web?: TestWeb): (url: string) => Promise<s
   return async (url) => told(await fetcher.fetch({ url }));
 }
 
-/** Status and body of an exchange, or why there is none. */
+/** The status and body of an exchange, or the failure. */
 async function told(fetched: Exchange | FetchFailure): Promise<string> {
   if (fetched.kind === 'failure') return `${fetched.reason}: ${fetched.detail}`;
   const parts: Uint8Array[] = [];
@@ -56,13 +56,13 @@ async function told(fetched: Exchange | FetchFailure): Promise<string> {
 
 const page = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-test('what is asked for is what was named, an empty query too', async (t) => {
+test('a URL is requested as it is written, with an empty query too', async (t) => {
   const origin = await startServer(t, (path) => page(path));
   const fetch = startFetcher(t);
   for (const path of ['/a', '/a?', '/?', '/a?b=c']) assert.equal(await fetch(origin + path), `200 ${path}`);
 });
 
-/** Answers every request, but takes in nobody before it is told to. */
+/** Answers every request, but accepts no connection until it is told to. */
 const ABSENT_SERVER = `
   import { createServer } from 'node:net';
   import { parentPort, workerData } from 'node:worker_threads';
@@ -76,15 +76,14 @@ const ABSENT_SERVER = `
   });
 `;
 
-test('an address that takes a while to answer is not given up for another that is dead', async (t) => {
+test('a slow address is not given up for another that does not answer', async (t) => {
   const isPresent = new SharedArrayBuffer(4);
   const server = new Worker(new URL(`data:text/javascript,${encodeURIComponent(ABSENT_SERVER)}`), {
     workerData: isPresent,
   });
   t.after(() => server.terminate());
   const [port] = (await once(server, 'message')) as [number];
-  // What waits to be taken in fills the queue, and the system does not answer those who come then; they ask again after
-  // a second.
+  // Unaccepted connections fill the queue. The system then ignores new ones, which try again after a second.
   const waiting = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
   t.after(() => {
     for (const socket of waiting) socket.destroy();
@@ -102,7 +101,7 @@ test('an address that takes a while to answer is not given up for another that i
   assert.equal(await told(await fetching), '200 hello');
 });
 
-test('empty lines before a head are read past, but not without an end', async (t) => {
+test('empty lines before a head are skipped, up to a bound', async (t) => {
   const origin = await startServer(t, (path) => {
     if (path === '/many') return '\r\n'.repeat(5000);
     return `${path === '/bare' ? '\n' : '\r\n'}${page(path)}`;
@@ -112,7 +111,7 @@ test('empty lines before a head are read past, but not without an end', async (t
   assert.match(await fetch(`${origin}/many`), /^not-http/);
 });
 
-test('what comes late on a connection is not taken for the next answer: that is asked for on another', async (t) => {
+test('late bytes of an answer are not taken for the next one, which is requested on another connection', async (t) => {
   const late = new WeakSet<Socket>();
   const asked: string[] = [];
   const origin = await startServer(t, (path, count, socket) => {
@@ -128,7 +127,7 @@ test('what comes late on a connection is not taken for the next answer: that is 
   assert.deepEqual(asked, ['/204 1', '/next 2', '/next 1']);
 });
 
-test('a server that says on a connection at rest that it has waited long enough is asked on another', async (t) => {
+test('a request is sent again when the server sends 408 on an idle connection', async (t) => {
   const asked: string[] = [];
   const timeout = 'HTTP/1.0 408 Request Time-out\r\nConnection: close\r\nContent-Length: 5\r\n\r\nslow!';
   const origin = await startServer(t, (path, count) => {
@@ -146,7 +145,7 @@ test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, number) => [`x-${number}`, 'v']));
-  // The platform sends one octet a character.
+  // The platform sends one octet for each character.
   const location = Buffer.from('/caf\u00e9', 'utf8').toString('latin1');
   web.put('secure.test', '/moved', '', { location }, 302);
   web.put('secure.test', '/many', 'many', many);
@@ -159,7 +158,7 @@ test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
   assert.equal(await startFetcher(t, web)(web.url('secure.test', '/many')), '200 many');
 });
 
-test('certificates that cannot be verified, and old TLS, are taken by those who want any, and refused in plain words to others', async (t) => {
+test('unverified certificates and old TLS are accepted with anyCertificate, and otherwise refused with a clear message', async (t) => {
   const start = async (options: TlsOptions) => {
     const server = createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ...options }, (socket) => {
       socket.on('error', () => {});
@@ -187,7 +186,7 @@ test('certificates that cannot be verified, and old TLS, are taken by those who 
   assert.match(await told(await strict.fetch({ url: old })), /^tls: ERR_SSL_\S+ tlsv1 alert protocol version$/);
 });
 
-test('a server that says over HTTP/2 that it has waited long enough means the request, which is not sent twice', async (t) => {
+test('a 408 over HTTP/2 belongs to the request, which is not sent twice', async (t) => {
   let asked = 0;
   const server = createHttp2Server({ key: TEST_KEY, cert: TEST_CERTIFICATE });
   server.on('session', (session) => t.after(() => session.destroy()));
@@ -206,7 +205,7 @@ test('a server that says over HTTP/2 that it has waited long enough means the re
   }
 });
 
-test('what an HTTP/2 server refuses to look at is asked for again on another connection, but not without an end', async (t) => {
+test('a request that an HTTP/2 server did not process is sent again on another connection, a few times', async (t) => {
   let refusals = 0;
   let sessions = 0;
   const server = createHttp2Server({ key: TEST_KEY, cert: TEST_CERTIFICATE });
@@ -235,7 +234,7 @@ test('what an HTTP/2 server refuses to look at is asked for again on another con
   assert.match(await fetch(url), /^no-response: .*REFUSED_STREAM/);
 });
 
-test('a server that wants HTTP/1.1 is asked over that', async (t) => {
+test('HTTP/1.1 is used for a server that requires it', async (t) => {
   let streams = 0;
   const server = createHttp2Server({ key: TEST_KEY, cert: TEST_CERTIFICATE, allowHTTP1: true }, (request, response) => {
     if (request.httpVersion === '1.1') response.end(request.url);
@@ -260,7 +259,7 @@ function frame(type: number, flags: number, stream: 0 | 1, payload: Uint8Array =
   return Buffer.concat([head, payload]);
 }
 
-test('an HTTP/2 body is whole only when the server says so and it is as long as announced, though the stream is reset without an error', async (t) => {
+test('an HTTP/2 body is whole only when the server ends it and its length is as declared, even if the stream is reset', async (t) => {
   const [data, headers, reset, settings, goaway] = [0, 1, 3, 4, 7];
   const plain = frame(headers, 4, 1, Buffer.from([0x88]));
   const announced = frame(headers, 4, 1, Buffer.from('\x88\x0f\x0d\x041000', 'latin1'));
@@ -308,8 +307,8 @@ test('an HTTP/2 body is whole only when the server says so and it is as long as 
   }
 });
 
-test('who stops a fetch for its time while it connects gets that reason, and nothing else', async (t) => {
-  // Says nothing, so that TLS never begins.
+test('a fetch that is aborted while it connects throws the reason of its signal', async (t) => {
+  // Sends nothing, so that TLS never begins.
   const server = createServer((socket) => socket.on('error', () => {}));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const fetcher = new HttpFetcher(SETTINGS);
@@ -336,7 +335,7 @@ function writeForEver(socket: Socket, piece: Buffer): void {
   more();
 }
 
-test('trailer fields without an end end the body, which is then marked as cut', async (t) => {
+test('endless trailer fields end the body, which is then marked as cut', async (t) => {
   const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n';
   const origin = await startServer(t, (_, __, socket) => {
     setImmediate(() => writeForEver(socket, Buffer.from('X-Trailer: more\r\n'.repeat(1000))));
@@ -354,7 +353,7 @@ test('trailer fields without an end end the body, which is then marked as cut', 
   assert.equal(exchange.truncated(), 'length');
 });
 
-test('a fetch that is stopped ends though the server sends faster than its bytes are taken', async (t) => {
+test('a fetch can be aborted even if the server sends faster than its bytes are taken', async (t) => {
   const origin = await startServer(t, (_, __, socket) => {
     setImmediate(() => writeForEver(socket, Buffer.alloc(64 * 1024, 'x')));
     return 'HTTP/1.1 200 OK\r\n\r\n';

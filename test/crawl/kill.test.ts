@@ -1,6 +1,6 @@
 /**
- * Kills a crawl at random moments and lets the next process go on; what was acknowledged is never asked for again, and
- * nothing is missing at the end.
+ * Kills a crawl at random moments and resumes it in the next process. What was acknowledged is never requested again,
+ * and nothing is missing at the end.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ function pageOf(page: number): string {
   return html(`page ${page}`, others.map((other) => `<a href="/${other}">x</a>`).join(''));
 }
 
-/** Answers after a while, so that several requests are under way at any moment; tells when so many have come. */
+/** Answers after a while, so that several requests run at any moment, and reports when enough have arrived. */
 class Site {
   readonly web: TestWeb;
   #awaited: { count: number; resolve: () => void } | undefined;
@@ -34,7 +34,7 @@ class Site {
     this.web = web;
     for (let page = 0; page < PAGES; page++) {
       web.at(HOST, `/${page}`, (_, response, end) => {
-        if (this.#awaited && web.ledger.length >= this.#awaited.count) this.#awaited.resolve();
+        if (this.#awaited && web.requestLog.length >= this.#awaited.count) this.#awaited.resolve();
         setTimeout(() => {
           response.writeHead(200, { 'content-type': 'text/html' });
           end();
@@ -70,7 +70,7 @@ test(`a crawl killed ${ROUNDS} times ends like one that was not, and asks for no
       [join(import.meta.dirname, 'crawling-child.ts'), directory, `http://${HOST}:${web.port}/0`, String(round)],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
-        // Starting is most of what a round takes.
+        // Starting the process takes most of a round.
         env: {
           ...process.env,
           NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'pinakes-compile-cache'),
@@ -80,7 +80,7 @@ test(`a crawl killed ${ROUNDS} times ends like one that was not, and asks for no
 
   const heldBefore = new Set<string>();
   for (let round = 0; round < ROUNDS; round++) {
-    const before = web.ledger.length;
+    const before = web.requestLog.length;
     const enough = site.requests(before + 1 + Math.floor(random() * 25));
     const crawling = child(round);
     const said = text(crawling.stderr);
@@ -91,7 +91,7 @@ test(`a crawl killed ${ROUNDS} times ends like one that was not, and asks for no
     const [, signal] = await ended;
     assert.equal(signal, 'SIGKILL', `round ${round} ended by itself: ${await said}`);
 
-    const asked = web.ledger.slice(before).map(({ path }) => path);
+    const asked = web.requestLog.slice(before).map(({ path }) => path);
     assert.equal(new Set(asked).size, asked.length, `round ${round} asked twice for something`);
     const archive = await open(directory, seed + round);
     const held = new Set((await allCaptures(archive)).map(({ url }) => new URL(url).pathname));
@@ -126,6 +126,6 @@ test(`a crawl killed ${ROUNDS} times ends like one that was not, and asks for no
   assert.deepEqual(await audit(archive), []);
   assert.equal((await archive.verify()).errors, 0);
   t.diagnostic(
-    `${web.ledger.length} requests for ${PAGES + 1} captures, ${report.counts.recovered} recovered from the archive`,
+    `${web.requestLog.length} requests for ${PAGES + 1} captures, ${report.counts.recovered} recovered from the archive`,
   );
 });

@@ -1,4 +1,4 @@
-/** Hosts that wait for long, when there are more of them than are held in memory at a time. */
+/** More hosts with long pauses than are in memory at a time. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type CrawlOptions, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
@@ -6,11 +6,11 @@ import { makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
 const SETTINGS: Partial<CrawlSettings> = { scope: 'list', delayMs: 0, retries: 1, retryDelayMs: 0, allowPrivate: true };
-/** So long that a crawl which waits for it is stopped before. */
+/** So long that a crawl which waited for it would be stopped before. */
 const HOLD_SECONDS = 600;
 const STOPPED_MS = 30_000;
 
-/** A web of many hosts, and an archive whose clock can be put forward. */
+/** A web of many hosts, and an archive whose clock the test can advance. */
 async function manyHosts(t: TestContext, count: number) {
   const web = await TestWeb.start();
   t.after(() => web.stop());
@@ -49,7 +49,7 @@ for (const path of ['/', '/robots.txt'])
     }
     let refused = 0;
     const onSeedTrouble = () => {
-      // Not before the pause has begun.
+      // The pause has begun by then.
       if (++refused === hosts.length) setImmediate(letHoursPass);
     };
     const { outcome, counts } = await crawl({}, { onSeedTrouble });

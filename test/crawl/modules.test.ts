@@ -4,7 +4,7 @@ import { crawl } from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { TestWeb } from './test-web.ts';
 
-test('a site that a bundler made comes home with the chunks that its modules import', async (t) => {
+test('the chunks that the modules of a bundled site import are captured', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const script = { 'content-type': 'text/javascript; charset=utf-8' };
@@ -48,7 +48,7 @@ test('a site that a bundler made comes home with the chunks that its modules imp
   ]);
 });
 
-test('modules that import one another in a long row are all captured, and no endless row is', async (t) => {
+test('a long chain of module imports is captured, and an endless one is cut off', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const script = { 'content-type': 'text/javascript' };

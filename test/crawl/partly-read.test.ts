@@ -1,6 +1,6 @@
 /**
- * Links are never lost without a word: what was not read to its end stands in the report, and what is merely large is
- * read whole.
+ * Links are never lost silently: pages that were read in part are reported, and pages that are merely large are read
+ * whole.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ async function crawlOnly(t: Parameters<typeof makeArchive>[0], web: TestWeb, pat
   );
 }
 
-test('a page whose body was cut, one whose coding breaks off, and one with more links than are read, are told with the reason', async (t) => {
+test('a cut body, a broken coding and too many links are reported with the reason', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const cut = html('cut', links(0, 3));
@@ -49,10 +49,10 @@ test('a page whose body was cut, one whose coding breaks off, and one with more 
       { url: web.url(SITE, '/torn'), reason: 'there is more in it than is read' },
     ],
   );
-  assert.equal(report.known, 4 + 3 + 100_000 + 3 + 3, 'what was read of them counts all the same');
+  assert.equal(report.known, 4 + 3 + 100_000 + 3 + 3, 'the links that were read are followed');
 });
 
-test('pages that are too large to be kept in memory are read to their last link, coded or not', async (t) => {
+test('pages that are too large for memory are read to their last link, coded or not', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const filler = `<p>${'So much to say about so little. '.repeat(20_000)}</p>`;
@@ -69,7 +69,7 @@ test('pages that are too large to be kept in memory are read to their last link,
   assert.equal(report.known, 2 + 20);
 });
 
-test('a page beyond all bounds is read as far as they reach, and told', async (t) => {
+test('a page beyond all bounds is read up to them, and reported', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   web.put(SITE, '/vast', html('vast', `${links(0, 5)}<p>${'x'.repeat(17 * 1024 * 1024)}</p>${links(10, 5)}`));
@@ -80,7 +80,7 @@ test('a page beyond all bounds is read as far as they reach, and told', async (t
   assert.equal(report.known, 1 + 5);
 });
 
-test('a large file of which nothing is read is whole, whatever it is called', async (t) => {
+test('a large file of a kind that is not read is not reported, whatever its type', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const film = Buffer.concat([Buffer.from('RIFF'), Buffer.alloc(17 * 1024 * 1024, 1)]);

@@ -17,7 +17,7 @@ const SETTINGS: Partial<CrawlSettings> = {
   retryDelayMs: 5,
 };
 
-/** A site whose pages can be changed, with validators, and an archive whose clock can be moved on. */
+/** A site with validators whose pages can be changed, and an archive whose clock can be advanced. */
 class ChangingSite {
   readonly web: TestWeb;
   readonly archive: Archive;
@@ -72,9 +72,9 @@ class ChangingSite {
   }
 
   async again(settings: Partial<CrawlSettings> = {}): Promise<{ report: CrawlReport; asked: string[] }> {
-    const before = this.web.ledger.length;
+    const before = this.web.requestLog.length;
     const report = await recrawl(this.archive, 'site', settings, { resolve: this.web.resolve });
-    const asked = this.web.ledger.slice(before).map(({ path }) => path);
+    const asked = this.web.requestLog.slice(before).map(({ path }) => path);
     return { report, asked: asked.filter((path) => path !== '/robots.txt').sort() };
   }
 }
@@ -136,7 +136,7 @@ test('validators are not sent for a content that the archive no longer has', asy
   assert.equal((await payloadAt(site.archive, site.url('/a'))).toString(), site.pages.get('/a'));
 });
 
-test('only links that are new on a changed page are offered', async (t) => {
+test('only new links of a changed page are offered', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/old']));
   site.put('/a', html('a', '<a href="/old">x</a>'));
@@ -152,7 +152,7 @@ test('only links that are new on a changed page are offered', async (t) => {
   assert.equal(report.counts.notModified, 2);
 });
 
-test('a budget goes to the pages that change, --fixed asks for all', async (t) => {
+test('a budget is spent on the pages that change, and --fixed visits all pages', async (t) => {
   const site = await ChangingSite.start(t);
   const paths = Array.from({ length: 10 }, (_, index) => `/${index}`);
   site.put('/', front(paths));
@@ -170,7 +170,7 @@ test('a budget goes to the pages that change, --fixed asks for all', async (t) =
   assert.equal((await site.again({ budget: 2, fixed: true })).asked.length, paths.length + 1);
 });
 
-test('pages at the end of their lifetime are asked for on top of the budget', async (t) => {
+test('pages at the end of their lifetime are visited besides the budget', async (t) => {
   const site = await ChangingSite.start(t);
   const paths = ['/1', '/2', '/3'];
   site.put('/', front(paths));
@@ -182,7 +182,7 @@ test('pages at the end of their lifetime are asked for on top of the budget', as
   assert.deepEqual((await site.again({ budget: 0 })).asked, ['/', ...paths]);
 });
 
-test('a lifetime that is given anew holds for what was seen before', async (t) => {
+test('a new lifetime applies to pages that were seen before', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a']));
   site.put('/a', html('a', ''));
@@ -192,7 +192,7 @@ test('a lifetime that is given anew holds for what was seen before', async (t) =
   assert.deepEqual((await site.again({ budget: 0, lifetimeMs: 30 * DAY_MS })).asked, ['/', '/a']);
 });
 
-test('a page that is gone keeps its history, or is expunged where that is asked for', async (t) => {
+test('a page that is gone keeps its history, or is expunged if the settings say so', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/b']));
   site.put('/a', html('a', ''));
@@ -204,7 +204,7 @@ test('a page that is gone keeps its history, or is expunged where that is asked 
   const first = (await allCaptures(site.archive)).find(({ url }) => url === site.url('/a'))!;
   assert.match((await payloadAt(site.archive, site.url('/a'), first.time)).toString(), /<title>a</);
   site.later(1);
-  assert.deepEqual((await site.again()).asked, ['/', '/b'], 'what is gone is not asked for again');
+  assert.deepEqual((await site.again()).asked, ['/', '/b'], 'a page that is gone is not requested again');
   site.remove('/b');
   site.later(1);
   assert.equal((await site.again({ gone: 'expunge' })).report.counts.expunged, 4);
@@ -212,7 +212,7 @@ test('a page that is gone keeps its history, or is expunged where that is asked 
   assert.deepEqual([...left].sort(), ['/', '/a', '/robots.txt']);
 });
 
-test('what is gone is expunged also where a limit ends the crawl', async (t) => {
+test('pages that are gone are expunged also when a limit ends the crawl', async (t) => {
   const site = await ChangingSite.start(t);
   const paths = ['/a', '/b', '/c'];
   site.put('/', front(paths));
@@ -227,7 +227,7 @@ test('what is gone is expunged also where a limit ends the crawl', async (t) => 
   assert.deepEqual([...left].sort(), ['/', '/robots.txt']);
 });
 
-test('what could not be verified is spared, and asked for first the next time', async (t) => {
+test('a page that could not be verified is kept, and visited first the next time', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/b', '/c']));
   for (const path of ['/a', '/b', '/c']) site.put(path, html(path, ''));
@@ -239,9 +239,9 @@ test('what could not be verified is spared, and asked for first the next time', 
   assert.equal((await payloadAt(site.archive, site.url('/b'))).toString(), site.pages.get('/b'));
   site.put('/b', site.pages.get('/b')!);
   site.later(1);
-  const before = site.web.ledger.length;
+  const before = site.web.requestLog.length;
   await site.again({ budget: 0 });
-  const asked = site.web.ledger.slice(before).map(({ path }) => path);
+  const asked = site.web.requestLog.slice(before).map(({ path }) => path);
   assert.deepEqual(asked, ['/robots.txt', '/b']);
 });
 
@@ -259,7 +259,7 @@ test('crawling the same seeds again follows links through pages that did not cha
   assert.equal((await payloadAt(site.archive, site.url('/b'))).toString(), site.pages.get('/b'));
 });
 
-test('a crawl that reached its limit is crawled again with the same limit, and what was left comes first', async (t) => {
+test('a crawl that reached its limit can be crawled again with the same limit, and visits the rest first', async (t) => {
   const site = await ChangingSite.start(t);
   const paths = ['/a', '/b', '/c', '/d'];
   site.put('/', front(paths));
@@ -279,9 +279,9 @@ test('a crawl that reached its limit is crawled again with the same limit, and w
   assert.equal((await site.again({ pagesMax: 100 })).report.outcome, 'done');
 });
 
-test('a site that was gone for a day is asked for again, from its seed and its sitemap on', async (t) => {
+test('a site that was gone for a day is visited again, from its seed and its sitemap', async (t) => {
   const site = await ChangingSite.start(t);
-  const putUp = () => {
+  const setUp = () => {
     site.put('/', front(['/a']));
     site.put('/a', front(['/deep']));
     site.put('/deep', html('deep', '<img src="/picture.png">'));
@@ -290,20 +290,20 @@ test('a site that was gone for a day is asked for again, from its seed and its s
     site.web.put(HOST, '/sitemap.xml', `<urlset><url><loc>${site.url('/only-in-sitemap')}</loc></url></urlset>`);
   };
   const paths = ['/', '/a', '/deep', '/only-in-sitemap', '/picture.png', '/sitemap.xml'];
-  putUp();
+  setUp();
   site.web.put(HOST, '/robots.txt', `Sitemap: ${site.url('/sitemap.xml')}`, { 'content-type': 'text/plain' });
   await site.crawl();
   for (const path of paths) site.remove(path);
   site.later(1);
   assert.equal((await site.again()).report.counts.gone, paths.length);
   site.later(1);
-  assert.deepEqual((await site.again()).asked, ['/', '/sitemap.xml'], 'the rest is not asked for while it is gone');
-  putUp();
+  assert.deepEqual((await site.again()).asked, ['/', '/sitemap.xml'], 'the rest is not requested while it is gone');
+  setUp();
   site.later(1);
   assert.deepEqual((await site.again()).asked, paths);
 });
 
-test('a page that is gone is not asked for again because a page that changes names it', async (t) => {
+test('a page that is gone is not requested again because a changing page names it', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a']));
   site.put('/a', html('a', ''));
@@ -317,7 +317,7 @@ test('a page that is gone is not asked for again because a page that changes nam
   assert.deepEqual((await site.again()).asked, ['/', '/b']);
 });
 
-test('a scope that grew while a site was crawled again stays so', async (t) => {
+test('a scope that grew during a recrawl stays so', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', html('home', ''));
   await site.crawl();
@@ -326,7 +326,7 @@ test('a scope that grew while a site was crawled again stays so', async (t) => {
   site.web.put('new.test', '/', html('new', ''));
   site.later(1);
   await site.again();
-  // The seed does not lead there any more.
+  // The seed does not redirect there any more.
   site.put('/', html('home', 'other'));
   for (const generation of [1, 2]) {
     site.web.put('new.test', '/', html('new', `<a href="/${generation}">x</a>`));
@@ -337,7 +337,7 @@ test('a scope that grew while a site was crawled again stays so', async (t) => {
   }
 });
 
-test('what a failing server says is no other content of the page, and its validators hold still', async (t) => {
+test('an error of the server is not content of the page, and the validators stay valid', async (t) => {
   const site = await ChangingSite.start(t);
   const body = html('home', '');
   site.put('/', body);
@@ -352,7 +352,7 @@ test('what a failing server says is no other content of the page, and its valida
   assert.equal((await payloadAt(site.archive, site.url())).toString(), body);
 });
 
-test('a server that says unchanged unasked leaves nothing to go by', async (t) => {
+test('a 304 to a request without validators confirms nothing', async (t) => {
   const site = await ChangingSite.start(t);
   const fields = { etag: '"one"' };
   site.web.put(HOST, '/', '', fields, 304);
@@ -371,7 +371,7 @@ test('a server that says unchanged unasked leaves nothing to go by', async (t) =
   assert.deepEqual(await audit(site.archive), []);
 });
 
-test('what a recrawl is told to leave out is not asked for, known or not, and is asked for by the next one', async (t) => {
+test('URLs that a recrawl excludes are not requested, known or not, and the next recrawl requests them', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/dir/b', '/dir/c']));
   site.put('/a', html('a', '<img src="/picture.png">'));
@@ -394,16 +394,16 @@ test('what a recrawl is told to leave out is not asked for, known or not, and is
   assert.deepEqual((await again({})).asked, known);
 });
 
-test('a crawl that goes on leaves out what it is told to leave out then, queued or not', async (t) => {
+test('a resumed crawl excludes URLs by its new settings, queued or not', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/dir/b', '/dir/c']));
   for (const path of ['/a', '/dir/b', '/dir/c']) site.put(path, html(path, ''));
   await site.crawl({ pagesMax: 1 });
-  const before = site.web.ledger.length;
+  const before = site.web.requestLog.length;
   const settings = { exclude: ['/dir/'], pagesMax: 10 };
   const report = await resumeCrawl(site.archive, 'site', settings, { resolve: site.web.resolve });
   assert.deepEqual(
-    site.web.ledger.slice(before).map(({ path }) => path),
+    site.web.requestLog.slice(before).map(({ path }) => path),
     ['/a'],
   );
   assert.equal(report.counts.outOfScope, 2);
@@ -411,7 +411,7 @@ test('a crawl that goes on leaves out what it is told to leave out then, queued 
   assert.deepEqual((await site.again({ exclude: [] })).asked, ['/', '/a', '/dir/b', '/dir/c']);
 });
 
-test('a recrawl visits the pages of every crawl of the collection, also when it is interrupted, and narrows all of them when told to', async (t) => {
+test('a recrawl visits the pages of all crawls of the collection, also when resumed, unless its own settings limit them', async (t) => {
   const site = await ChangingSite.start(t);
   const pages = ['/', '/a', '/deep'];
   site.put('/', front(['/a']));
@@ -429,7 +429,7 @@ test('a recrawl visits the pages of every crawl of the collection, also when it 
   assert.deepEqual(await again(), [...pages, '/other']);
   assert.deepEqual(await again({ scope: 'host', depthMax: 1 }), ['/', '/a', '/other']);
   assert.equal((await again({ pagesMax: 1 })).length, 1);
-  const before = site.web.ledger.length;
+  const before = site.web.requestLog.length;
   await resumeCrawl(site.archive, 'site', { pagesMax: 10 }, { resolve: site.web.resolve });
-  assert.equal(site.web.ledger.slice(before).filter(({ path }) => path !== '/robots.txt').length, 3);
+  assert.equal(site.web.requestLog.slice(before).filter(({ path }) => path !== '/robots.txt').length, 3);
 });

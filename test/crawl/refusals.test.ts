@@ -1,4 +1,4 @@
-/** Hosts that ask to be left alone, and hosts whose rules cannot be had. */
+/** Hosts that ask for pauses, and hosts whose rules cannot be fetched. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
@@ -16,11 +16,11 @@ const HOST = 'site.test';
 const MINUTE_MS = 60_000;
 const FOREVER_MS = 1e9;
 
-/** A site, and an archive whose clock runs so fast that minutes are nothing. */
+/** A site, and an archive whose clock runs so fast that minutes pass at once. */
 class HastySite {
   readonly web: TestWeb;
   readonly archive: Archive;
-  /** When each path was asked for, by the archive's clock. */
+  /** When each path was requested, by the clock of the archive. */
   readonly asked = new Map<string, number[]>();
 
   private constructor(web: TestWeb, archive: Archive) {
@@ -35,7 +35,7 @@ class HastySite {
     return new HastySite(web, await makeArchive(t, { clock: () => start + (Date.now() - start) * 1000 }));
   }
 
-  /** The answers at a path, one after the other; the last of them for good. */
+  /** The answers at a path, one after the other; the last one is repeated. */
   put(path: string, ...answers: { status?: number; body?: string; fields?: Record<string, string> }[]): void {
     const times: number[] = [];
     this.asked.set(path, times);
@@ -55,7 +55,7 @@ class HastySite {
   }
 }
 
-test('a pause that the last answer asks for is made, though there is no further try', async (t) => {
+test('the pause that the last answer asks for is made, though there is no further try', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<a href="/busy">x</a><a href="/next">x</a>') });
   site.put('/busy', { status: 429, fields: { 'retry-after': '600' } });
@@ -65,7 +65,7 @@ test('a pause that the last answer asks for is made, though there is no further 
   assert.ok(site.asked.get('/next')![0]! - site.asked.get('/busy')![0]! >= 10 * MINUTE_MS);
 });
 
-test('a pause that robots.txt is refused with is made', async (t) => {
+test('the pause that a refused robots.txt asks for is made', async (t) => {
   const site = await HastySite.start(t);
   const fields = { 'retry-after': '600', 'content-type': 'text/plain' };
   site.put('/robots.txt', { status: 503, fields }, { body: 'User-agent: *\nAllow: /\n' });
@@ -76,7 +76,7 @@ test('a pause that robots.txt is refused with is made', async (t) => {
   assert.ok(second! - first! >= 10 * MINUTE_MS);
 });
 
-test('a request that took too long for the server is made again, and says nothing of the page or of the rules', async (t) => {
+test('a 408 is tried again, and says nothing about the page or the rules', async (t) => {
   const site = await HastySite.start(t);
   site.put('/robots.txt', { status: 408 }, { body: 'User-agent: *\nDisallow: /secret\n' });
   site.put('/', { status: 408 }, { body: html('home', '<a href="/secret">x</a><a href="/never">x</a>') });
@@ -88,7 +88,7 @@ test('a request that took too long for the server is made again, and says nothin
   assert.deepEqual(counts.statuses, { 200: 2 });
 });
 
-test('a robots.txt that the host has no time for is asked for again, and forbids everything while it stays so', async (t) => {
+test('a robots.txt of a busy host is tried again, and forbids everything if the host stays busy', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<a href="/secret">x</a>') });
   site.put('/secret', { body: html('secret', '') });
@@ -102,12 +102,12 @@ test('a robots.txt that the host has no time for is asked for again, and forbids
   assert.deepEqual([second.counts.pages, second.counts.forbidden], [1, 1]);
 });
 
-test('a crawl that is taken up asks for a robots.txt anew that could not be had before', async (t) => {
+test('a resumed crawl fetches a robots.txt again that failed before', async (t) => {
   const site = await HastySite.start(t);
   const stop = new AbortController();
   site.put('/', { body: html('home', '') });
   site.put('/robots.txt', { status: 503 });
-  // It is stopped when the answer is stored, and the page waits for the pause after it.
+  // It is stopped when the answer is stored and the page waits for the pause after it.
   const onProgress: CrawlOptions['onProgress'] = ({ fetched }) => {
     if (fetched > 0) stop.abort();
   };
@@ -118,7 +118,7 @@ test('a crawl that is taken up asks for a robots.txt anew that could not be had 
   assert.deepEqual([counts.pages, counts.failed], [1, 0]);
 });
 
-test('a host that refuses everything is left alone after a while, and what was queued there is asked for the next time', async (t) => {
+test('a host that refuses everything is given up after a while, and the next crawl visits its queue', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 60 }, (_, number) => `/${number}`);
   const links = paths.map((path) => `<a href="${path}">x</a>`).join('');
@@ -142,7 +142,7 @@ test('a host that refuses everything is left alone after a while, and what was q
   }
 });
 
-test('a host that just fails again and again is asked for everything, but for each page once', async (t) => {
+test('every page of a host that only fails is requested, but each once', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 60 }, (_, number) => `/${number}`);
   site.put('/', {
@@ -156,7 +156,7 @@ test('a host that just fails again and again is asked for everything, but for ea
   assert.deepEqual([asked(paths), asked(['/sound']), asked(['/last'])], [2 * 20 + 40, 1, 2]);
 });
 
-test('a host whose robots.txt is not to be had for days is given up at once', async (t) => {
+test('a host whose robots.txt asks for days is given up at once', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '') });
   site.put('/robots.txt', { status: 503, fields: { 'retry-after': '864000' } });
@@ -165,7 +165,7 @@ test('a host whose robots.txt is not to be had for days is given up at once', as
   assert.equal(site.asked.get('/robots.txt')!.length, 1);
 });
 
-test('a robots.txt that was cut is asked for again, and forbids everything when it stays so', async (t) => {
+test('a cut robots.txt is fetched again, and forbids everything if it stays cut', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<a href="/secret">x</a>') });
   site.put('/secret', { body: html('secret', '') });
@@ -173,16 +173,16 @@ test('a robots.txt that was cut is asked for again, and forbids everything when 
   const first = await site.crawl({ retries: 1 });
   assert.deepEqual(first.counts.failures, { 'robots-unreachable': 1 });
   assert.deepEqual(
-    site.web.ledger.map(({ path }) => path),
+    site.web.requestLog.map(({ path }) => path),
     ['/robots.txt', '/robots.txt'],
   );
-  assert.equal((await allCaptures(site.archive)).length, 1, 'only the last answer is kept');
+  assert.equal((await allCaptures(site.archive)).length, 1, 'only the last answer is stored');
   site.put('/robots.txt', { body: 'User-agent: *\nDisallow: /secret\n' });
   const second = await site.crawl({ retries: 1 });
   assert.deepEqual([second.counts.pages, second.counts.forbidden], [1, 1]);
 });
 
-test('of a seed that cannot be had it is told when the first try fails, once', async (t) => {
+test('a seed that fails is reported at its first try, once', async (t) => {
   const site = await HastySite.start(t);
   const told: string[] = [];
   const onSeedTrouble = (url: string, why: string) => told.push(`${url} ${why}`);
@@ -211,7 +211,7 @@ test('a crawl can be interrupted while the many URLs of a host that is given up 
   assert.equal(first.queued, 4999 - busy);
 });
 
-/** A site whose pages are all named by the first, and whose name leads nowhere from then on, for so long. */
+/** A site whose first page names all others, and whose name does not resolve from then on, for so long. */
 async function vanishing(t: TestContext, awayMs: number) {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 100 }, (_, number) => `/${number}`);
@@ -233,31 +233,31 @@ async function vanishing(t: TestContext, awayMs: number) {
   return { report, asked, longestWaitMs: Math.max(...waits) };
 }
 
-test('a host that cannot be reached any more is asked ever more rarely, and then left alone for this run', async (t) => {
+test('a host that can no longer be connected to is tried with growing pauses, and then given up for the run', async (t) => {
   const { report, asked, longestWaitMs } = await vanishing(t, FOREVER_MS);
   const { outcome, counts } = report;
   const { dns = 0, busy = 0 } = counts.failures;
   assert.deepEqual([outcome, counts.failed, dns + busy], ['done', 100, 100]);
   assert.ok(asked < 20, `it was looked for ${asked} times`);
-  // How much of a wait is left when it is told is a matter of chance: the clock goes a thousand times too fast.
-  assert.ok(longestWaitMs > 0, 'it is told while it is waited for');
+  // The reported rest of a wait is random, because the clock runs a thousand times too fast.
+  assert.ok(longestWaitMs > 0, 'a wait is reported while it lasts');
 });
 
-test('a host that cannot be reached for a while is waited for', async (t) => {
+test('a host that cannot be connected to for a while is tried again', async (t) => {
   const { report } = await vanishing(t, 5 * MINUTE_MS);
   assert.ok(report.counts.failed < 10, JSON.stringify(report.counts.failures));
   assert.equal(report.counts.pages + report.counts.failed, 101);
 });
 
-test('while no host can be reached any more, hosts whose rules are unknown are waited for too', async (t) => {
+test('while no host can be reached, hosts whose rules are unknown are tried again too', async (t) => {
   const site = await HastySite.start(t);
   const others = ['one.test', 'two.test', 'three.test'];
   const images = others.map((host) => `<img src="${site.web.url(host, '/x.gif')}">`).join('');
   for (const host of others) site.web.put(host, '/x.gif', 'a picture', { 'content-type': 'image/gif' });
   site.put('/', { body: html('home', `<a href="/next">x</a>${images}`), fields: { connection: 'close' } });
   site.put('/next', { body: html('next', '') });
-  // The network is gone once the first page is there, and comes back when the others were looked for more often than
-  // those are which are gone.
+  // The network is down once the first page is there. It comes back when the other hosts were tried more often than
+  // hosts that are down.
   const looks = new Map(others.map((host) => [host, 0]));
   const missed = Promise.withResolvers<void>();
   const resolve: CrawlOptions['resolve'] = async (host, options, done) => {
@@ -273,7 +273,7 @@ test('while no host can be reached any more, hosts whose rules are unknown are w
   for (const host of others) assert.equal(site.web.requests(host, '/x.gif').length, 1);
 });
 
-test('a host that was never reached is soon left, where others answer', async (t) => {
+test('a host that was never reached is soon given up, if others answer', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<img src="http://nowhere.invalid/x.gif">') });
   let asked = 0;
@@ -285,7 +285,7 @@ test('a host that was never reached is soon left, where others answer', async (t
   assert.deepEqual([counts.pages, counts.failures, asked], [1, { dns: 1 }, 2]);
 });
 
-test('names that lead nowhere hold up nothing, and are looked up once more when all else is done', async (t) => {
+test('names that do not resolve hold up nothing, and are looked up once more at the end', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 50 }, (_, number) => `/${number}`);
   const links = [...paths, 'http://page.invalid/'].map((path) => `<a href="${path}">x</a>`).join('');
@@ -293,10 +293,10 @@ test('names that lead nowhere hold up nothing, and are looked up once more when 
   site.web.put(HOST, '/style.css', 'p { background: url(http://embed.invalid/x.gif) }', { 'content-type': 'text/css' });
   for (const path of paths) site.put(path, { body: html(path, '') });
   for (const robots of ['obey', 'ignore'] as const) {
-    const before = site.web.ledger.length;
+    const before = site.web.requestLog.length;
     const asked: [name: string, requests: number][] = [];
     const resolve: CrawlOptions['resolve'] = (host, options, done) => {
-      if (host.endsWith('.invalid')) asked.push([host, site.web.ledger.length - before]);
+      if (host.endsWith('.invalid')) asked.push([host, site.web.requestLog.length - before]);
       site.web.resolve(host, options, done);
     };
     const settings = { robots, collection: robots, scope: 'host', retries: 3, retryDelayMs: 10_000 } as const;
@@ -309,12 +309,12 @@ test('names that lead nowhere hold up nothing, and are looked up once more when 
       'page.invalid',
       'page.invalid',
     ]);
-    const all = site.web.ledger.length - before;
+    const all = site.web.requestLog.length - before;
     for (const [name, requests] of asked.slice(2)) assert.equal(requests, all, `${name} is looked up last`);
   }
 });
 
-test('a host that speaks one of the two schemes is not left alone for what it is asked by the other', async (t) => {
+test('a host that supports one of the two schemes is not given up for failures of the other', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 20 }, (_, number) => `/${number}`);
   const links = paths.map((path) => `<a href="${path}">x</a>`).join('');
@@ -327,7 +327,7 @@ test('a host that speaks one of the two schemes is not left alone for what it is
   assert.deepEqual([counts.pages, counts.failed, counts.failures.busy], [21, 20, undefined]);
 });
 
-test('a crawl that is taken up keeps to the Crawl-delay after what was asked before', async (t) => {
+test('a resumed crawl respects the Crawl-delay after the last request of the earlier process', async (t) => {
   const site = await HastySite.start(t);
   site.put('/robots.txt', { body: 'User-agent: *\nCrawl-delay: 110' });
   site.put('/', { body: html('home', '<a href="/next">x</a>') });
@@ -343,7 +343,7 @@ test('a crawl that is taken up keeps to the Crawl-delay after what was asked bef
   assert.ok(times.get('/next')! - times.get('/')! >= 110_000);
 });
 
-test('a host that the robots.txt of many others lead to is asked at its pace, and for each file once', async (t) => {
+test('a host that many robots.txt redirect to gets its usual delay, and one request for each file', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -364,7 +364,7 @@ test('a host that the robots.txt of many others lead to is asked at its pace, an
   assert.equal(web.concurrency.get('rules.test'), 1);
 });
 
-test('a crawl that was stopped between a robots.txt and where that leads on its own host goes on', async (t) => {
+test('a crawl that was stopped between a robots.txt and the target of its redirect can be resumed', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -381,7 +381,7 @@ test('a crawl that was stopped between a robots.txt and where that leads on its 
   assert.equal(web.requests('site.test', '/robots.txt').length, 1);
 });
 
-test('a pause is made by whoever asks for it, also where the robots.txt of others lead to', async (t) => {
+test('the host that asks for a pause gets it, also when the robots.txt of others redirect to it', async (t) => {
   const site = await HastySite.start(t);
   const others = ['one.test', 'two.test'];
   const images = others.map((host) => `<img src="${site.web.url(host, '/x.gif')}">`).join('');

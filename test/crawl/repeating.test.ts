@@ -1,4 +1,4 @@
-/** Schedules, and an archive played as if it were crawled. */
+/** Schedules, and archives that are replayed as if they were crawled. */
 import assert from 'node:assert/strict';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { html, TestWeb } from './test-web.ts';
 const HOUR_MS = 3600_000;
 const SETTINGS = { allowPrivate: true, delayMs: 0, retries: 0 };
 
-test('a scheduled crawl is due when its time has come, runs from its seeds, and then over what is known', async (t) => {
+test('a scheduled crawl is due at its time, runs from its seeds, and then as a recrawl', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   let shiftMs = 0;
@@ -46,7 +46,7 @@ test('a scheduled crawl is due when its time has come, runs from its seeds, and 
     signal: AbortSignal.abort(),
   });
   assert.equal(stopped.outcome, 'interrupted');
-  assert.equal(dueCrawls(archive).length, 1, 'what was interrupted is due still');
+  assert.equal(dueCrawls(archive).length, 1, 'an interrupted crawl is still due');
   assert.equal(removeSchedule(archive, 'site'), true);
   assert.deepEqual(schedules(archive), []);
 });
@@ -69,7 +69,7 @@ test('a scheduled crawl that reached nothing, as on a laptop that is offline, is
     shiftMs += HOUR_MS;
     assert.equal((await run(web.resolve)).counts.pages, 1, attempt);
     shiftMs += HOUR_MS;
-    assert.deepEqual(dueCrawls(archive), [], 'and then as ever');
+    assert.deepEqual(dueCrawls(archive), [], 'and then as scheduled');
   }
 });
 
@@ -85,7 +85,7 @@ test('a schedule that could never run is refused', async (t) => {
   assert.deepEqual(schedules(archive), []);
 });
 
-test('an archive is played into another: same pages, same times, each content once', async (t) => {
+test('an archive is replayed into another: same pages, same times, each content once', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const source = await makeArchive(t, { clock: Date.now });
@@ -111,7 +111,7 @@ test('an archive is played into another: same pages, same times, each content on
   assert.equal((await target.verify()).errors, 0);
 });
 
-test('playing an archive ends at a limit of pages, of bytes or of time', async (t) => {
+test('replaying an archive ends at a limit of pages, of bytes or of time', async (t) => {
   const source = await makeArchive(t);
   for (let number = 0; number < 40; number++)
     await source.store(page(`http://site.test/${number}`, NOON + number, contentOf(String(number))));
@@ -128,7 +128,7 @@ test('playing an archive ends at a limit of pages, of bytes or of time', async (
   assert.ok(limit === 'bytes' && Number(pages) < 40, `${pages} pages, ${limit}`);
 });
 
-test('what is damaged in an archive is not played as if it were sound, nor a revisit of what it does not hold; the rest is', async (t) => {
+test('damaged records, and revisits of contents that the archive does not hold, are left out of a replay', async (t) => {
   const source = await makeArchive(t);
   const urls = ['a', 'b', 'c'].map((name) => `http://site.test/${name}`);
   for (const [index, url] of urls.entries()) await source.store(page(url, NOON + index, contentOf(url)));
@@ -137,7 +137,7 @@ test('what is damaged in an archive is not played as if it were sound, nor a rev
   await source.add([await writeForeign(join(source.directory, 'foreign.warc.gz'), [lost])]);
   const damaged = (await walk(source)).find(({ head }) => head.targetUri === urls[1] && head.type === 'response')!;
   const segment = await open(join(source.directory, 'volumes/main', `${damaged.segment}.open`), 'r+');
-  // Near its end: what comes before reads well.
+  // Near its end: the part before it can be read.
   await segment.write(Buffer.from([0xff]), 0, 1, damaged.offset + damaged.length! - 12);
   await segment.close();
   const target = await makeArchive(t, { seed: 2 });
@@ -149,7 +149,7 @@ test('what is damaged in an archive is not played as if it were sound, nor a rev
   assert.deepEqual(await audit(target), []);
 });
 
-test('a page whose record is damaged anywhere in its head is played or told of, and never passed over', async (t) => {
+test('a page with a damaged head is replayed or reported, and never left out silently', async (t) => {
   const source = await makeArchive(t);
   for (const name of ['a', 'b', 'c']) await source.store(page(`http://site.test/${name}`, NOON, contentOf(name)));
   const [, damaged] = (await walk(source)).filter(({ head }) => head.type === 'response');
@@ -165,7 +165,7 @@ test('a page whose record is damaged anywhere in its head is played or told of, 
   }
 });
 
-test('a page is played whatever form its date has, and wherever on earth that is', async (t) => {
+test('a page is replayed whatever the form and time zone of its date', async (t) => {
   const zone = process.env.TZ;
   process.env.TZ = 'America/New_York';
   t.after(() => {

@@ -1,6 +1,4 @@
-/**
- * robots.txt files of public corpora, answered as their expectations say. Differences are listed, each with its reason.
- */
+/** robots.txt files of public corpora are answered as expected. Differences are listed, each with its reason. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -131,7 +129,7 @@ test("files of another crawler's tests are read as their comments say", missing(
   assert.equal(delays('anybot').isAllowed('http://example.com/private/'), true);
 });
 
-test('robots.txt files of real sites are read without trouble', missing(REAL), () => {
+test('robots.txt files of real sites are read without errors', missing(REAL), () => {
   for (const file of readdirSync(REAL)) {
     const bytes = readFileSync(join(REAL, file));
     for (const agent of ['pinakes', 'Googlebot']) {

@@ -9,7 +9,7 @@ import { html, TestWeb } from './test-web.ts';
 
 const HOST = 'site.test';
 
-/** A site with a page that stands in its sitemap alone. */
+/** A site with a page that only its sitemap names. */
 async function startSite(): Promise<TestWeb> {
   const web = await TestWeb.start();
   const plain = { 'content-type': 'text/plain' };
@@ -27,7 +27,7 @@ async function startSite(): Promise<TestWeb> {
   return web;
 }
 
-test('sitemaps are read by every crawl from seeds, though robots.txt is known from another', async (t) => {
+test('sitemaps are read by every crawl from seeds, even if another crawl fetched robots.txt', async (t) => {
   const web = await startSite();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -40,15 +40,15 @@ test('sitemaps are read by every crawl from seeds, though robots.txt is known fr
   assert.equal(web.requests(HOST, '/sitemap.xml').length, 3);
 });
 
-test('sitemaps keep to the depth and to what is excluded', async (t) => {
+test('sitemaps respect the depth limit and exclusions', async (t) => {
   const web = await startSite();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
   const asked = async (collection: string, settings: Partial<CrawlSettings>) => {
-    const before = web.ledger.length;
+    const before = web.requestLog.length;
     const whole = { ...settings, collection, allowPrivate: true, delayMs: 0, retries: 0 };
     await crawl(archive, [web.url(HOST)], whole, { resolve: web.resolve });
-    const paths = web.ledger.slice(before).map(({ path }) => path);
+    const paths = web.requestLog.slice(before).map(({ path }) => path);
     return paths.filter((path) => path !== '/robots.txt').sort();
   };
   assert.deepEqual(await asked('seeds', { depthMax: 0 }), ['/']);
@@ -57,7 +57,7 @@ test('sitemaps keep to the depth and to what is excluded', async (t) => {
 
 const QUICK = { allowPrivate: true, delayMs: 0, retries: 0, hostConcurrency: 1 };
 
-/** What a sitemap says of a page. */
+/** A sitemap entry of a page. */
 type Entry = { readonly path: string; readonly pictures?: readonly string[]; readonly video?: string };
 
 class IllustratedSite {
@@ -69,7 +69,7 @@ class IllustratedSite {
     web.put(HOST, '/', html('home', ''));
   }
 
-  /** Puts a sitemap in place, and all that it names. */
+  /** Sets up a sitemap, and everything that it names. */
   put(entries: readonly Entry[]): void {
     const { web } = this;
     const xml = entries.map(({ path, pictures = [], video = '' }) => {
@@ -88,9 +88,9 @@ class IllustratedSite {
     this.web.put(hostname, pathname, Buffer.from(`picture at ${url}`), { 'content-type': 'image/png' });
   }
 
-  /** What was asked for since the last time, but robots.txt and the sitemap. */
+  /** The requests since the last call, except robots.txt and the sitemap. */
   asked(): string[] {
-    const paths = this.web.ledger.splice(0).map(({ host, path }) => (host.startsWith(HOST) ? path : `far ${path}`));
+    const paths = this.web.requestLog.splice(0).map(({ host, path }) => (host.startsWith(HOST) ? path : `far ${path}`));
     return paths.filter((path) => !/robots\.txt|sitemap\.xml/.test(path));
   }
 }
@@ -101,7 +101,7 @@ async function startIllustrated(t: TestContext): Promise<IllustratedSite> {
   return new IllustratedSite(web);
 }
 
-test('pictures, films and players that a sitemap names with a page are fetched with it, from whatever host, and only players that are pages count as such', async (t) => {
+test('pictures, films and players that a sitemap lists for a page are captured from any host, and count as pages only if they are in scope', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -128,7 +128,7 @@ test('pictures, films and players that a sitemap names with a page are fetched w
   ]);
 });
 
-test('a limit of pages takes what a sitemap names with the pages that are kept, and a crawl that goes on the rest', async (t) => {
+test('at a limit of pages the embeds that a sitemap lists for captured pages are captured, and the rest when the crawl is resumed', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -143,7 +143,7 @@ test('a limit of pages takes what a sitemap names with the pages that are kept, 
   assert.deepEqual(site.asked().sort(), ['/2', '/3', '/4', 'far /2.png', 'far /3.png', 'far /4.png']);
 });
 
-test('what a sitemap names with pages keeps to what is excluded, to HTML where that alone is kept, and to pages that are there and in scope', async (t) => {
+test('embeds of a sitemap respect exclusions and htmlOnly, and are captured only for pages that exist and are in scope', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -163,7 +163,7 @@ test('what a sitemap names with pages keeps to what is excluded, to HTML where t
   assert.deepEqual(await crawled('html', { exclude, htmlOnly: true }), ['/', '/a', '/gone']);
 });
 
-test('a picture that a sitemap names with a page that was visited before is fetched, and by a recrawl what is new', async (t) => {
+test('a picture that a sitemap lists for a visited page is captured, and by a recrawl if it is new', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -181,7 +181,7 @@ test('a picture that a sitemap names with a page that was visited before is fetc
   assert.deepEqual(site.asked().sort(), ['/', '/a', 'far /one.png', 'far /two.png']);
 });
 
-test('a crawl from seeds leaves what a sitemap names with pages that only an earlier crawl took in', async (t) => {
+test('a crawl from seeds ignores embeds that a sitemap lists for pages of an earlier crawl only', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -197,7 +197,7 @@ test('a crawl from seeds leaves what a sitemap names with pages that only an ear
   assert.deepEqual(site.asked().sort(), ['/', '/in/a', 'far /a.png']);
 });
 
-test('what a sitemap names with pages that are gone is not kept waiting, and with one page no more than can be', async (t) => {
+test('embeds of pages that are gone do not wait, and only a bounded number waits for one page', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -227,7 +227,7 @@ test('what a sitemap names with pages that are gone is not kept waiting, and wit
   assert.deepEqual([waiting(), again.counts.traps], [{ '/broken': 10_000 }, { embeds: 2000 }]);
 });
 
-test('sitemaps that name ever new ones end, are counted, and keep a crawl from no page', async (t) => {
+test('endless chains of sitemaps end, are counted, and keep the crawl from no page', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   web.put(HOST, '/robots.txt', 'Sitemap: /map/0', { 'content-type': 'text/plain' });
@@ -246,11 +246,11 @@ test('sitemaps that name ever new ones end, are counted, and keep a crawl from n
     });
   const archive = await makeArchive(t, { clock: Date.now });
   const settings = { allowPrivate: true, delayMs: 0, retries: 0, hostConcurrency: 8 };
-  // Without a bound the crawl asks for all of them.
+  // Without a bound the crawl would request all of them.
   const { counts, outcome } = await crawl(archive, [web.url(HOST)], settings, { resolve: web.resolve });
   assert.equal(outcome, 'done');
   assert.equal(counts.pages, 2);
-  const asked = web.ledger.filter(({ path }) => path.startsWith('/map/')).length;
+  const asked = web.requestLog.filter(({ path }) => path.startsWith('/map/')).length;
   assert.ok(asked >= 500 && asked < 1500, `${asked} sitemaps were asked for`);
   assert.ok((counts.traps.sitemaps ?? 0) > 1000, `${counts.traps.sitemaps} are counted`);
 });

@@ -1,5 +1,5 @@
 /**
- * Twelve months of a real site, recrawled month by month: every month replays exactly, and each content is stored once.
+ * Twelve months of a real site, recrawled every month: every month replays exactly, and each content is stored once.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -26,7 +26,7 @@ const SETTINGS = {
   allowPrivate: true,
   delayMs: 0,
   hostConcurrency: 8,
-  // The sources of the pages would only make the test longer, and nothing may leave this machine.
+  // The sources of the pages would only make the test longer, and no request may leave this machine.
   exclude: ['\\.(adoc|txt)$', '^https?://(?!127\\.0\\.0\\.1[:/])'],
 };
 
@@ -41,7 +41,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What a reader would see of URLs at times: status and content. Each content is read once. */
+/** What a reader would see of URLs at given times: status and content. Each content is read once. */
 class Replayed {
   readonly #archive: Archive;
   readonly #contents = new Map<string, { status: number | undefined; sha256: string }>();
@@ -69,7 +69,7 @@ class Replayed {
   }
 }
 
-test('twelve monthly snapshots of a site replay exactly, and cost what is new in them', {
+test('twelve monthly snapshots of a site replay exactly, and cost only what is new in them', {
   skip: isThere ? false : 'the bundle of the site is not there',
 }, async (t) => {
   const site = await startSite(t);
@@ -107,7 +107,7 @@ test('twelve monthly snapshots of a site replay exactly, and cost what is new in
     let compared = 0;
     for (const { month, time, pages } of asServed) {
       for (const [url, expected] of pages) {
-        // A page that was gone is not asked for again; its last word stands.
+        // A page that was gone is not requested again; its last capture counts.
         if (expected.startsWith('404') && (await replayed.at(url, time)).startsWith('404')) continue;
         assert.equal(await replayed.at(url, time), expected, `${url} in ${month}`);
         compared++;
@@ -116,7 +116,7 @@ test('twelve monthly snapshots of a site replay exactly, and cost what is new in
     t.diagnostic(`${compared} pages compared`);
   });
 
-  await t.test('each content is stored once, and what did not change is a small record', async () => {
+  await t.test('each content is stored once, and an unchanged page is a small record', async () => {
     const captures = await allCaptures(archive);
     const holders = new Map<string, number>();
     let bytes = 0;
@@ -130,7 +130,7 @@ test('twelve monthly snapshots of a site replay exactly, and cost what is new in
     const { uniquePayloadBytes, blocks } = await archive.catalog.totals();
     assert.equal(holders.size, blocks);
     assert.equal(uniquePayloadBytes, bytes);
-    // Contents smaller than a revisit are kept again and again on purpose.
+    // Contents smaller than a revisit are stored repeatedly on purpose.
     const small = new Set<string>();
     for await (const page of archive.catalog.blocks())
       for (const { key, size } of page) if (size < 1024) small.add(toHex(key.digest));
@@ -138,7 +138,7 @@ test('twelve monthly snapshots of a site replay exactly, and cost what is new in
     assert.deepEqual(twice, []);
   });
 
-  await t.test('the archive is sound', async () => {
+  await t.test('the archive passes verification', async () => {
     assert.equal((await archive.verify()).errors, 0);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Servers in a thread of their own, which go on while the test's own thread stands still: HTTP/1.1 and HTTP/2. Each
- * answers with BODY_BYTES bytes, in three parts that are a moment apart. Says its ports.
+ * Servers in their own thread, which continue while the thread of the test is blocked: HTTP/1.1 and HTTP/2. Each
+ * answers with BODY_BYTES bytes, in three parts with short pauses. Posts its ports.
  */
 import { createSecureServer } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';

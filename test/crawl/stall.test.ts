@@ -1,6 +1,6 @@
 /**
- * A process that stands still for longer than every bound of a fetch must not take it for the server's fault: what has
- * arrived meanwhile is whole.
+ * A process that is blocked for longer than every time limit of a fetch must not blame the server: a body that arrived
+ * meanwhile is whole.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => server.terminate());
 
-/** Nothing else runs in this thread meanwhile. */
+/** Blocks this thread. */
 function stall(): void {
   const end = performance.now() + STALL_MS;
   while (performance.now() < end);
@@ -38,7 +38,7 @@ async function fetchWhole(url: string, bounds: Partial<FetchSettings>, moment: M
     ...bounds,
   });
   try {
-    // The connection is there before the clock of the exchange starts.
+    // The connection is open before the clock of the exchange starts.
     const first = await fetcher.fetch({ url });
     assert.equal(first.kind, 'exchange');
     if (first.kind === 'exchange') for await (const _ of first.body);
@@ -51,7 +51,7 @@ async function fetchWhole(url: string, bounds: Partial<FetchSettings>, moment: M
     let bytes = 0;
     for await (const piece of fetched.body) {
       if (bytes === 0 && moment === 'within the body') stall();
-      // The next read begins to wait in this turn; the stall comes after that.
+      // The next read begins to wait in this turn, before the stall.
       if (bytes === 0 && moment === 'while waiting for more') setImmediate(stall);
       bytes += piece.length;
     }

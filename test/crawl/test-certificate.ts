@@ -1,4 +1,4 @@
-/** A certificate for the test web, signed by itself, and its key. They protect nothing. */
+/** A self-signed certificate for the test web, and its key. They protect nothing. */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUfVmFOwinr8CbQ0GxzOLPQN0k+5cwCgYIKoZIzj0EAwIw
 FjEUMBIGA1UEAwwLc2VjdXJlLnRlc3QwIBcNMjYxMTE1MDY1MjAzWhgPMjEyNjEw

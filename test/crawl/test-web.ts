@@ -1,9 +1,9 @@
 /**
- * A web on loopback: several hosts behind one plain server and one with TLS and HTTP/2, with everything that servers do
- * to crawlers. It knows what a crawl has to bring home, and keeps a ledger of every request.
+ * A web on loopback: several hosts on one plain server and one with TLS and HTTP/2, with everything that servers do to
+ * crawlers. It knows what a crawl must capture, and logs every request.
  *
- * Names that end in `.test` lead here by `resolve`, whatever the machine's own look-up says. A request counts as ended
- * before its last byte is sent, so that the ledger never sees more requests at a time than there are.
+ * Names that end in `.test` resolve to it by `resolve`, whatever the resolver of the machine says. A request counts as
+ * ended before its last byte is sent, so that the log never sees more requests at a time than there are.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
@@ -11,16 +11,20 @@ import type { AddressInfo, LookupFunction, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { TEST_CERTIFICATE, TEST_KEY } from './test-certificate.ts';
 
-export type LedgerEntry = { readonly host: string; readonly path: string; readonly fields: IncomingMessage['headers'] };
+export type LoggedRequest = {
+  readonly host: string;
+  readonly path: string;
+  readonly fields: IncomingMessage['headers'];
+};
 
-/** What a crawl has to bring home of a URL. */
+/** What a crawl must capture of a URL. */
 export type Expected = { readonly status: number; readonly truncated?: 'length' | 'time' | 'disconnect' };
 
 type Handler = (request: IncomingMessage, response: ServerResponse, end: () => void) => void;
 
 export class TestWeb {
-  readonly ledger: LedgerEntry[] = [];
-  /** Most requests at a time, by host. */
+  readonly requestLog: LoggedRequest[] = [];
+  /** The most requests at a time, by host. */
   readonly concurrency = new Map<string, number>();
   readonly #under = new Map<string, number>();
   readonly #handlers = new Map<string, Handler>();
@@ -30,7 +34,7 @@ export class TestWeb {
   port = 0;
   securePort = 0;
 
-  /** All names lead to loopback. */
+  /** All names resolve to loopback. */
   readonly resolve: LookupFunction = (host, options, done) => {
     if (!host.endsWith('.test')) done(Object.assign(new Error(`no ${host} here`), { code: 'ENOTFOUND' }), [], 0);
     else if (options.all) done(null, [{ address: '127.0.0.1', family: 4 }]);
@@ -67,12 +71,12 @@ export class TestWeb {
     return host === 'secure.test' ? `https://${host}:${this.securePort}${path}` : `http://${host}:${this.port}${path}`;
   }
 
-  /** Says what is at a path of a host. */
+  /** Sets the handler for a path of a host. */
   at(host: string, path: string, handler: Handler): void {
     this.#handlers.set(`${host}${path}`, handler);
   }
 
-  /** A plain answer. */
+  /** Sets a plain answer. */
   put(host: string, path: string, body: string | Uint8Array, fields: Record<string, string> = {}, status = 200): void {
     this.at(host, path, (_, response, end) => {
       response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', ...fields });
@@ -81,7 +85,7 @@ export class TestWeb {
     });
   }
 
-  /** Bytes straight onto the connection, which is closed behind them unless it is to stay. */
+  /** Writes bytes straight to the connection, and then closes it unless it should stay. */
   raw(host: string, path: string, bytes: string, then: 'close' | 'reset' | 'stay' = 'close'): void {
     this.at(host, path, ({ socket }, _, end) => {
       end();
@@ -96,15 +100,15 @@ export class TestWeb {
     this.put(host, path, '', { location }, status);
   }
 
-  requests(host: string, path?: string): LedgerEntry[] {
-    return this.ledger.filter((entry) => entry.host === host && (path === undefined || entry.path === path));
+  requests(host: string, path?: string): LoggedRequest[] {
+    return this.requestLog.filter((entry) => entry.host === host && (path === undefined || entry.path === path));
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const authority = String(request.headers.host ?? request.headers[':authority'] ?? '');
     const host = authority.replace(/:\d+$/, '');
     const path = request.url ?? '/';
-    this.ledger.push({ host, path, fields: request.headers });
+    this.requestLog.push({ host, path, fields: request.headers });
     const running = (this.#under.get(host) ?? 0) + 1;
     this.#under.set(host, running);
     this.concurrency.set(host, Math.max(this.concurrency.get(host) ?? 0, running));
@@ -133,8 +137,8 @@ export function html(title: string, body: string, head = ''): string {
 export const BODY_BYTES_MAX = 300_000;
 const BOMB_BYTES = 60_000_000;
 
-/** Puts up the site that has one of everything, and says what a crawl of it from its seeds must bring home. */
-export function putUpEverything(web: TestWeb): {
+/** Sets up a site that has one of everything, and returns what a crawl from its seeds must capture. */
+export function setUpEverything(web: TestWeb): {
   seeds: string[];
   expected: Map<string, Expected>;
   forbidden: string[];
@@ -147,7 +151,7 @@ export function putUpEverything(web: TestWeb): {
     web.put(site, path, html(title, body, head));
     expect(path);
   };
-  putUpLinks(web, site, expect);
+  setUpLinks(web, site, expect);
   page('/anchor', 'anchor', '<a href="/">home</a><a href="#part">part</a><a href="mailto:a@site.test">mail</a>');
   page('/area', 'area');
   page('/frame', 'frame', '<a href="/from-frame">on</a>');
@@ -177,14 +181,14 @@ export function putUpEverything(web: TestWeb): {
   web.redirect(site, '/out', 'http://elsewhere.test:1/');
   expect('/out', 302);
 
-  putUpTrouble(web, site, expect);
-  putUpTraps(web, site, expect);
+  setUpTrouble(web, site, expect);
+  setUpTraps(web, site, expect);
 
   web.put(site, '/private/secret', html('secret', ''));
   web.put(site, '/nofollowed', html('nofollowed', ''));
   page('/meta-nofollow', 'meta', '<a href="/nofollowed">x</a>', '<meta name="robots" content="nofollow">');
 
-  putUpHosts(web, expect);
+  setUpHosts(web, expect);
   web.put('secure.test', '/', html('secure', '<a href="/more">more</a>'));
   web.put('secure.test', '/more', html('more', ''));
   web.put('secure.test', '/picture.png', Buffer.alloc(3000, 7), { 'content-type': 'image/png' });
@@ -210,7 +214,7 @@ export function putUpEverything(web: TestWeb): {
 type Expect = (path: string, status?: number, truncated?: Expected['truncated'], host?: string) => void;
 
 /** Links of every kind, all on the first page or one step from it. */
-function putUpLinks(web: TestWeb, site: string, expect: Expect): void {
+function setUpLinks(web: TestWeb, site: string, expect: Expect): void {
   const picture = Buffer.alloc(2500, 3);
   const picturePaths = [
     '/a.png',
@@ -315,8 +319,8 @@ function putUpLinks(web: TestWeb, site: string, expect: Expect): void {
   for (const path of ['/', '/with-base', '/refreshing']) expect(path);
 }
 
-/** Answers that are late, cut, endless, wrong or none. */
-function putUpTrouble(web: TestWeb, site: string, expect: Expect): void {
+/** Answers that are late, cut, endless, wrong or missing. */
+function setUpTrouble(web: TestWeb, site: string, expect: Expect): void {
   web.at(site, '/slow', (_, response, end) => {
     setTimeout(() => {
       response.writeHead(200, { 'content-type': 'text/html' });
@@ -400,7 +404,7 @@ function putUpTrouble(web: TestWeb, site: string, expect: Expect): void {
 }
 
 /** Places without an end. */
-function putUpTraps(web: TestWeb, site: string, expect: Expect): void {
+function setUpTraps(web: TestWeb, site: string, expect: Expect): void {
   const endless = (path: string) => html(`trap ${path}`, '<a href="deeper/">on</a>');
   for (let depth = 0; depth < 10; depth++) web.put(site, `/trap/${'deeper/'.repeat(depth)}`, endless(String(depth)));
   for (let depth = 0; depth <= 3; depth++) expect(`/trap/${'deeper/'.repeat(depth)}`);
@@ -425,7 +429,7 @@ function putUpTraps(web: TestWeb, site: string, expect: Expect): void {
 }
 
 /** Hosts that differ in their robots.txt. */
-function putUpHosts(web: TestWeb, expect: Expect): void {
+function setUpHosts(web: TestWeb, expect: Expect): void {
   const front = (host: string, paths: readonly string[] = []) =>
     web.put(host, '/', html(host, paths.map((path) => `<a href="${path}">x</a>`).join('')));
   front('allowing.test', ['/page']);
