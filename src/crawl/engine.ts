@@ -383,7 +383,7 @@ export class Engine {
     const origin = originOf(url);
     const tries = host.robotsTries.get(origin) ?? 0;
     const isLastTry = this.#isLastTry(tries);
-    host.robotsUnderWay = origin;
+    host.fetchingRobots = origin;
     host.delay.begin(now);
     this.#launch(host, async (options) => {
       try {
@@ -395,7 +395,7 @@ export class Engine {
         if (outcome.kind === 'robots') this.#takeRules(origin, outcome);
         else this.#retryRobots(host, origin, url, outcome, tries);
       } finally {
-        host.robotsUnderWay = undefined;
+        host.fetchingRobots = undefined;
       }
     });
   }

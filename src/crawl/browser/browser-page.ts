@@ -33,7 +33,7 @@ export type PageView = {
   readonly isWhole: boolean;
   /** Whether its time was over before it became idle. */
   readonly isCut: boolean;
-  /** Whether it grew during scrolling, beyond the last step. */
+  /** Whether it grew during scrolling and its end was not reached. */
   readonly isEndless: boolean;
   /** PNG; undefined when none is wanted, or the page cannot be painted in time. */
   readonly screenshot: Uint8Array | undefined;
@@ -214,8 +214,8 @@ class ShownPage {
   }
 
   /**
-   * Scrolls down in steps, waiting at the bottom, where more may appear; then back to the top. Returns whether more
-   * appeared at every step.
+   * Scrolls down in steps, waiting at the bottom, where more may appear; then back to the top. Returns whether the page
+   * grew and its end was not reached.
    */
   async #scroll(until: AbortSignal): Promise<boolean> {
     const { idle } = this.#options;

@@ -32,7 +32,7 @@ export class ActiveHost {
   readonly #readAhead: number;
   /** Tries so far to fetch the robots.txt of origins. */
   readonly robotsTries = new Map<string, number>();
-  robotsUnderWay: string | undefined;
+  fetchingRobots: string | undefined;
 
   constructor(id: number, name: string, frontier: Frontier, settings: CrawlSettings, delay: HostDelay) {
     this.id = id;
@@ -49,7 +49,7 @@ export class ActiveHost {
 
   /** When the next visit can begin; infinity when one must end first. */
   get readyAt(): EpochMs {
-    if (this.robotsUnderWay !== undefined) return Number.POSITIVE_INFINITY;
+    if (this.fetchingRobots !== undefined) return Number.POSITIVE_INFINITY;
     const isWaiting =
       this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
     const hasMore = this.#ahead.length > 0 || !this.#isDrained;
