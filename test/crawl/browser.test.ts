@@ -6,7 +6,7 @@ import type { Archive } from '../../src/archive/index.ts';
 import { crawl, recrawl } from '../../src/crawl/index.ts';
 import { Replayer } from '../../src/replay/index.ts';
 import { allCaptures, audit, bytesOf, makeArchive, walk } from '../archive/trial-archive.ts';
-import { browserSettings, GIF, picture, setUpApplication, SCRIPT, shell } from './browser-site.ts';
+import { browserSettings, GIF, picture, SCRIPT, setUpApplication, shell } from './browser-site.ts';
 import { html, TestWeb } from './test-web.ts';
 
 async function decodedAt(archive: Archive, url: string): Promise<Buffer[]> {
