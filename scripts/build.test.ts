@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -24,19 +34,44 @@ before(() => {
 
 after(() => rmSync(directory, { recursive: true, force: true }));
 
-/** What was built of src/; the web pages are bundled from elsewhere. */
+/** What was built of src/, without what is bundled for browsers. */
 function builtFiles(pattern: string): string[] {
-  return globSync(pattern, { cwd: dist }).filter((name) => !/^ui[\\/]/.test(name));
+  return globSync(pattern, { cwd: dist }).filter((name) => !isBundled(name));
+}
+
+function isBundled(name: string): boolean {
+  return /^(?:ui|replay[\\/]in-page)[\\/]/.test(name);
 }
 
 test('every source but the tests is built, as code and as declarations', () => {
-  const sources = globSync('**/*.ts', { cwd: join(ROOT, 'src') }).filter((name) => !name.endsWith('.test.ts'));
-  const expected = sources.flatMap((name) => [name.replace(/\.ts$/, '.js'), name.replace(/\.ts$/, '.d.ts')]);
+  const sources = globSync('**/*.ts', { cwd: join(ROOT, 'src') }).filter((name) => !/\.test\.ts$/.test(name));
+  const expected = sources
+    .filter((name) => !isBundled(name))
+    .flatMap((name) => [name.replace(/\.ts$/, '.js'), name.replace(/\.ts$/, '.d.ts')]);
   assert.deepEqual(builtFiles('**/*.{js,ts}').sort(), expected.sort());
 });
 
 test('the web pages are built beside the code', () => {
   assert.ok(existsSync(join(dist, 'ui/index.html')));
+});
+
+test('the scripts of replayed pages are bundled, and the built code gives the same as the sources', async () => {
+  const { replayAssets: built } = await import(pathToFileURL(join(dist, 'replay/index.js')).href);
+  const { replayAssets: source } = await import('../src/replay/index.ts');
+  assert.deepEqual([...built()], [...source()]);
+});
+
+test('built code without the scripts of replayed pages says which file is missing', () => {
+  const copy = join(directory, 'damaged');
+  cpSync(dist, copy, { recursive: true });
+  rmSync(join(copy, 'replay/in-page'), { recursive: true });
+  const index = pathToFileURL(join(copy, 'replay/index.js')).href;
+  const program = `
+    import { replayAssets } from ${JSON.stringify(index)};
+    try { replayAssets(); } catch (error) { console.log(error.message); }
+  `;
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: directory, encoding: 'utf8' });
+  assert.match(run.stdout, /in-page\/[a-z-]+\.js: there is no such file or directory/);
 });
 
 test('everything built names only files that were built', () => {

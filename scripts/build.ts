@@ -1,6 +1,6 @@
 /**
- * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/, and the web pages in
- * dist/ui/.
+ * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/, the scripts of
+ * replayed pages in dist/replay/in-page/, and the web pages in dist/ui/.
  *
  *     node scripts/build.ts
  *
@@ -9,8 +9,9 @@
  * not there.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { bundleInPage } from '../src/replay/in-page-script.ts';
 import { importsOf } from './tidy/import.ts';
 import { parseSource } from './tidy/source.ts';
 
@@ -34,6 +35,9 @@ export function build(outDir: string): void {
     if (!text.startsWith('#!')) writeFileSync(program, SHEBANG + text);
     chmodSync(program, 0o755);
   }
+  const scripts = join(outDir, 'replay/in-page');
+  mkdirSync(scripts, { recursive: true });
+  for (const [name, text] of bundleInPage()) writeFileSync(join(scripts, `${name}.js`), text);
   run('the build of the web pages', [join(ROOT, 'scripts/ui.ts'), join(outDir, 'ui')]);
 }
 

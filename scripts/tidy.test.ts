@@ -113,6 +113,27 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     plant: { 'src/warc/bad.ts': lines(`new Worker(new URL('./gone.ts', import.meta.url));`) },
     expect: ['src/warc/bad.ts:1 missing-file'],
   },
+  'browser code that imports from outside of its folder': {
+    plant: {
+      'src/replay/clean.ts': lines('export const a = 1;'),
+      'src/replay/in-page/own.ts': lines('export const a = Date.now();'),
+      'src/replay/in-page/bad.ts': lines(
+        `import './own.ts';`,
+        `import '../clean.ts';`,
+        `import 'css-tree';`,
+        `export const load = (link: string) => import(link);`,
+      ),
+    },
+    expect: ['src/replay/in-page/bad.ts:2 browser', 'src/replay/in-page/bad.ts:3 browser'],
+  },
+  'code that imports browser code': {
+    plant: {
+      'src/replay/in-page/own.ts': lines('export const a = 1;'),
+      'src/replay/bad.ts': lines(`export * from './in-page/own.ts';`),
+      'test/bad.ts': lines(`export * from '../src/replay/in-page/own.ts';`),
+    },
+    expect: ['src/replay/bad.ts:1 browser', 'test/bad.ts:1 browser'],
+  },
   'a unit test that reaches into a forbidden room': {
     plant: { 'src/base/bad.test.ts': lines(`import { read } from '../warc/index.ts';`) },
     expect: ['src/base/bad.test.ts:1 room'],

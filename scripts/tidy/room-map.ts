@@ -38,6 +38,8 @@ export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   'css-tree': ['page', 'replay'],
   eld: ['page'],
+  // For a checkout only: the published package has the bundles.
+  esbuild: ['replay'],
   fastify: ['server'],
   htmlparser2: ['page', 'replay'],
   'playwright-core': ['crawl'],
@@ -49,6 +51,13 @@ export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   yauzl: ['warc'],
   yazl: ['warc'],
 };
+
+/** Browser code under src/. It is bundled, so it imports only itself, and other code does not import it. */
+export const BROWSER_FOLDER = 'src/replay/in-page';
+
+export function isBrowserCode(path: string): boolean {
+  return path.startsWith(`${BROWSER_FOLDER}/`);
+}
 
 /** Files that the outside may name in a room: its front door, and for the command line the program itself. */
 export function isFrontDoor(path: string): boolean {

@@ -1,13 +1,22 @@
 /**
  * Rules about imports: rooms import only the rooms of the map, through their front doors; test/ and bench/ see front
- * doors only; packages belong to rooms; files of src/ form no cycle.
+ * doors only; packages belong to rooms; browser code imports itself only; files of src/ form no cycle.
  *
  * Every import counts for cycles, type-only ones and worker threads included: files in a cycle cannot be understood one
  * after the other, whatever the compiler erases. A type that two files need is a noun of its own and gets its own file.
  */
 import { posix } from 'node:path';
 import { type Import, importsOf, packageOf } from './import.ts';
-import { isFrontDoor, isTest, LIBRARY_IMPORTS, PACKAGE_ROOMS, ROOM_IMPORTS, roomOf } from './room-map.ts';
+import {
+  BROWSER_FOLDER,
+  isBrowserCode,
+  isFrontDoor,
+  isTest,
+  LIBRARY_IMPORTS,
+  PACKAGE_ROOMS,
+  ROOM_IMPORTS,
+  roomOf,
+} from './room-map.ts';
 import type { TextFile } from './tree.ts';
 import type { Violation } from './violation.ts';
 
@@ -51,6 +60,7 @@ function importFault(
   known: ReadonlySet<string>,
 ): Fault | undefined {
   const room = roomOf(path);
+  if (isBrowserCode(path) !== isBrowserCode(target ?? '') && !isTest(path)) return browserFault(found, path);
   if (target !== undefined && known.has(target))
     return room === undefined ? outsideFault(target) : roomFault(room, target);
   if (target !== undefined)
@@ -59,6 +69,12 @@ function importFault(
   if (found.specifier === undefined) return ['computed-import', 'imports a computed name, which no check can follow'];
   const name = packageOf(found.specifier);
   return name === undefined ? undefined : packageFault(room, name);
+}
+
+function browserFault({ specifier }: Import, path: string): Fault | undefined {
+  if (!isBrowserCode(path)) return ['browser', 'imports browser code, which is reached by its bundle only'];
+  if (specifier === undefined) return undefined;
+  return ['browser', `imports ${specifier}; browser code imports nothing from outside of ${BROWSER_FOLDER}`];
 }
 
 function isModuleFile(found: Import): boolean {

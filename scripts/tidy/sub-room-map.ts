@@ -37,7 +37,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     browser: ['frontier', 'links', 'politeness'],
   },
   page: { html: [], office: ['html'], pdf: ['html'], feeds: ['html', 'office'] },
-  replay: { choose: [], rewrite: [], 'in-page': ['rewrite'] },
+  replay: { choose: [], rewrite: [], 'in-page': [] },
   search: { sqlite: [], query: ['sqlite'] },
   server: { http: [], jobs: ['http'], cdx: ['http'], replay: ['http'], api: ['http', 'jobs'] },
   slim: { manifest: [], plan: ['manifest'], rewrite: ['plan'], run: ['manifest', 'plan', 'rewrite'] },

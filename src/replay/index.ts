@@ -3,6 +3,7 @@ export { replayAssets } from './assets.ts';
 export { firstCandidate, isOfScheme } from './choose/candidates.ts';
 export { isMemento } from './choose/capture-choice.ts';
 export { shownAround } from './choose/neighbours.ts';
+export { inPageScript } from './in-page-script.ts';
 export {
   httpDate,
   linkOf,

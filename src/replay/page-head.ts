@@ -4,6 +4,7 @@
  */
 import type { EpochMs } from '../base/index.ts';
 import { formatTimestamp } from '../base/index.ts';
+import { scriptJson } from './in-page-script.ts';
 import type { ReplayOrigins } from './memento.ts';
 import { REPLAY_ROOT } from './replay-path.ts';
 import type { Modifier } from './rewrite/modifier.ts';
@@ -54,15 +55,8 @@ function wombatInfo({ url, time, requestStamp, modifier, origins }: PageFacts): 
 }
 
 export function pageHead(facts: PageFacts): string {
-  // A `<` would let a URL end the script; the two separators end lines in old engines.
-  const info = JSON.stringify(wombatInfo(facts))
-    .replaceAll('<', '\\u003c')
-    .replaceAll('>', '\\u003e')
-    .replaceAll('&', '\\u0026')
-    .replaceAll('\u2028', '\\u2028')
-    .replaceAll('\u2029', '\\u2029');
   return (
     `<script src="${STATIC_ROOT}wombat.js"></script><script src="${STATIC_ROOT}pinakes-replay.js"></script>` +
-    `<script>pinakesReplay(${info})</script>`
+    `<script>pinakesReplay(${scriptJson(wombatInfo(facts))})</script>`
   );
 }

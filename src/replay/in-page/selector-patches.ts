@@ -1,64 +1,76 @@
 /**
  * Selectors by which scripts look for links, `a[href="/about"]`. In the page the links are those of the archive, with
- * the address of the original behind a time; a selector finds them by that address too. Text of functions for the
- * script of pages.
+ * the URL of the original after a time. A selector finds them by that URL too. Wombat does this only for selectors of
+ * whole URLs, and not for those of elements.
  */
-export const SELECTOR_PATCHES = `
-  function patchSelectors(methods) {
-    var OF_LINK = /\\[\\s*(href|src|action|poster)\\s*(\\^?=)\\s*(?:"([^"\\\\]+)"|'([^'\\\\]+)'|([\\w-]+))(\\s*i)?\\s*\\]/gi;
+import { methodsOf } from './property.ts';
+import type { Wombat } from './wombat.ts';
 
-    // The addresses that a link means, as the server writes them and as the browser does; none where links stay as they
-    // are.
-    function meant(link, base) {
-      if (/^(?:#|(?!https?:)[a-z][a-z0-9+.-]*:)/i.test(link)) return [];
-      try {
-        var place = new URL(base);
-        var before = /^https?:/i.test(link) ? '' : /^\\/\\//.test(link) ? place.protocol : /^\\//.test(link) ? place.origin : new URL('.', base).href;
-        return [before + link, new URL(link, base).href];
-      } catch (error) {
-        return [];
-      }
-    }
+const LINK_ATTRIBUTE = /\[\s*(href|src|action|poster)\s*(\^?=)\s*(?:"([^"\\]+)"|'([^'\\]+)'|([\w-]+))(\s*i)?\s*\]/gi;
 
-    function selectorOf(all, name, how, link, flag, base) {
-      var isWhole = how === '=';
-      // How all links begin is told by how they begin; of relative ones the server has made others.
-      if (!isWhole && /^(?:\\/|https?|[.?].*)$/i.test(link)) return all;
-      // Links to follow that were whole still are.
-      var guard = !isWhole && /^https?:/i.test(link) && /^href$/i.test(name) ? ':is([href^="http"],:not(a,area))' : '';
-      var isScheme = guard && /^https?:\\/{0,2}$/i.test(link);
-      var addresses = isScheme ? [link] : meant(link, base);
-      if (!isWhole && !/[/?#]$/.test(link)) addresses = addresses.map(function (address) { return address.replace(/\\/$/, ''); });
-      var found = addresses.map(function (address) {
-        return '[' + name + (isWhole ? '$=' : '*=') + '"_/' + address.replace(/"/g, '%22') + '"' + (flag || '') + ']' + guard;
-      });
-      return found.length > 0 ? ':is(' + (isScheme ? found : [all].concat(found)).join() + ')' : all;
-    }
-
-    methods.initQuerySelectorOverride = function () {
-      var wombat = this;
-      var win = this.$wbwindow;
-      function mended(selector) {
-        var text = String(selector);
-        if (text.indexOf('=') < 0) return text;
-        return text.replace(OF_LINK, function (all, name, how, double, single, bare, flag) {
-          return selectorOf(all, name, how, double || single || bare, flag, win.document.baseURI);
+export function patchSelectors(methods: Wombat): void {
+  methods.initQuerySelectorOverride = function (this: Wombat) {
+    const wombat = this;
+    const win = this.$wbwindow;
+    const patched = (selector: unknown) => withArchiveLinks(String(selector), win.document);
+    function patch(owner: { readonly prototype: object }, names: readonly string[]): void {
+      const queries = methodsOf(owner.prototype);
+      for (const name of names) {
+        const query = queries[name];
+        if (!query) continue;
+        // Some libraries use them only while they look like those of the browser, as a Proxy does.
+        queries[name] = new Proxy(query, {
+          apply: (find, self, values) =>
+            Reflect.apply(find, wombat.proxyToObj(self), values.length > 0 ? [patched(values[0])] : values),
         });
       }
-      // Some libraries use them only while they look like those of the browser, as stand-ins do.
-      function mend(owner, names) {
-        names.forEach(function (name) {
-          if (!owner || !owner.prototype[name]) return;
-          owner.prototype[name] = new Proxy(owner.prototype[name], {
-            apply: function (find, self, values) {
-              return Reflect.apply(find, wombat.proxyToObj(self), values.length > 0 ? [mended(values[0])] : values);
-            }
-          });
-        });
-      }
-      mend(win.Document, ['querySelector', 'querySelectorAll']);
-      mend(win.DocumentFragment, ['querySelector', 'querySelectorAll']);
-      mend(win.Element, ['querySelector', 'querySelectorAll', 'matches', 'webkitMatchesSelector', 'closest']);
-    };
+    }
+    patch(win.Document, ['querySelector', 'querySelectorAll']);
+    patch(win.DocumentFragment, ['querySelector', 'querySelectorAll']);
+    patch(win.Element, ['querySelector', 'querySelectorAll', 'matches', 'webkitMatchesSelector', 'closest']);
+  };
+}
+
+function withArchiveLinks(selector: string, document: Document): string {
+  if (selector.indexOf('=') < 0) return selector;
+  return selector.replace(LINK_ATTRIBUTE, (all, name, operator, double, single, bare, flag) =>
+    attributeSelector(all, name, operator === '=', double || single || bare, flag || '', document.baseURI),
+  );
+}
+
+function attributeSelector(
+  all: string,
+  name: string,
+  isWhole: boolean,
+  link: string,
+  flag: string,
+  base: string,
+): string {
+  // How all links begin is told by how they begin; of relative ones the server has made others.
+  if (!isWhole && /^(?:\/|https?|[.?].*)$/i.test(link)) return all;
+  // Links to follow that were whole still are.
+  const guard = !isWhole && /^https?:/i.test(link) && /^href$/i.test(name) ? ':is([href^="http"],:not(a,area))' : '';
+  const isScheme = guard !== '' && /^https?:\/{0,2}$/i.test(link);
+  let urls = isScheme ? [link] : meantUrls(link, base);
+  if (!isWhole && !/[/?#]$/.test(link)) urls = urls.map((url) => url.replace(/\/$/, ''));
+  if (urls.length === 0) return all;
+  const found = urls.map((url) => `[${name}${isWhole ? '$=' : '*='}"_/${url.replace(/"/g, '%22')}"${flag}]${guard}`);
+  return `:is(${(isScheme ? found : [all, ...found]).join()})`;
+}
+
+/** The URLs that a link means, as the server writes them and as the browser does; none where links stay as they are. */
+function meantUrls(link: string, base: string): string[] {
+  if (/^(?:#|(?!https?:)[a-z][a-z0-9+.-]*:)/i.test(link)) return [];
+  try {
+    return [startOfUrl(link, new URL(base)) + link, new URL(link, base).href];
+  } catch {
+    return [];
   }
-`;
+}
+
+/** What a link leaves out. */
+function startOfUrl(link: string, base: URL): string {
+  if (/^https?:/i.test(link)) return '';
+  if (/^\/\//.test(link)) return base.protocol;
+  return /^\//.test(link) ? base.origin : new URL('.', base).href;
+}

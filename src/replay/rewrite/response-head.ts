@@ -9,7 +9,8 @@ import { rewriteRefresh } from './html-element.ts';
 import type { LinkRewriter } from './link-rewriter.ts';
 import type { Modifier } from './modifier.ts';
 
-const ORIGINAL_PREFIX = 'X-Archive-Orig-';
+/** What the names of fields begin with that are kept without acting. */
+export const ORIGINAL_PREFIX = 'X-Archive-Orig-';
 /** Clients refuse heads of more than about 16 KiB; archived ones may have a megabyte. */
 const ORIGINAL_CHARACTERS_MAX = 6 * 1024;
 const VALUE_CHARACTERS_MAX = 2 * 1024;

@@ -48,7 +48,7 @@ export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_locat
  * Stands for the location where it is changed. A line that ends before it without a semicolon still ends there, as it
  * does before any name.
  */
-export const PLACE =
+export const CHANGED_LOCATION =
   'new (typeof __pinakes_place==="function"?__pinakes_place:function(get,set){return{get value(){return get()},set value(to){set(to)}}})' +
   '(()=>location,(to)=>location=to).value';
 const CHANGE = /(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)=/y;
@@ -210,7 +210,7 @@ class ScriptRewriting {
     const next = this.#text[after + 1];
     if (!isChange && (this.#text[after] !== '=' || next === '=' || next === '>')) return;
     const isNoDefault = isChange || BEFORE_TARGET.has(before) || (before === '{' && this.#isInBlock(start));
-    if (isNoDefault) this.#put(start, end, PLACE);
+    if (isNoDefault) this.#put(start, end, CHANGED_LOCATION);
     else this.#put(after + 1, after + 1, CHECK_LOCATION);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_CATALOGUE, type ErrorCode, PinakesError } from '../../base/index.ts';
-import { frameNews } from './frame-news.ts';
+import { frameReport } from './frame-report.ts';
 import { endReply } from './reply-end.ts';
 
 export type Problem = {
@@ -160,13 +160,13 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
   const asHtml = accepts(request.headers.accept, 'text/html') && !accepts(request.headers.accept, 'application/json');
   const onward = isFramed(request) ? undefined : home;
   const title = titleOf(problem);
-  const news = frameNews(request, title, home);
+  const report = frameReport(request, title, home);
   const body = Buffer.from(
-    asHtml ? plainPage(title, problemContent(problem, onward) + news.element) : `${problemJson(problem)}\n`,
+    asHtml ? plainPage(title, problemContent(problem, onward) + report.element) : `${problemJson(problem)}\n`,
   );
   response.writeHead(problem.status, {
     ...PLAIN_PAGE_FIELDS,
-    'content-security-policy': pagePolicy(onward) + news.policy,
+    'content-security-policy': pagePolicy(onward) + report.policy,
     ...problem.fields,
     'content-type': asHtml ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     'content-length': body.length,

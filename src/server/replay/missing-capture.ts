@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatTimestamp } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { linkTarget, type Replayer } from '../../replay/index.ts';
-import { type FrameNews, frameNews } from '../http/frame-news.ts';
+import { type FrameReport, frameReport } from '../http/frame-report.ts';
 import { accepts, escapeHtml, isFramed, PLAIN_PAGE_FIELDS, pagePolicy, plainPage, waysOn } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 
@@ -27,12 +27,12 @@ export async function sendMissing(
   const { nearby, unshown } = await replayer.alternatives(missing.url);
   const asHtml = accepts(request.headers.accept, 'text/html');
   const onward = isFramed(request) ? undefined : missing.uiOrigin;
-  const news = frameNews(request, MESSAGE, missing.uiOrigin);
-  const text = asHtml ? pageText(missing, nearby, unshown, onward, news) : jsonText(missing, nearby);
+  const report = frameReport(request, MESSAGE, missing.uiOrigin);
+  const text = asHtml ? pageText(missing, nearby, unshown, onward, report) : jsonText(missing, nearby);
   const body = Buffer.from(text);
   response.writeHead(404, {
     ...PLAIN_PAGE_FIELDS,
-    'content-security-policy': `${pagePolicy(onward)}${news.policy}; frame-ancestors 'self' ${missing.uiOrigin}`,
+    'content-security-policy': `${pagePolicy(onward)}${report.policy}; frame-ancestors 'self' ${missing.uiOrigin}`,
     ...missing.fields,
     'content-type': asHtml ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     'content-length': body.length,
@@ -60,7 +60,7 @@ function pageText(
   nearby: readonly Capture[],
   unshown: readonly Capture[],
   home: string | undefined,
-  news: FrameNews,
+  report: FrameReport,
 ): string {
   const items = nearby.map((capture) => {
     return `<li><a href="${escapeHtml(addressOf(missing, capture))}">${escapeHtml(capture.url)}</a></li>`;
@@ -74,7 +74,7 @@ function pageText(
       ? `<p>Pages near it that are here:</p>\n<ul>${items.join('\n')}</ul>`
       : '<p>Nothing else of that site is here either.</p>',
     ...(home === undefined ? [] : [waysOn(home, linksOf(missing, nearby.length > 0, unshown.length > 0))]),
-    news.element,
+    report.element,
   ];
   return plainPage(MESSAGE, parts.join('\n'));
 }

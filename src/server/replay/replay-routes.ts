@@ -48,6 +48,7 @@ type Asked = Extract<ReplayPath, { kind: 'capture' | 'timegate' }>;
 export class ReplayRoutes {
   readonly #parts: ReplayParts;
   readonly #pageStart: string;
+  readonly #assets = replayAssets();
 
   constructor(parts: ReplayParts) {
     this.#parts = parts;
@@ -61,9 +62,26 @@ export class ReplayRoutes {
   async #route(visit: Visit): Promise<void> {
     const { request, response, path } = visit;
     if (path.startsWith('/web/')) return this.#replay(visit);
-    if (path.startsWith(STATIC_ROOT)) return sendAsset(request, response, path.slice(STATIC_ROOT.length));
+    if (path.startsWith(STATIC_ROOT)) return this.#sendAsset(request, response, path.slice(STATIC_ROOT.length));
     if (this.#leadInside(visit)) return;
     throw new HttpProblem({ ...NOT_FOUND, advice: `The web page is at ${this.#parts.uiOrigin}/.` });
+  }
+
+  #sendAsset(request: IncomingMessage, response: ServerResponse, name: string): void {
+    const asset = this.#assets.get(name);
+    if (!asset) throw new HttpProblem(NOT_FOUND);
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
+    // Under this path a worker could rule only this path, and a service worker not even that.
+    if (request.headers['service-worker'] !== undefined) throw new HttpProblem({ ...NOT_FOUND, status: 403 });
+    response.writeHead(200, {
+      'cache-control': 'public, max-age=3600',
+      'content-length': asset.bytes.length,
+      'content-type': asset.mime,
+      'content-security-policy': ASSET_POLICY,
+      'cross-origin-resource-policy': 'same-site',
+      'x-content-type-options': 'nosniff',
+    });
+    endReply(response, asset.bytes);
   }
 
   #leadInside({ request, response }: Visit): boolean {
@@ -150,21 +168,4 @@ function circleOf(urls: readonly string[]): Problem {
           : `It leads by way of ${urls.length - 1} others back here. On the web a cookie may have opened the way.`,
     where: urls[0],
   };
-}
-
-function sendAsset(request: IncomingMessage, response: ServerResponse, name: string): void {
-  const asset = replayAssets().get(name);
-  if (!asset) throw new HttpProblem(NOT_FOUND);
-  if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
-  // Under this path a worker could rule only this path, and a service worker not even that.
-  if (request.headers['service-worker'] !== undefined) throw new HttpProblem({ ...NOT_FOUND, status: 403 });
-  response.writeHead(200, {
-    'cache-control': 'public, max-age=3600',
-    'content-length': asset.bytes.length,
-    'content-type': asset.mime,
-    'content-security-policy': ASSET_POLICY,
-    'cross-origin-resource-policy': 'same-site',
-    'x-content-type-options': 'nosniff',
-  });
-  endReply(response, asset.bytes);
 }

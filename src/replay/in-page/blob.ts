@@ -1,0 +1,14 @@
+/** Texts that scripts put into blobs. */
+import type { Wombat } from './wombat.ts';
+
+/** The request that read a blob, done. */
+export function readBlob(wombat: Wombat, url: string): XMLHttpRequest {
+  const request = new XMLHttpRequest();
+  wombat.utilFns.XHRopen.call(request, 'GET', url, false);
+  wombat.utilFns.XHRsend.call(request);
+  return request;
+}
+
+export function blobUrl(wombat: Wombat, text: string, type: string): string {
+  return wombat.URL.createObjectURL(new Blob([text], { type }));
+}

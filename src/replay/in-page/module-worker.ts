@@ -1,0 +1,13 @@
+/**
+ * Prepares a worker that is a module. Its script is the first import of the worker, so that the modules after it find
+ * the worker ready. It imports wombatWorkers.js first; where the worker is from is read from its own URL.
+ */
+import type { WorkerInfo } from './worker.ts';
+
+declare const self: Window & typeof globalThis & { readonly WBWombat: new (info: WorkerInfo) => object };
+
+export function startModuleWorker(): void {
+  const parts = /^([^/]+\/\/[^/]+\/web\/)(\d*)[a-z]*_?\/([\s\S]*)$/.exec(self.location.href)!;
+  const [, prefix, stamp, originalURL] = parts as unknown as [string, string, string, string];
+  new self.WBWombat({ prefix, prefixMod: `${prefix}${stamp}wkrf_/`, originalURL });
+}
