@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { seededRandom } from '../src/base/index.ts';
-import type { Capture } from '../src/catalog/index.ts';
+import { type Capture, type Catalog, openLevelCatalog } from '../src/catalog/index.ts';
 import { scanFiles } from '../src/warc/index.ts';
 import { median, print, ratio } from './measure.ts';
 import { writeSampleWarc } from './sample-warc.ts';
@@ -78,7 +78,7 @@ function residentMemory(file: string, at: string): string {
 async function benchRetrieve(at: string): Promise<void> {
   const archive = await open(at);
   const captures: Capture[] = [];
-  for await (const page of archive.catalog.captures({}))
+  for await (const page of archive.captures({}))
     captures.push(...page.filter((capture) => capture.kind === 'response'));
   const random = seededRandom(3);
   const chosen = Array.from({ length: RETRIEVALS }, () => captures[Math.floor(random() * captures.length)]!);
@@ -109,7 +109,7 @@ async function benchRetrieve(at: string): Promise<void> {
         // Each pays for its own garbage, and nobody for that of the one before; nobody finds records at hand that
         // another asked for.
         globalThis.gc?.();
-        archive.retrieval.forget();
+        archive.forgetRecentRecords();
         const before = process.cpuUsage();
         wall[index]! += await elapsed(() => way(some));
         const { user, system } = process.cpuUsage(before);
@@ -161,7 +161,7 @@ async function benchVolumes(directory: string): Promise<void> {
     [1, []],
     [8, []],
   ]);
-  const archives = new Map<number, Awaited<ReturnType<typeof open>>>();
+  const catalogs = new Map<number, Catalog>();
   for (const volumes of times.keys()) {
     const at = join(directory, `volumes-${volumes}`);
     rmSync(at, { recursive: true, force: true });
@@ -182,31 +182,31 @@ async function benchVolumes(directory: string): Promise<void> {
         ),
       );
     }
-    // Opened anew, both have all rows in tables, and neither some of them in memory.
+    // Opened again, both catalogs have all rows in tables and none in memory.
     await archive.close();
-    archives.set(volumes, await open(at));
+    catalogs.set(volumes, await openLevelCatalog(join(at, 'catalog')));
   }
   const digests = new Map<number, Uint8Array[]>();
-  for (const [volumes, archive] of archives) {
+  for (const [volumes, catalog] of catalogs) {
     const found: Uint8Array[] = [];
-    for await (const page of archive.catalog.blocks()) found.push(...page.map((block) => block.key.digest));
+    for await (const page of catalog.blocks()) found.push(...page.map((block) => block.key.digest));
     digests.set(volumes, found);
   }
   for (let run = 0; run < RUNS * 6; run++) {
-    const sums = new Map([...archives.keys()].map((volumes) => [volumes, 0]));
+    const sums = new Map([...catalogs.keys()].map((volumes) => [volumes, 0]));
     for (let round = 0; round < 10; round++) {
       for (let at = 0; at < 4000; at += 500) {
         // Whoever comes second finds the caches warm; each is first as often as the other.
-        const inTurn = round % 2 === 0 ? [...archives] : [...archives].reverse();
-        for (const [volumes, archive] of inTurn) {
+        const inTurn = round % 2 === 0 ? [...catalogs] : [...catalogs].reverse();
+        for (const [volumes, catalog] of inTurn) {
           const some = digests.get(volumes)!.slice(at, at + 500);
-          sums.set(volumes, sums.get(volumes)! + (await elapsed(() => archive.catalog.findBlocks(some))));
+          sums.set(volumes, sums.get(volumes)! + (await elapsed(() => catalog.findBlocks(some))));
         }
       }
     }
     for (const [volumes, sum] of sums) times.get(volumes)!.push(sum);
   }
-  for (const archive of archives.values()) await archive.close();
+  for (const catalog of catalogs.values()) await catalog.close();
   print('duplicate check: 4,000 contents, 500 a call');
   print(`  cost with 8 volumes / with 1  ${ratio(times.get(8)!, times.get(1)!)}   (bar at most 1.05)`);
 }

@@ -9,9 +9,9 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Archive, createArchive, openArchive } from '../src/archive/index.ts';
+import { createArchive, openArchive } from '../src/archive/index.ts';
 import { seededIds, seededRandom } from '../src/base/index.ts';
-import type { Capture } from '../src/catalog/index.ts';
+import { type Capture, openLevelCatalog } from '../src/catalog/index.ts';
 import { startServer } from '../src/server/index.ts';
 import { urlKey } from '../src/url/index.ts';
 import { median, print } from './measure.ts';
@@ -30,8 +30,8 @@ export async function benchPaging(argv: readonly string[]): Promise<void> {
   mkdirSync(directory, { recursive: true });
   await createArchive(directory);
   const newId = seededIds(seededRandom(1));
+  await fill(join(directory, 'catalog'), count);
   const archive = await openArchive(directory, { clock: () => START, newId });
-  await fill(archive, count);
   const server = await startServer({
     archive,
     host: '127.0.0.1',
@@ -71,11 +71,13 @@ export async function benchPaging(argv: readonly string[]): Promise<void> {
   }
 }
 
-async function fill(archive: Archive, count: number): Promise<void> {
+async function fill(directory: string, count: number): Promise<void> {
+  const catalog = await openLevelCatalog(directory);
   for (let at = 0; at < count; at += BATCH) {
     const putCaptures = Array.from({ length: Math.min(BATCH, count - at) }, (_, i) => captureOf(at + i));
-    await archive.catalog.write({ putCaptures });
+    await catalog.write({ putCaptures });
   }
+  await catalog.close();
 }
 
 function captureOf(at: number): Capture {

@@ -59,7 +59,7 @@ async function benchIndexing(directory: string, megabytes: number): Promise<void
     );
     shares.push(report!.wordsMs / report!.busyMs);
     payload = report!.bytes;
-    all = (await archive.catalog.totals()).payloadBytes;
+    all = (await archive.totals()).payloadBytes;
     await indexer.close();
     await archive.close();
   }

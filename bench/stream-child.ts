@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
-import { openArchive } from '../src/archive/index.ts';
+import { openArchive, readConnector, VolumeSet } from '../src/archive/index.ts';
 import { limitHeapGrowth, limitYoungSpace, seededIds, seededRandom } from '../src/base/index.ts';
 import { startServer } from '../src/server/index.ts';
 
@@ -28,8 +28,9 @@ process.exit();
 async function serveArchive(directory: string): Promise<string> {
   const now = Date.UTC(2024, 2, 1);
   const newId = seededIds(seededRandom(1));
-  const archive = await openArchive(directory, { clock: () => now, newId });
-  const volume = archive.volumes.get('main');
+  const volumes = await VolumeSet.open(directory, (await readConnector(directory)).volumes);
+  const archive = await openArchive(directory, { clock: () => now, newId, volumes });
+  const volume = volumes.get('main');
   const read = volume.read.bind(volume);
   volume.read = async (ranges) => {
     const found = await read(ranges);

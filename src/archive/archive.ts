@@ -1,28 +1,18 @@
 /**
- * An archive: opened, owned by this process, ready for everything that is done with one. This file joins the parts;
- * each part has a file of its own. Changes run one at a time, through `exclusive`; reading goes on beside them.
+ * The archive as other rooms see it: one method for each thing that can be done with it. The work itself is in the files
+ * of this room's folders, which get an `OpenedArchive`.
  */
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
-import {
-  type Block,
-  type BlockKey,
-  type Capture,
-  type CaptureQuestion,
-  type CaptureRange,
-  type Catalog,
-  openLevelCatalog,
-  type Segment,
-  type Totals,
-} from '../catalog/index.ts';
+import { type Clock, type EpochMs, type IdSource, PinakesError } from '../base/index.ts';
+import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
-import type { AddOptions, AddReport } from './add/add.ts';
 import { addInPlace } from './add/add-in-place.ts';
 import { addInputs } from './add/add-input.ts';
+import type { AddOptions, AddReport } from './add/add-report.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
-import { Collections } from './collections.ts';
+import type { Collections } from './collections.ts';
 import {
   CONNECTOR_NAME,
   type Connector,
@@ -30,7 +20,6 @@ import {
   DEFAULT_POLICIES,
   MAIN_VOLUME,
   type Policies,
-  readConnector,
   writeConnector,
 } from './connector.ts';
 import { parseContentKey } from './content-key.ts';
@@ -39,7 +28,6 @@ import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
 import type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
 import { exportWacz, type WaczExportReport } from './export/export-wacz.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export/export-warc.ts';
-import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
 import {
   type CompactOptions,
   type CompactReport,
@@ -56,6 +44,7 @@ import {
 } from './maintain/delete.ts';
 import { healArchive } from './maintain/heal.ts';
 import { type MigrateOptions, type MigrateReport, migrateVolume } from './maintain/migrate.ts';
+import { type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import {
   estimateRecompression,
   type RecompressOptions,
@@ -75,62 +64,27 @@ import {
 } from './maintain/volume-admin.ts';
 import { removeVolume } from './maintain/volume-removal.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
-import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
+import { type ArchiveOptions, OpenedArchive } from './opened-archive.ts';
+import type { AnnouncedServer } from './owner.ts';
 import type { CaptureReader } from './read/capture-reader.ts';
-import { RecordAccess, type RecordReader } from './read/record-access.ts';
-import {
-  type CaptureSpan,
-  Retrieval,
-  type Retrieved,
-  type RetrievedContent,
-  type RetrieveOptions,
-} from './read/retrieve.ts';
-import { Reserve } from './reserve.ts';
-import { CatalogDraft } from './revisit/catalog-draft.ts';
-import { ResolutionFilter } from './revisit/resolution-filter.ts';
+import type { RecordReader } from './read/record-access.ts';
+import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
 import { makeDirectory } from './segment/made-directory.ts';
-import { SegmentRegistry } from './segment/segment-registry.ts';
-import { Tombstones } from './segment/tombstones.ts';
-import { volumeChoice } from './segment/volume-choice.ts';
-import { createVolume, VolumeSet } from './segment/volume-set.ts';
+import { createVolume } from './segment/volume-set.ts';
 import type { Selection } from './selection.ts';
 import { type ArchiveStats, archiveStats, type StatsOptions } from './stats.ts';
-import { NamedSnapshots } from './stream/named-snapshots.ts';
+import type { NamedSnapshot } from './stream/named-snapshots.ts';
 import { PageIndex } from './stream/page-index.ts';
-import { RecordStream, type StreamParts, type StreamQuery } from './stream/stream.ts';
-import { type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
-import type { CataloguingParts } from './write/cataloguing.ts';
+import type { HubQuery, ScanHub } from './stream/scan-hub.ts';
+import { RecordStream, type StreamQuery } from './stream/stream.ts';
+import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
+import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
-
-const SPOOL_DIRECTORY = 'spool';
-
-export type ArchiveOptions = {
-  readonly clock: Clock;
-  readonly newId: IdSource;
-  /**
-   * Milliseconds that run evenly, as `performance.now` gives them. With it, retrieval from a fast disk does not wait
-   * for other threads.
-   */
-  readonly stopwatch?: (() => number) | undefined;
-  /** What the archive is opened for, for the owner file. */
-  readonly purpose?: string;
-  /** `pinakes/0.1.0`, as written into segments. */
-  readonly software?: string;
-  readonly onFinding?: (finding: Finding) => void;
-  /** Told of every segment that opening had to read, because the catalog did not know it as it is. */
-  readonly onOpening?: (segment: Segment) => void;
-  /** Breaks the opening off; the next one goes on where it was. */
-  readonly signal?: AbortSignal | undefined;
-  /** For tests: other volumes, another catalog, weaker fingerprints. */
-  readonly volumes?: VolumeSet;
-  readonly catalog?: Catalog;
-  readonly fingerprint?: (digest: Uint8Array) => Uint8Array;
-};
 
 export type InitOptions = { readonly name?: string; readonly policies?: Partial<Policies> };
 
-/** Makes an archive in a directory that has none. */
+/** Creates an archive in a directory that does not have one. */
 export async function createArchive(directory: string, options: InitOptions = {}): Promise<void> {
   if (directory === '') throw new PinakesError('BAD_ARGUMENT', { where: "''", detail: 'name the directory to make' });
   await makeDirectory(directory);
@@ -149,460 +103,303 @@ export async function createArchive(directory: string, options: InitOptions = {}
   });
 }
 
-/** Opens an archive and heals what a crash may have left (I3). */
+/** Opens an archive and heals what a crash may have left behind (I3). */
 export async function openArchive(directory: string, options: ArchiveOptions): Promise<Archive> {
-  const connector = await readConnector(directory);
-  await assertTakable(directory);
-  const reserve = new Reserve(directory);
-  const catalog = options.catalog ?? (await openCatalog(directory, reserve));
-  return Archive.open(directory, connector, catalog, reserve, options);
-}
-
-/**
- * Opens the catalog, and so takes its lock, before anything else is touched but the reserve, which a full disk costs.
- */
-async function openCatalog(directory: string, reserve: Reserve): Promise<Catalog> {
+  const opened = await OpenedArchive.open(directory, options);
+  const archive = new Archive(opened);
   try {
-    return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));
+    await opened.load();
+    await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
+    await resolveLater(opened);
+    return archive;
   } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code === 'CATALOG_LOCKED') throw await lockedError(directory, error);
-    // The lock was had, or this would not have been tried: the reserve is nobody else's.
-    if (code !== 'DISK_FULL' || !(await reserve.giveUp())) throw error;
-  }
-  try {
-    return await openCatalog(directory, reserve);
-  } catch (error) {
-    await reserve.takeBack();
+    await archive.close();
     throw error;
   }
 }
 
-type RebuildOptions = {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (segment: Segment) => void;
-  /** Told of what is wrong in the segments, besides the one that the archive was opened with. */
-  readonly onFinding?: (finding: Finding) => void;
-};
-
-export class Archive implements StreamParts, CaptureReader {
-  readonly directory: string;
-  readonly catalog: Catalog;
-  readonly volumes: VolumeSet;
-  readonly segmentRegistry: SegmentRegistry;
-  readonly access: RecordAccess;
-  readonly resolutionFilter = new ResolutionFilter();
-  readonly collections: Collections;
-  readonly tombstones: Tombstones;
-  readonly snapshots: NamedSnapshots;
-  readonly options: ArchiveOptions;
-  readonly retrieval: Retrieval;
-  readonly pages = new PageIndex(this);
-  readonly #owner: OwnerFile;
-  readonly #reserve: Reserve;
-  readonly #exclusive = new Exclusive();
-  readonly #compactions = new Exclusive();
+export class Archive implements CaptureReader {
+  readonly #opened: OpenedArchive;
+  readonly #pages: PageIndex;
   readonly #store: StoreQueue;
-  #connector: Connector;
-  /** Why nothing is begun any more, once the archive is being closed. */
-  #closed: PinakesError | undefined;
+  /** Work that writes segments anew, moves them or numbers them runs one at a time. */
+  readonly #compactions = new Exclusive();
   #closing: Promise<void> | undefined;
 
-  private constructor(
-    directory: string,
-    connector: Connector,
-    owner: OwnerFile,
-    catalog: Catalog,
-    reserve: Reserve,
-    volumes: VolumeSet,
-    options: ArchiveOptions,
-  ) {
-    this.directory = directory;
-    this.#connector = connector;
-    this.#owner = owner;
-    this.catalog = catalog;
-    this.#reserve = reserve;
-    this.volumes = volumes;
-    this.options = options;
-    const { clock, newId, software = 'pinakes' } = options;
-    this.segmentRegistry = new SegmentRegistry({ volumes, policies: connector.policies, clock, newId, software });
-    this.access = new RecordAccess(volumes, this.segmentRegistry, catalog, (digest) => this.fingerprint(digest));
-    this.collections = new Collections(catalog);
-    this.tombstones = new Tombstones(volumes, catalog);
-    this.snapshots = new NamedSnapshots(directory);
-    this.retrieval = new Retrieval(catalog, this.access, (digest) => this.fingerprint(digest));
-    this.#store = new StoreQueue(this.#writingParts());
+  constructor(opened: OpenedArchive) {
+    this.#opened = opened;
+    this.#pages = new PageIndex(opened);
+    this.#store = new StoreQueue(opened);
   }
 
-  /** The catalog is closed with the archive, and when that cannot be opened. */
-  static async open(
-    directory: string,
-    connector: Connector,
-    catalog: Catalog,
-    reserve: Reserve,
-    options: ArchiveOptions,
-  ): Promise<Archive> {
-    let archive: Archive | undefined;
-    try {
-      await reserve.giveUpIfShort();
-      const owner = await OwnerFile.take(directory, options.purpose ?? 'open', options.clock);
-      const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
-      archive = new Archive(directory, connector, owner, catalog, reserve, volumes, options);
-      await archive.#load();
-      return archive;
-    } catch (error) {
-      if (!archive) await reserve.takeBack();
-      await (archive ?? catalog).close();
-      throw error;
-    }
-  }
-
-  async #load(): Promise<void> {
-    const spool = join(this.directory, SPOOL_DIRECTORY);
-    await mkdir(spool, { recursive: true });
-    for (const left of await readdir(spool)) await rm(join(spool, left), { recursive: true, force: true });
-    await this.snapshots.load();
-    const { damage } = this.snapshots;
-    if (damage) {
-      const message = `${damage.message}. ${damage.advice}`;
-      this.report({ code: 'snapshots-damaged', level: 'error', file: damage.where!, offset: 0, message });
-    }
-    await this.collections.load();
-    this.segmentRegistry.load(await this.catalog.segments());
-    await healArchive(this, this.cataloguingParts(this.options.signal), this.options.onOpening);
-    await resolveLater(this);
-  }
-
-  get clock(): Clock {
-    return this.options.clock;
-  }
-
-  get newId(): IdSource {
-    return this.options.newId;
-  }
-
-  report(finding: Finding): void {
-    this.options.onFinding?.(finding);
+  get directory(): string {
+    return this.#opened.directory;
   }
 
   get connector(): Connector {
-    return this.#connector;
+    return this.#opened.connector;
   }
 
+  get clock(): Clock {
+    return this.#opened.clock;
+  }
+
+  get newId(): IdSource {
+    return this.#opened.newId;
+  }
+
+  get software(): string | undefined {
+    return this.#opened.software;
+  }
+
+  /** Memory in bytes for the process that reads PDF and office documents, when the connector sets it. */
   get documentMemory(): number | undefined {
-    return this.#connector.index?.documentMemory;
+    return this.connector.index?.documentMemory;
   }
 
-  async changeConnector(connector: Connector): Promise<void> {
-    await writeConnector(this.directory, connector);
-    this.#connector = connector;
+  /** A directory for temporary files, emptied when the archive is opened. */
+  get scratch(): string {
+    return this.#opened.scratch;
   }
 
-  fingerprint(digest: Uint8Array): Uint8Array {
-    return this.options.fingerprint ? this.options.fingerprint(digest) : digest;
-  }
-
-  cataloguingParts(signal?: AbortSignal): CataloguingParts {
-    return {
-      catalog: this.catalog,
-      resolutionFilter: this.resolutionFilter,
-      volumes: this.volumes,
-      access: this.access,
-      fingerprint: (digest) => this.fingerprint(digest),
-      onFinding: this.options.onFinding,
-      signal,
-    };
-  }
-
-  newDraft(): CatalogDraft {
-    return new CatalogDraft(this.catalog, this.resolutionFilter, {
-      keepUnreferenced: this.segmentRegistry.unread.size > 0,
-    });
-  }
-
-  /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */
-  async commit(draft: CatalogDraft): Promise<void> {
-    this.#assertTaking();
-    const segments = await this.segmentRegistry.sync();
-    for (const segment of segments) draft.putSegment(segment);
-    try {
-      await this.catalog.write(draft.batch());
-    } catch (error) {
-      // It may have been taken all the same: the next opening says.
-      this.segmentRegistry.abandon(segments);
-      throw error;
-    }
-    this.segmentRegistry.settle(segments);
-    // What was asked for is done: that the catalog does not hear of the sealing costs nobody anything.
-    const sealed = await this.segmentRegistry.retireFull();
-    if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
-  }
-
-  exclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#exclusive.run(() => {
-      if (this.#closed) throw this.#closed;
-      this.#assertTaking();
-      return work();
-    });
-  }
-
-  /** Runs a change that lets the archive grow. */
-  #growing<T>(work: () => Promise<T>): Promise<T> {
-    return this.exclusive(async () => {
-      await this.#reserve.keep(this.catalog);
-      return work();
-    });
+  /** Collections by name and number. */
+  get collections(): Pick<Collections, 'all' | 'check' | 'find' | 'name' | 'number'> {
+    return this.#opened.collections;
   }
 
   /**
-   * Fails when the disk of the archive is too full for it to grow. What writes beside the segments, as an index does,
-   * asks before it begins.
+   * Fails when the disk of the archive is too full for the archive to grow. Work that writes beside the segments, such
+   * as indexing, calls this first.
    */
   keepRoom(): Promise<void> {
-    return this.#growing(async () => {});
-  }
-
-  /** Runs what makes room, though it takes some first. */
-  async #makingRoom<T>(work: () => Promise<T>): Promise<T> {
-    await this.exclusive(() => this.#reserve.giveUpIfShort());
-    return work();
-  }
-
-  giveUpReserve(): Promise<boolean> {
-    return this.#reserve.giveUp();
-  }
-
-  /** No change is begun that the catalog would not take: it would only leave traces in the volumes. */
-  #assertTaking(): void {
-    if (this.catalog.refusal) throw this.catalog.refusal;
-  }
-
-  #writingParts() {
-    const { dedupBytesMin } = this.#connector.policies;
-    return {
-      directory: join(this.directory, SPOOL_DIRECTORY),
-      catalog: this.catalog,
-      segmentRegistry: this.segmentRegistry,
-      access: this.access,
-      collections: this.collections,
-      newId: this.options.newId,
-      dedupBytesMin: dedupBytesMin === 'auto' ? 0 : dedupBytesMin,
-      fingerprint: (digest: Uint8Array) => this.fingerprint(digest),
-      volumeChoice: () => volumeChoice(this.volumes),
-      exclusive: <T>(work: () => Promise<T>) => this.#growing(work),
-      newDraft: () => this.newDraft(),
-      commit: (draft: CatalogDraft) => this.commit(draft),
-      rollBack: () => this.segmentRegistry.rollBack(),
-    };
+    return this.#opened.growing(async () => {});
   }
 
   store(input: StoreInput, options: StoreOptions = {}): Promise<Stored> {
     return this.#store.store(input, options);
   }
 
-  /** Keeps a metadata record with a collection; gives its id. */
+  /** Stores a metadata record in a collection. Returns its id. */
   storeMetadata(metadata: NewMetadata, options: { collection?: string; volume?: string } = {}): Promise<string> {
-    return storeMetadata(this.#writingParts(), metadata, options);
+    return storeMetadata(this.#opened, metadata, options);
   }
 
-  /** Takes WARC, ARC and WACZ files in: by copying what is new, or, `inPlace`, as read-only segments where they lie. */
+  /** Adds WARC, ARC and WACZ files: copies what is new, or with `inPlace` makes the files read-only segments. */
   async add(wanted: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
-    // Before any file, each of which would be refused for it.
-    if (options.collection !== undefined) this.collections.check(options.collection);
+    const archive = this.#opened;
+    // Checked once here, otherwise every file would be refused because of it.
+    if (options.collection !== undefined) archive.collections.check(options.collection);
     await this.keepRoom();
-    const files = await withoutOwnFiles(this, wanted);
+    const files = await withoutOwnFiles(archive, wanted);
     const report = options.inPlace
-      ? await this.#compactions.run(async () => addInPlace(this, await linkedVolume(this), files, options))
-      : await addInputs(this.#writingParts(), files, options);
-    const resolved = await this.exclusive(() => resolveLater(this));
+      ? await this.#compactions.run(async () => addInPlace(archive, await linkedVolume(archive), files, options))
+      : await addInputs(archive, files, options);
+    const resolved = await archive.exclusive(() => resolveLater(archive));
     const filesOwn = wanted.length - files.length;
     return { ...report, filesOwn, unresolved: Math.max(0, report.unresolved - resolved) };
   }
 
-  /**
-   * A query on facts of captures, for the `query` of a selection. One that cannot be read is refused with the place
-   * marked.
-   */
+  /** Parses a query on facts of captures, for the `query` of a selection. An error marks the place in the text. */
   query(text: string): CaptureQuery {
     return parseCaptureQuery(text, { collection: (name) => this.collections.find(name) });
   }
 
-  /** The same of what is asked in parts: a query, a status, a media type. Undefined when nothing is asked. */
+  /** One query from a query text, a status and a media type. Undefined when none of them is given. */
   askedQuery(asked: AskedFacts): CaptureQuery | undefined {
     return askedQuery(asked, { collection: (name) => this.collections.find(name) });
   }
 
-  /** What a deletion would take, of what there is now or of what `seen` has. */
+  /** Counts what a deletion would remove, from the current captures or from those of the view `seen`. */
   async previewDelete(selection: Selection, options: DeleteOptions = {}): Promise<DeletePreview> {
-    await using view = options.seen ? undefined : await this.catalog.view();
-    return await previewDelete(this, selection, options.seen ?? view!, options);
+    await using view = options.seen ? undefined : await this.view();
+    return await previewDelete(this.scratch, selection, options.seen ?? view!, options);
   }
 
   delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
-    return this.#makingRoom(() => deleteCaptures(this, selection, options));
+    return this.#opened.freeing(() => deleteCaptures(this.#opened, selection, options));
   }
 
-  /** Segments with deleted records that a compaction would leave as they are. */
+  /** Segments with deleted records that a compaction would leave unchanged. */
   previewCompact(): StayingSegments {
-    return stayingSegments(this);
+    return stayingSegments(this.#opened);
   }
 
   compact(options: CompactOptions = {}): Promise<CompactReport> {
-    return this.#compactions.run(() => this.#makingRoom(() => compactArchive(this, options)));
+    return this.#compactions.run(() => this.#opened.freeing(() => compactArchive(this.#opened, options)));
   }
 
   /**
-   * Packs segments as `.warc.zst`, each with a dictionary of its own. Those that are open are sealed for it. With
-   * `dryRun`, says from samples what that would give.
+   * Writes segments anew as `.warc.zst`, each with a dictionary of its own. Open segments are sealed first. With
+   * `dryRun`, the result is estimated from samples.
    */
   recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
-    if (options.dryRun) return estimateRecompression(this, options);
-    return this.#compactions.run(() => this.#makingRoom(() => recompressArchive(this, options)));
+    if (options.dryRun) return estimateRecompression(this.#opened, options);
+    return this.#compactions.run(() => this.#opened.freeing(() => recompressArchive(this.#opened, options)));
   }
 
-  /** A view of this moment: later changes are not seen through it. */
+  /** A view of the captures at this moment. Later changes are not visible in it. */
   view(): Promise<CaptureReader & AsyncDisposable> {
-    return this.catalog.view();
+    return this.#opened.catalog.view();
   }
 
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]> {
-    return this.catalog.captures(range, pageSize);
+    return this.#opened.catalog.captures(range, pageSize);
   }
 
   capturesOf(key: UrlKey): Promise<readonly Capture[] | undefined> {
-    return this.catalog.capturesOf(key);
+    return this.#opened.catalog.capturesOf(key);
   }
 
   findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
-    return this.catalog.findCaptures(questions);
+    return this.#opened.catalog.findCaptures(questions);
   }
 
   nearest(key: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
-    return this.catalog.nearest(key, time, side);
+    return this.#opened.catalog.nearest(key, time, side);
   }
 
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
-    return this.catalog.getBlocks(keys);
+    return this.#opened.catalog.getBlocks(keys);
   }
 
   blocks(pageSize?: number): AsyncIterable<Block[]> {
-    return this.catalog.blocks(pageSize);
+    return this.#opened.catalog.blocks(pageSize);
   }
 
   totals(): Promise<Totals> {
-    return this.catalog.totals();
+    return this.#opened.catalog.totals();
   }
 
   /** Reads single records by their places. */
   get records(): RecordReader {
-    return this.access;
+    return this.#opened.access;
   }
 
-  /** The captures of a URL and of all others with the same key, in order of time. */
+  /** The captures of a URL and of all other URLs with the same key, in order of time. */
   capturesOfUrl(url: string, span: CaptureSpan = {}): AsyncGenerator<Capture> {
-    return this.retrieval.captures(url, span);
+    return this.#opened.retrieval.captures(url, span);
   }
 
-  /** The capture of a URL nearest to a time, or the latest. `notAfter` looks only back. */
+  /** The capture of a URL that is nearest to a time, or the latest. With `notAfter`, none after that time. */
   findCapture(url: string, at?: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
+    const { retrieval } = this.#opened;
     const typed = typedUrl(url);
-    return at === undefined ? this.retrieval.latest(typed) : this.retrieval.nearest(typed, at, side);
+    return at === undefined ? retrieval.latest(typed) : retrieval.nearest(typed, at, side);
   }
 
-  /** The capture that `findCapture` finds, opened. */
+  /** Finds a capture like `findCapture` and opens it. */
   async get(url: string, at?: EpochMs, options: RetrieveOptions = {}): Promise<Retrieved> {
     const capture = await this.findCapture(url, at);
     if (!capture) throw new PinakesError('CONTENT_MISSING', { where: url });
-    return this.retrieval.open(capture, options);
+    return this.#opened.retrieval.open(capture, options);
   }
 
-  /** The capture of a name that `captureId` gave, wherever its record stands by now; undefined when it was deleted. */
+  /** The capture with an id that `captureId` made, even if its record was moved. Undefined when it was deleted. */
   captureById(id: string): Promise<Capture | undefined> {
-    return findCaptureById(this.catalog, id);
+    return findCaptureById(this.#opened.catalog, id);
   }
 
-  /** The capture of the page with this id nearest to a time, or the latest. */
+  /** The capture of the page with this id that is nearest to a time, or the latest. */
   async getPage(id: PageId, at?: EpochMs, options: RetrieveOptions = {}): Promise<Retrieved> {
-    const capture = await this.pages.find(id, at);
+    const capture = await this.#pages.find(id, at);
     if (!capture) throw new PinakesError('CONTENT_MISSING', { where: `page ${formatPageId(id)}` });
-    return this.retrieval.open(capture, options);
+    return this.#opened.retrieval.open(capture, options);
   }
 
   open(capture: Capture): Promise<Retrieved> {
-    return this.retrieval.open(capture);
+    return this.#opened.retrieval.open(capture);
   }
 
-  /** A content by its key. */
+  /** Opens a content by its key. */
   content(key: string, options: RetrieveOptions = {}): Promise<RetrievedContent> {
-    return this.retrieval.content(parseContentKey(key), options);
+    return this.#opened.retrieval.content(parseContentKey(key), options);
   }
 
-  /** Looks for what is wrong in segments and catalog; each problem is handed over as it is found. */
+  /** Empties the cache of recently read records, so that the next reads come from the segments. */
+  forgetRecentRecords(): void {
+    this.#opened.retrieval.forget();
+  }
+
+  /** Looks for problems in segments and catalog. Each problem is passed to `onProblem` when it is found. */
   verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    return verifyArchive(this, options);
+    return verifyArchive(this.#opened, options);
   }
 
   listVolumes(): Promise<VolumeStatus[]> {
-    return listVolumes(this);
+    return listVolumes(this.#opened);
   }
 
   /**
-   * With a signal it can be broken off; what was not read of the volume then comes in when the archive is opened next.
+   * Adds a volume and catalogues the segments in it. When the signal aborts this, the next opening of the archive
+   * catalogues the rest.
    */
   addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<void> {
-    // It heals, which would take away a segment that compaction is just writing.
-    return this.#compactions.run(() => addVolume(this, volume, options));
+    // This heals, and healing would remove a segment that a compaction is writing.
+    return this.#compactions.run(() => addVolume(this.#opened, volume, options));
   }
 
   setVolumeWritable(name: string, writable: boolean): Promise<void> {
-    return setVolumeWritable(this, name, writable);
+    return setVolumeWritable(this.#opened, name, writable);
   }
 
-  /** Takes an empty volume out of the archive. Its directory stays. */
+  /** Removes an empty volume from the archive. Its directory stays. */
   removeVolume(name: string): Promise<void> {
-    return this.#compactions.run(() => removeVolume(this, name));
+    return this.#compactions.run(() => removeVolume(this.#opened, name));
   }
 
-  /** Moves all segments of a volume to another, or says what that would be. */
+  /** Moves all segments of a volume to another one. With `dryRun`, only reports what would be moved. */
   migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
-    return this.#compactions.run(() => this.#makingRoom(() => migrateVolume(this, from, to, options)));
+    return this.#compactions.run(() => this.#opened.freeing(() => migrateVolume(this.#opened, from, to, options)));
   }
 
-  /** Where sorting and packing may write; emptied when the archive is opened. */
-  get scratch(): string {
-    return join(this.directory, SPOOL_DIRECTORY);
-  }
-
-  /** Records of a snapshot, each exactly once, from the beginning or from a cursor. */
+  /** The records of a snapshot, each exactly once, from the beginning or from a cursor. */
   stream(query: StreamQuery = {}): Promise<RecordStream> {
-    return RecordStream.open(this, query);
+    return RecordStream.open(this.#opened, query);
   }
 
-  /** The same as the bytes of a WARC file. */
+  /** The same records as the bytes of a WARC file. */
   streamWarc(query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
-    return streamWarc(this, query);
+    return streamWarc(this.#opened, query);
   }
 
-  /** The same as lines of JSON that tell of the records. */
-  streamJson(query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
-    return streamJson(this, query);
+  /** The same records as JSON lines that describe them. */
+  streamJson(query: StreamQuery = {}, extend?: LineExtension): AsyncGenerator<StreamPiece> {
+    return streamJson(this.#opened, query, extend);
+  }
+
+  /** A stream that shares its reading with the other subscribers of the hub. */
+  subscribe(hub: ScanHub, wanted: HubQuery, options: SubscriberOptions = {}): Promise<Subscriber> {
+    return Subscriber.open(this.#opened, hub, wanted, options);
+  }
+
+  /** Records durably under a name which segments the archive has now. Compaction leaves these segments unchanged. */
+  createSnapshot(name: string): Promise<NamedSnapshot> {
+    return this.#opened.snapshots.create(this.#opened, name);
+  }
+
+  listSnapshots(): readonly NamedSnapshot[] {
+    return this.#opened.snapshots.all();
+  }
+
+  removeSnapshot(name: string): Promise<void> {
+    return this.#opened.snapshots.remove(name);
   }
 
   exportWarc(selection: Selection, path: string, options: WarcExportOptions): Promise<WarcExportReport> {
-    return exportWarc(this, selection, path, options);
+    return exportWarc(this.#opened, selection, path, options);
   }
 
   exportWacz(selection: Selection, path: string, options: WarcExportOptions): Promise<WaczExportReport> {
-    return exportWacz(this, selection, path, options);
+    return exportWacz(this.#opened, selection, path, options);
   }
 
-  /** Lines of an index of the captures that a selection means; CDXJ, unless another format is given. */
+  /** Index lines of the selected captures, as CDXJ unless another format is given. */
   exportCdxj(
     selection: Selection,
     format?: Parameters<typeof exportCdxj>[2],
     options: CdxjExportOptions = {},
   ): AsyncGenerator<string> {
-    return exportCdxj(this, selection, format, options);
+    return exportCdxj(this.#opened, selection, format, options);
   }
 
   async exportParquet(
@@ -610,88 +407,61 @@ export class Archive implements StreamParts, CaptureReader {
     path: string,
     options: ParquetExportOptions = {},
   ): Promise<ParquetExportReport> {
-    // The engine takes time and memory to load, which nothing else should pay for.
+    // Loading the Parquet engine takes time and memory, so it is loaded only here.
     const { exportParquet } = await import('./export/export-parquet.ts');
-    return exportParquet(this, selection, path, options);
+    return exportParquet(this.#opened, selection, path, options);
   }
 
   stats(options: StatsOptions = {}): Promise<ArchiveStats> {
-    return archiveStats(this, options);
+    return archiveStats(this.#opened, options);
   }
 
   segments(): Segment[] {
-    return this.segmentRegistry.all();
+    return this.#opened.segmentRegistry.all();
   }
 
-  /** Bytes of a segment from `from` to `to`, which is exclusive. */
+  /** The bytes of a segment from `from` to `to`, which is exclusive. */
   segmentBytes(name: string, from?: number, to?: number): AsyncIterable<Uint8Array> {
-    const segment = this.segmentRegistry.byName(name);
+    const segment = this.#opened.segmentRegistry.byName(name);
     if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${name}` });
-    return this.volumes.get(segment.volume).stream(name, from, to);
+    return this.#opened.volumes.get(segment.volume).stream(name, from, to);
   }
 
   /** Names of the segments that could not be read to their end when the archive was opened. */
   get unreadSegments(): ReadonlySet<string> {
-    return this.segmentRegistry.unread;
+    return this.#opened.segmentRegistry.unread;
   }
 
-  /** Changes when a rebuild begins: numbers of segments learned before are then void. */
+  /** Changes when a rebuild begins. Segment numbers learned before that are invalid afterwards. */
   async incarnation(): Promise<number> {
-    return this.segmentRegistry.numbering;
-  }
-
-  get software(): string | undefined {
-    return this.options.software;
+    return this.#opened.segmentRegistry.numbering;
   }
 
   /**
-   * Makes the catalog again from the segments and the tombstones beside them. Interrupted, it is finished by the next
-   * opening.
+   * Creates the catalog again from the segments and the tombstones beside them. After an interruption, the next opening
+   * completes it.
    */
-  async rebuild(options: RebuildOptions = {}): Promise<void> {
-    const [missing] = this.volumes.failures();
-    // What a missing volume holds would leave the catalog; better no rebuild than that.
-    if (missing) throw missing;
-    const work = async () => {
-      // Collections keep their numbers, and with them captures their ids.
-      const collections = this.collections.notes();
-      this.segmentRegistry.expireNumbers();
-      await this.catalog.clear();
-      await this.catalog.write({ putNotes: collections });
-      await this.collections.load();
-      this.segmentRegistry.reset();
-      this.access.forget();
-      this.retrieval.forget();
-      const parts = this.cataloguingParts(options.signal);
-      const onFinding = (finding: Finding) => {
-        parts.onFinding?.(finding);
-        options.onFinding?.(finding);
-      };
-      await healArchive(this, { ...parts, onFinding }, options.onProgress);
-      await resolveLater(this);
-      await this.catalog.write({ durable: true });
-    };
-    await this.#compactions.run(() => this.#growing(work));
+  rebuild(options: RebuildOptions = {}): Promise<void> {
+    return this.#compactions.run(() => rebuildCatalog(this.#opened, options));
   }
 
   /**
-   * Waits for everything asked for so far, and makes the catalog durable too. What was acknowledged is durable without
-   * (I2).
+   * Waits for all stores and changes requested so far and makes the catalog durable too. Acknowledged stores are durable
+   * without this (I2).
    */
   async flush(): Promise<void> {
     await this.#store.drain();
-    await this.#exclusive.idle();
-    await this.catalog.write({ durable: true });
+    await this.#opened.idle();
+    await this.#opened.catalog.write({ durable: true });
   }
 
-  /** Lets other processes know that a server has this archive open, and where to ask it; undefined takes that back. */
+  /** Publishes that a server has this archive open and at which address. `undefined` withdraws that. */
   announceServer(server: AnnouncedServer | undefined): Promise<void> {
-    return this.#owner.announce(server);
+    return this.#opened.announceServer(server);
   }
 
   /**
-   * Finishes the stores that wait and the change that is being made; the next step of anything longer is refused with
-   * ARCHIVE_CLOSED.
+   * Completes the waiting stores and the change in progress. The next step of any longer work fails with ARCHIVE_CLOSED.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -701,13 +471,6 @@ export class Archive implements StreamParts, CaptureReader {
   async #close(): Promise<void> {
     const closed = new PinakesError('ARCHIVE_CLOSED', { where: this.directory });
     await this.#store.close(closed);
-    this.#closed = closed;
-    await this.#exclusive.idle();
-    await this.volumes.close();
-    this.access.close();
-    // As long as the catalog is locked the file is ours to remove.
-    await this.#owner.release();
-    await this.#reserve.takeBack();
-    await this.catalog.close();
+    await this.#opened.close(closed);
   }
 }

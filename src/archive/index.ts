@@ -1,14 +1,8 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
 
 export { type Capture, type CaptureRange, rangeOfKey } from '../catalog/index.ts';
-export type { AddOptions, AddProgress, AddReport } from './add/add.ts';
-export {
-  Archive,
-  type ArchiveOptions,
-  createArchive,
-  type InitOptions,
-  openArchive,
-} from './archive.ts';
+export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
+export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';
 export { captureId } from './capture-id.ts';
 export { type Policies, readConnector } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
@@ -25,6 +19,7 @@ export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { VerifyOptions, VerifyReport } from './maintain/verify.ts';
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
+export type { ArchiveOptions } from './opened-archive.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';
 export type { CaptureReader } from './read/capture-reader.ts';
 export { type RecordLocation, type RecordReader, releasePayload } from './read/record-access.ts';
@@ -42,11 +37,11 @@ export { keyRanges, type Selection, selectCaptures } from './selection.ts';
 export type { ArchiveStats, CollectionStats, StatsOptions } from './stats.ts';
 export { type NamedSnapshot, NamedSnapshots } from './stream/named-snapshots.ts';
 export { ScanHub, type StreamFormat } from './stream/scan-hub.ts';
-export { RecordStream, type StreamOrder, type StreamQuery } from './stream/stream.ts';
+export type { RecordStream, StreamOrder, StreamQuery } from './stream/stream.ts';
 export type { StreamChunk } from './stream/stream-chunk.ts';
-export { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
-export { StreamedRecord } from './stream/streamed-record.ts';
-export { Subscriber } from './stream/subscriber.ts';
+export type { LineExtension, StreamPiece } from './stream/stream-output.ts';
+export type { StreamedRecord } from './stream/streamed-record.ts';
+export type { Subscriber } from './stream/subscriber.ts';
 export type { KeptRanking, UrlRanking } from './stream/url-ranking.ts';
 export {
   PROBLEM_CATALOGUE,

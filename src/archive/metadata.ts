@@ -1,7 +1,8 @@
 /** Metadata records: what goes with a collection and is no capture, such as the report of a crawl. */
 import { type EpochMs, formatW3cDate } from '../base/index.ts';
 import { MemberEncoder, recordParts } from '../warc/index.ts';
-import type { WritingParts } from './writing-parts.ts';
+import type { OpenedArchive } from './opened-archive.ts';
+import { volumeChoice } from './segment/volume-choice.ts';
 
 export type NewMetadata = {
   readonly url: string;
@@ -12,11 +13,11 @@ export type NewMetadata = {
 
 /** Appends the record to the collection's segment, durably, and gives its id. */
 export async function storeMetadata(
-  parts: WritingParts,
+  archive: OpenedArchive,
   metadata: NewMetadata,
   options: { readonly collection?: string; readonly volume?: string } = {},
 ): Promise<string> {
-  const recordId = parts.newId();
+  const recordId = archive.newId();
   const record = {
     type: 'metadata',
     recordId,
@@ -26,15 +27,15 @@ export async function storeMetadata(
   } as const;
   const member = new MemberEncoder({ coding: 'gzip', level: 6 }).encode(recordParts(record, metadata.body));
   const collectionName = options.collection ?? 'default';
-  await parts.exclusive(async () => {
-    const collection = await parts.collections.number(collectionName);
-    const volume = options.volume ?? (await parts.volumeChoice())(new Uint8Array(32));
+  await archive.growing(async () => {
+    const collection = await archive.collections.number(collectionName);
+    const volume = options.volume ?? (await volumeChoice(archive.volumes))(new Uint8Array(32));
     try {
-      const open = await parts.segmentRegistry.openFor({ collection, collectionName, volume, coding: 'gzip' });
-      parts.segmentRegistry.append(open, member);
-      await parts.commit(parts.newDraft());
+      const open = await archive.segmentRegistry.openFor({ collection, collectionName, volume, coding: 'gzip' });
+      archive.segmentRegistry.append(open, member);
+      await archive.commit(archive.newDraft());
     } catch (error) {
-      await parts.rollBack();
+      await archive.segmentRegistry.rollBack();
       throw error;
     }
   });

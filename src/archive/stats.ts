@@ -1,9 +1,9 @@
 /** What an archive holds, what it takes, and what deduplication and compression save. From one view of the catalog. */
 import type { CatalogView } from '../catalog/index.ts';
 import { type CollectionDuplication, countDuplication } from './duplication.ts';
+import type { OpenedArchive } from './opened-archive.ts';
 import { countUnresolved } from './revisit/resolve-later.ts';
 import { oddSegments } from './segment/odd-records.ts';
-import type { StreamParts } from './stream/stream.ts';
 
 export type CollectionStats = Omit<CollectionDuplication, 'collection'> & { readonly collection: string };
 
@@ -48,7 +48,7 @@ export type StatsOptions = {
 /** How often the captures are gone through: once here, twice to count duplicates. */
 const WALKS = 3;
 
-export async function archiveStats(archive: StreamParts, options: StatsOptions = {}): Promise<ArchiveStats> {
+export async function archiveStats(archive: OpenedArchive, options: StatsOptions = {}): Promise<ArchiveStats> {
   const { catalog, collections, scratch } = archive;
   await using view = await catalog.view();
   const totals = await view.totals();

@@ -115,7 +115,7 @@ async function* capturesByTime(
     const { head } = record;
     const { targetUri, time } = head;
     if (!targetUri || time === undefined) continue;
-    for await (const capture of source.retrieval.captures(targetUri, { from: time, to: time })) {
+    for await (const capture of source.capturesOfUrl(targetUri, { from: time, to: time })) {
       if (
         capture.url === targetUri &&
         capture.place.offset === head.offset &&

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { utf8 } from '../../src/base/index.ts';
 import type { Capture } from '../../src/catalog/index.ts';
 import { urlKey } from '../../src/url/index.ts';
+import { catalogOf } from '../archive/opened-parts.ts';
 import { contentOf, type Served, START_MS, served, storeDays } from './served-archive.ts';
 
 type Item = {
@@ -88,7 +89,7 @@ test('the calendar counts no change where no content is known, and none to the c
     block: undefined,
     hash: day,
   });
-  await one.archive.catalog.write({ putCaptures: [unknown(0, 'metadata'), unknown(1, 'revisit')] });
+  await catalogOf(one.archive).write({ putCaptures: [unknown(0, 'metadata'), unknown(1, 'revisit')] });
   const { years } = (await one.call(`/api/calendar?url=${url}`)).json as {
     years: { days: { captures: number; changed: number }[] }[];
   };
@@ -121,7 +122,8 @@ test('a URL of very many captures is paged through without one missing or coming
     hash: number,
   });
   for (let at = 0; at < count; at += 5000) {
-    await one.archive.catalog.write({ putCaptures: Array.from({ length: 5000 }, (_, index) => captureAt(at + index)) });
+    const putCaptures = Array.from({ length: 5000 }, (_, index) => captureAt(at + index));
+    await catalogOf(one.archive).write({ putCaptures });
   }
   for (const order of ['asc', 'desc']) {
     const items = await allPages(one, `/api/captures?url=http://busy.test/&limit=1000&order=${order}`);

@@ -77,7 +77,7 @@ test('networks that archive.yaml names are open to crawl jobs, and survive a cha
     );
   await appendFile(connector, `crawl:\n  privateNetworks: [${HOST}/32]\n`);
   const one = await servedAt(t, directory, { clock: Date.now });
-  await one.archive.changeConnector(one.archive.connector);
+  await one.archive.addVolume({ name: 'second', path: join(directory, 'second') });
   assert.match(await readFile(connector, 'utf8'), /privateNetworks:\n {4}- 127\.0\.0\.1\/32/);
   const job = await crawlJob(one, { seeds: [`http://${HOST}:${web.port}/`], delayMs: 0 });
   assert.equal(countsOf(job).pages, 1);

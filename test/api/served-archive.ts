@@ -5,10 +5,11 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
+import { type Archive, createArchive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom, utf8 } from '../../src/base/index.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server/index.ts';
 import { WarcFileWriter } from '../../src/warc/index.ts';
+import { openWithParts } from '../archive/opened-parts.ts';
 
 export const TOKEN = 'token-of-the-tests';
 export const START_MS = Date.parse('2024-03-01T10:00:00Z');
@@ -113,7 +114,7 @@ export function leaveUpload(directory: string, jobId: string, bytes: Uint8Array)
 export async function openServed(directory: string, options: Partial<ServerOptions> = {}): Promise<Served> {
   const clock = options.clock ?? (() => START_MS + 100 * DAY_MS);
   const newId = seededIds(seededRandom(++seed));
-  const archive = await openArchive(directory, { clock, newId });
+  const archive = await openWithParts(directory, { clock, newId });
   const server = await startServer({
     archive,
     host: '127.0.0.1',

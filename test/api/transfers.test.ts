@@ -59,7 +59,7 @@ test('an upload is added to its collection and leaves nothing behind, whatever i
     assert.match(String(job.input.upload), /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/);
   }
   assert.deepEqual(uploadsOf(one), []);
-  const { captures } = await one.archive.catalog.totals();
+  const { captures } = await one.archive.totals();
   assert.equal(captures, 5);
   assert.ok(one.archive.collections.find('sent') !== undefined);
 });
@@ -156,7 +156,7 @@ test('files are added by path only from the directories that are allowed, and li
   for (const path of ['other/none.warc.gz', 'none/none.warc.gz', 'allowed/../none'])
     assert.equal((await add(join(at, path))).error?.code, 'PATH_REFUSED', path);
   assert.equal((await add(join(at, 'allowed', 'none.warc.gz'))).error?.code, 'FILE_MISSING');
-  assert.equal((await one.archive.catalog.totals()).captures, 0);
+  assert.equal((await one.archive.totals()).captures, 0);
   assert.equal((await add(join(at, 'allowed', 'in.warc.gz'))).state, 'done');
 });
 

@@ -41,7 +41,7 @@ test('I4 Bytes pass through: records larger than what is copied at once, and tho
   const report = await archive.add([file], { workers: 2 });
   assert.deepEqual([report.captures, report.duplicates, report.failures], [64, 3, []]);
   const [segment] = archive.segments();
-  const stored = await bytesOf(archive.volumes.get(segment!.volume).stream(segment!.name));
+  const stored = await bytesOf(archive.segmentBytes(segment!.name));
   for (const [index, member] of members(kept).members.entries())
     assert.ok(stored.includes(member), `member ${index} is not there as it came`);
   assert.deepEqual(await payloadAt(archive, 'http://large.example/'), Buffer.from(noise(1, 5 * MIB)));
@@ -145,7 +145,7 @@ for (const [coding, cuts] of [
       const [segment, ...others] = archive.segments();
       assert.deepEqual(others, []);
       const onFinding = ({ code }: { code: string }) => assert.fail(code);
-      const records = readRecords(archive.volumes.get(segment!.volume).stream(segment!.name), { onFinding });
+      const records = readRecords(archive.segmentBytes(segment!.name), { onFinding });
       let count = 0;
       for await (const _ of records) count++;
       assert.equal(count, 1 + 2 + 4);

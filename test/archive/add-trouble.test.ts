@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { PinakesError } from '../../src/base/index.ts';
 import { writeWacz } from '../../src/warc/index.ts';
 import { type ForeignRecord, response, writeForeign } from './foreign-file.ts';
+import { volumesOf } from './opened-parts.ts';
 import { allCaptures, audit, contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
 
 function pages(name: string, count: number, bytes: number): ForeignRecord[] {
@@ -109,7 +110,7 @@ test('a file that is written over while it is copied is told of, and nothing of 
   const directory = await temporaryDirectory(t);
   const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
   const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 220, 50_000));
-  const volume = archive.volumes.get('main');
+  const volume = volumesOf(archive).get('main');
   const append = volume.append.bind(volume);
   volume.append = async (...given) => {
     if (given[1] > 0) copyFileSync(other, file);
@@ -127,7 +128,7 @@ test('a file that is written over while it is copied is told of, and nothing of 
 test('a segment that may not be written to ends the add: it is no fault of the file', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), pages('a', 3, 2000));
-  const volume = archive.volumes.get('main');
+  const volume = volumesOf(archive).get('main');
   const create = volume.create.bind(volume);
   const where = 'volume main, object default/a.warc.gz';
   volume.create = () => Promise.reject(new PinakesError('FILE_UNWRITABLE', { where }));
@@ -155,7 +156,7 @@ for (const at of ['the beginning', 'the middle'])
         throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
       return read.apply(this, given);
     });
-    const volume = archive.volumes.get('main');
+    const volume = volumesOf(archive).get('main');
     const append = volume.append.bind(volume);
     volume.append = async (...given) => {
       isBroken ||= at === 'the middle';
@@ -181,7 +182,7 @@ test('a full disk ends an add of packages too: what comes after it would only me
   const packages = ['one', 'two'].map((name) => join(directory, `${name}.wacz`));
   for (const path of packages)
     await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
-  const volume = archive.volumes.get('main');
+  const volume = volumesOf(archive).get('main');
   const create = volume.create.bind(volume);
   const where = 'volume main, object default/a.warc.gz';
   volume.create = () => Promise.reject(new PinakesError('DISK_FULL', { where }));
@@ -206,7 +207,7 @@ test('a failure in a file of a package names that file, and not where it was lai
   const path = join(directory, 'p.wacz');
   const warc = await writeForeign(join(directory, 'a.warc.gz'), pages('a', 200, 50_000));
   await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
-  const volume = archive.volumes.get('main');
+  const volume = volumesOf(archive).get('main');
   const append = volume.append.bind(volume);
   const spool = join(archive.directory, 'spool');
   volume.append = async (...given) => {

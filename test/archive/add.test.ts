@@ -17,6 +17,7 @@ import {
   writeForeign,
   writeWholeGzip,
 } from './foreign-file.ts';
+import { catalogOf } from './opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -42,8 +43,7 @@ function site(name: string, count: number, from = 0): ForeignRecord[] {
 
 async function segmentBytes(archive: Archive): Promise<Buffer> {
   const parts: Buffer[] = [];
-  for (const { volume, name } of archive.segments())
-    parts.push(await bytesOf(archive.volumes.get(volume).stream(name)));
+  for (const { name } of archive.segments()) parts.push(await bytesOf(archive.segmentBytes(name)));
   return Buffer.concat(parts);
 }
 
@@ -127,10 +127,10 @@ test('a file whose ledger does not say where it lay is read once more, and nothi
   const archive = await makeArchive(t);
   const [one] = await twins(archive.directory);
   await archive.add([one]);
-  const [[note, ledger]] = Object.entries(await archive.catalog.notes('added:')) as [[string, string]];
+  const [[note, ledger]] = Object.entries(await catalogOf(archive).notes('added:')) as [[string, string]];
   const { seen, ...former } = JSON.parse(ledger);
   assert.ok(seen.startsWith(`${one} `));
-  await archive.catalog.write({ putNotes: { [note]: JSON.stringify(former) } });
+  await catalogOf(archive).write({ putNotes: { [note]: JSON.stringify(former) } });
   const again = await archive.add([one]);
   assert.deepEqual([again.filesKnown, again.captures, again.capturesKnown], [0, 0, 40]);
   assert.equal((await archive.add([one])).filesKnown, 1);
@@ -182,7 +182,7 @@ test('an add that was interrupted goes on where it was, and loses and doubles no
   await interrupted.catch((error: Error) => assert.equal(error.name, 'AbortError'));
   const report = await archive.add([file]);
   assert.deepEqual(report.failures, []);
-  const totals = await archive.catalog.totals();
+  const totals = await archive.totals();
   assert.deepEqual([totals.captures, totals.revisits], [1500, 0]);
   assert.deepEqual(await audit(archive), []);
   assert.equal((await walk(archive)).filter(({ head }) => head.type === 'request').length, 1500);

@@ -4,15 +4,10 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import {
-  type Archive,
-  type ArchiveOptions,
-  createArchive,
-  openArchive,
-  type Problem,
-} from '../../src/archive/index.ts';
+import { type Archive, type ArchiveOptions, createArchive, type Problem } from '../../src/archive/index.ts';
 import { type Finding, seededIds, seededRandom, utf8 } from '../../src/base/index.ts';
 import { type Coding, WarcFileWriter } from '../../src/warc/index.ts';
+import { openWithParts } from './opened-parts.ts';
 
 export const START_MS = Date.parse('2024-03-01T10:00:00Z');
 
@@ -27,7 +22,7 @@ export function scratch(t: TestContext): string {
 export async function openSample(directory: string, options: Partial<ArchiveOptions> = {}): Promise<Archive> {
   if (!existsSync(join(directory, 'archive.yaml'))) await createArchive(directory, { name: 'sample' });
   opened++;
-  return openArchive(directory, {
+  return openWithParts(directory, {
     clock: () => START_MS + opened * 1000,
     newId: seededIds(seededRandom(opened)),
     ...options,

@@ -82,9 +82,9 @@ test('what reads a closed archive is told that it was closed', async (t) => {
   await pages.next();
   const stream = archive.streamWarc();
   await stream.next();
-  const listing = archive.catalog.captures({}, 1)[Symbol.asyncIterator]();
+  const listing = archive.captures({}, 1)[Symbol.asyncIterator]();
   await listing.next();
-  await using view = await archive.catalog.view();
+  await using view = await archive.view();
   await archive.close();
   // It is in memory already.
   assert.ok((await bytesOf(payload)).length > 0);
@@ -96,8 +96,8 @@ test('what reads a closed archive is told that it was closed', async (t) => {
     },
     listing: () => listing.next(),
     view: () => view.findCaptures([capture!]),
-    totals: () => archive.catalog.totals(),
-    newView: () => archive.catalog.view(),
+    totals: () => archive.totals(),
+    newView: () => archive.view(),
     stats: () => archive.stats(),
     verify: () => archive.verify(),
     export: () => archive.exportWarc({}, join(archive.directory, 'out.warc.gz'), { software: 'trial' }),

@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Archive } from '../../src/archive/index.ts';
 import { toHex } from '../../src/base/index.ts';
-import type { CaptureQuestion } from '../../src/catalog/index.ts';
+import type { CaptureQuestion, Catalog } from '../../src/catalog/index.ts';
 import { type ForeignRecord, response, warcinfo, writeForeign } from './foreign-file.ts';
+import { catalogOf } from './opened-parts.ts';
 import { allCaptures, answers, audit, bytesOf, contentOf, makeArchive, NOON } from './trial-archive.ts';
 
 const URL = 'https://api.example/answer';
 const CROWD = 2500;
 
 /** Counts the captures that questions are answered with, as long as the archive is open. */
-function countAnswers({ catalog }: Archive): () => number {
+function countAnswers(catalog: Catalog): () => number {
   let count = 0;
   const ask = catalog.findCaptures.bind(catalog);
   catalog.findCaptures = async (questions: readonly CaptureQuestion[]) => {
@@ -34,7 +34,7 @@ async function crowdedFile(t: TestContext, change: (one: ForeignRecord) => Forei
 
 test('adding, verifying, rebuilding and deleting a crowd asks for each capture a few times', async (t) => {
   const { archive, file, again } = await crowdedFile(t);
-  const counted = countAnswers(archive);
+  const counted = countAnswers(catalogOf(archive));
   await archive.add([file], { workers: 1 });
   assert.equal((await archive.add([again], { workers: 1 })).capturesKnown, CROWD);
   const before = await answers(archive);
@@ -68,9 +68,10 @@ test('a crowd of records that share one id is kept whole, moves whole when its s
 test('deleting a crowd looks each capture up where it stands, and does not search the moment for it', async (t) => {
   const { archive, file } = await crowdedFile(t);
   await archive.add([file], { workers: 1 });
-  const ask = archive.catalog.findCaptures.bind(archive.catalog);
+  const catalog = catalogOf(archive);
+  const ask = catalog.findCaptures.bind(catalog);
   let searches = 0;
-  archive.catalog.findCaptures = (questions: readonly CaptureQuestion[]) => {
+  catalog.findCaptures = (questions: readonly CaptureQuestion[]) => {
     searches += questions.filter(({ at }) => !at).length;
     return ask(questions);
   };

@@ -14,7 +14,7 @@ export type Wound = 'sum' | 'middle' | 'start' | 'all';
 export type Wounded = { readonly segment: string; readonly offset: number };
 
 export function wound(archive: Archive, place: Place, how: Wound): Wounded {
-  const { name } = archive.segmentRegistry.get(place.segment);
+  const { name } = archive.segments().find(({ number }) => number === place.segment)!;
   const file = segmentFiles(archive.directory).find((path) => path.includes(name))!;
   const bytes = readFileSync(file);
   const { offset, length } = place;
@@ -45,7 +45,7 @@ function breakOff(member: Buffer): void {
 
 /** The place of the latest capture of a URL. */
 export async function placeOf(archive: Archive, url: string): Promise<Place> {
-  return (await archive.retrieval.latest(url))!.place;
+  return (await archive.findCapture(url))!.place;
 }
 
 export async function woundUrl(archive: Archive, url: string, how: Wound): Promise<Wounded> {

@@ -5,8 +5,9 @@ import { appendFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Archive, dropCatalog, openArchive, parseContentKey, type Selection } from '../../src/archive/index.ts';
-import { type PinakesError, utf8 } from '../../src/base/index.ts';
+import { type PinakesError, toHex, utf8 } from '../../src/base/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import { volumesOf } from './opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -55,10 +56,10 @@ for (const [what, selection, numbers] of SELECTIONS) {
     await filled(archive);
     const preview = await archive.previewDelete(selection(archive));
     assert.equal(preview.captures, numbers.length);
-    const blocks = (await archive.catalog.totals()).blocks;
+    const blocks = (await archive.totals()).blocks;
     const report = await archive.delete(selection(archive));
     assert.deepEqual([report.captures, report.contents], [preview.captures, preview.contents]);
-    assert.equal((await archive.catalog.totals()).blocks, blocks - preview.contents);
+    assert.equal((await archive.totals()).blocks, blocks - preview.contents);
     const left = [0, 1, 2, 3, 4, 5, 6, 7].filter((n) => !numbers.includes(n));
     assert.deepEqual(await numbersLeft(archive), left);
     assert.deepEqual(await audit(archive), []);
@@ -83,7 +84,7 @@ test('what came in since it was looked at is not deleted, and what moved or went
   const archive = await makeArchive(t);
   await filled(archive);
   const selection = { prefix: 'http://even.example/' };
-  await using seen = await archive.catalog.view();
+  await using seen = await archive.view();
   assert.equal((await archive.previewDelete(selection, { seen })).captures, 4);
   await archive.delete({ url: 'http://even.example/dir/0' });
   await archive.compact();
@@ -183,7 +184,7 @@ test('I4 Bytes pass through: compaction copies what it does not have to change b
   const membersOf = async () => {
     const found = new Map<string, Buffer>();
     for (const capture of await allCaptures(archive))
-      found.set(capture.url, Buffer.from(await archive.access.member(capture.place)));
+      found.set(capture.url, await bytesOf(archive.records.memberPieces(capture.place)));
     return found;
   };
   const before = await membersOf();
@@ -258,10 +259,11 @@ test('I3 Torn tails heal: a deletion whose tombstones were written and that the 
     ({ collection }) => collection === archive.collections.find('early'),
   );
   const segment = archive.segments().find(({ number }) => number === doomed[0]!.place.segment)!;
-  await archive.tombstones.add(
-    segment,
-    doomed.map(({ place, block }) => ({ offset: place.offset, block })),
-  );
+  const lines = doomed.map(({ place, block }) => `${place.offset} ${toHex(block!.digest)}~${block!.overflow}\n`);
+  const volume = volumesOf(archive).get('main');
+  await volume.create(`${segment.name}.tombstones`);
+  await volume.append(`${segment.name}.tombstones`, 0, [utf8(lines.join(''))]);
+  await volume.sync([`${segment.name}.tombstones`]);
   await archive.close();
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
   t.after(() => again.close());
@@ -275,7 +277,7 @@ test('I3 Torn tails heal: a tombstone line that a crash cut short counts for not
   const archive = await makeArchive(t);
   await filled(archive);
   await archive.delete({ url: 'http://even.example/dir/0' });
-  const volume = archive.volumes.available()[0]!;
+  const volume = volumesOf(archive).get('main');
   const { name, bytes } = (await volume.list()).find((object) => object.name.endsWith('.tombstones'))!;
   await volume.append(name, bytes, [utf8('12')]);
   await volume.sync([name]);
@@ -295,7 +297,7 @@ test('I3 Torn tails heal: bytes behind the last whole member are cut off, wherev
   const before = await answers(archive);
   const { number, name, bytes } = archive.segments()[0]!;
   const place = (await allCaptures(archive)).find((capture) => capture.place.segment === number)!.place;
-  const member = await archive.access.member(place);
+  const member = await bytesOf(archive.records.memberPieces(place));
   await archive.close();
   const path = join(archive.directory, 'volumes/main', name);
   for (const missing of [1, 4, 8, 9, 10, 12, 20, 300, member.length - 3]) {

@@ -16,7 +16,7 @@ import {
   WarcFileWriter,
   warcInputs,
 } from '../../src/warc/index.ts';
-import { contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-archive.ts';
+import { bytesOf, contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-archive.ts';
 
 const SOFTWARE = 'pinakes/test';
 const CAPTURES = new Set(['response', 'resource', 'conversion', 'revisit']);
@@ -130,9 +130,9 @@ describe('exporting WARC', () => {
     const archive = await threePages(t);
     const { path } = await exported(archive, {});
     const whole = readFileSync(path);
-    for (const { place } of (await archive.catalog.captures({})[Symbol.asyncIterator]().next()).value ?? []) {
-      const member = await archive.access.member(place);
-      assert.ok(whole.includes(Buffer.from(member)));
+    for (const { place } of (await archive.captures({})[Symbol.asyncIterator]().next()).value ?? []) {
+      const member = await bytesOf(archive.records.memberPieces(place));
+      assert.ok(whole.includes(member));
     }
   });
 
@@ -263,10 +263,10 @@ describe('exporting WARC', () => {
     const archive = await threePages(t);
     const collection = archive.collections.find('second');
     const { path } = await exported(archive, { collection }, { selfContained: true });
-    const before = await archive.catalog.totals();
+    const before = await archive.totals();
     const report = await archive.add([path], { collection: 'second' });
     assert.deepEqual([report.captures, report.capturesKnown], [0, 2]);
-    assert.deepEqual(await archive.catalog.totals(), before);
+    assert.deepEqual(await archive.totals(), before);
   });
 
   test('refuses to write over a file, and leaves nothing behind when it is interrupted', async (t) => {
@@ -366,7 +366,7 @@ describe('exporting other formats', () => {
       const entry = parseCdxjLine(line, () => assert.fail(line))!;
       const segment = archive.segments().find(({ name }) => name.endsWith(`/${entry.filename}`))!;
       const place = { segment: segment.number, offset: entry.offset!, length: entry.length! };
-      assert.equal((await archive.access.open(place)).head.targetUri, entry.url);
+      assert.equal((await archive.records.open(place)).head.targetUri, entry.url);
     }
     assert.match(lines[1]!, /"mime": "warc\/revisit", "status": "200", "digest": "sha256:[0-9a-f]{64}"/);
   });

@@ -114,7 +114,7 @@ const SCENES = {
     };
     await archive.close();
     const again = await open(disk);
-    const after = { captures: (await again.catalog.totals()).captures, isHeldAfter: await isHeld(again, 'two 7') };
+    const after = { captures: (await again.totals()).captures, isHeldAfter: await isHeld(again, 'two 7') };
     await again.close();
     const isReserveBack = reserveBytes(disk) > 7 * MIB;
     makeRoom(disk);
@@ -189,7 +189,7 @@ const SCENES = {
       says,
       names,
       errors: await errorsIn(archive),
-      captures: (await archive.catalog.totals()).captures,
+      captures: (await archive.totals()).captures,
     };
     await archive.close();
     makeRoom(disk);
@@ -249,7 +249,7 @@ const SCENES = {
     rmSync(join(disk, 'archive/catalog'), { recursive: true });
     fill(disk, 128 * 1024);
     const archive = await open(disk);
-    const { captures } = await archive.catalog.totals();
+    const { captures } = await archive.totals();
     const seen = { captures, errors: await errorsIn(archive) };
     await archive.close();
     return seen;

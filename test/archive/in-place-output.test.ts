@@ -55,8 +55,7 @@ for (const { cutBytes, isMoved } of [
     assert.deepEqual(report.failures, []);
     if (isMoved) await archive.migrate('linked', 'main');
     const expected: string[] = [];
-    for (const { url } of (await archive.catalog.captures({})[Symbol.asyncIterator]().next()).value ?? [])
-      expected.push(url);
+    for (const { url } of (await archive.captures({})[Symbol.asyncIterator]().next()).value ?? []) expected.push(url);
     assert.ok(expected.length >= 6, expected.join(' '));
 
     const streamed: Buffer[] = [];

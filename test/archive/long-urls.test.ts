@@ -51,7 +51,7 @@ test('URLs that begin alike are stored, found, streamed, listed and deleted as o
   await archive.delete({ prefix: `${START}b/` });
   for (const url of all) {
     const isGone = url === `${START}b` || url.startsWith(`${START}b/`);
-    const found = await archive.retrieval.latest(url);
+    const found = await archive.findCapture(url);
     assert.equal(found === undefined, isGone, url.slice(0, 750));
   }
   await archive.compact();

@@ -85,12 +85,12 @@ test('pages are stored though the file with their earlier copies is away, and th
 test('an answer that nothing has changed is kept though the copy it speaks of cannot be read', async (t) => {
   const archive = await makeArchive(t);
   await archive.store(page(FIRST, NOON, BODY));
-  const notModified = (await archive.retrieval.latest(FIRST))!;
+  const notModified = (await archive.findCapture(FIRST))!;
   await woundUrl(archive, FIRST, 'start');
   const responseHead = Buffer.from('HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n');
   const time = NOON + 5000;
   await archive.store({ kind: 'http', url: FIRST, time, responseHead, body: new Uint8Array(0), notModified });
-  const { kind, block } = (await archive.retrieval.latest(FIRST))!;
+  const { kind, block } = (await archive.findCapture(FIRST))!;
   assert.deepEqual([kind, block], ['revisit', notModified.block]);
   assert.notEqual((await placeOf(archive, FIRST)).offset, notModified.place.offset);
 });

@@ -55,7 +55,7 @@ test('I10 Dirty input is data: a line end inside a value stands for a blank, and
     ['http://a.example/one%0Dtwo', 'http://a.example/other%0Durl'],
   );
   const segment = archive.segments().find(({ name }) => name.startsWith('default/odd-'));
-  const stored = await bytesOf(archive.volumes.get(segment!.volume).stream(segment!.name));
+  const stored = await bytesOf(archive.segmentBytes(segment!.name));
   assert.ok(stored.includes(whole), 'the record stands there as it came');
   assert.deepEqual(await audit(archive), []);
   assert.equal((await archive.verify()).errors, 0);

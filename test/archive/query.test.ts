@@ -34,7 +34,7 @@ test('a query means the same captures in every order of stream, in exports and i
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 20_000 } });
   await filled(archive);
   const sizes = new Map<string, number>();
-  for await (const blocks of archive.catalog.blocks())
+  for await (const blocks of archive.blocks())
     for (const { key, size } of blocks) sizes.set(Buffer.from(key.digest).toString('hex'), size);
   const captures = await allCaptures(archive);
   const seen = new Set<number>();
@@ -49,7 +49,7 @@ test('a query means the same captures in every order of stream, in exports and i
       .sort();
     seen.add(expected.length);
     const chosen: string[] = [];
-    for await (const part of selectCaptures(archive.catalog, selection)) chosen.push(...part.map(({ url }) => url));
+    for await (const part of selectCaptures(archive, selection)) chosen.push(...part.map(({ url }) => url));
     assert.deepEqual(chosen.sort(), expected, `selected: ${text}`);
     for (const order of ['storage', 'url', 'time'] as const) {
       const streamed: string[] = [];

@@ -12,7 +12,17 @@ import { type Archive, openArchive } from '../../src/archive/index.ts';
 import { utf8 } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
-import { allCaptures, answers, audit, makeArchive, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
+import {
+  allCaptures,
+  answers,
+  audit,
+  bytesOf,
+  makeArchive,
+  NOON,
+  page,
+  payloadAt,
+  trialOptions,
+} from './trial-archive.ts';
 
 /** Pages of a site: much in common, and something of their own. */
 function sitePage(n: number): Uint8Array {
@@ -51,9 +61,9 @@ function states(archive: Archive): string[] {
 /** Head and block of every record but the archive's own warcinfo, in order. */
 async function recordBytes(archive: Archive): Promise<string[]> {
   const records: string[] = [];
-  for (const { volume, name } of archive.segments()) {
+  for (const { name } of archive.segments()) {
     let isFirst = true;
-    for await (const record of readRecords(archive.volumes.get(volume).stream(name), { name })) {
+    for await (const record of readRecords(archive.segmentBytes(name), { name })) {
       const hash = createHash('sha256').update(record.head.bytes);
       for await (const piece of record.body()) hash.update(piece);
       if (!isFirst) records.push(`${record.head.recordId} ${hash.digest('hex')}`);
@@ -132,8 +142,7 @@ test('the new file begins with its dictionary, compressed, as the standard propo
   await filled(archive);
   await archive.recompress();
   const [segment] = archive.segments();
-  const [bytes] = await archive.volumes.get('main').read([{ name: segment!.name, offset: 0, length: segment!.bytes }]);
-  const file = Buffer.from(bytes!);
+  const file = await bytesOf(archive.segmentBytes(segment!.name));
   assert.equal(file.readUInt32LE(0), 0x184d2a5d);
   const dictionary = zstdDecompressSync(file.subarray(8, 8 + file.readUInt32LE(4)));
   assert.equal(dictionary.readUInt32LE(0), 0xec30a437);
@@ -222,7 +231,7 @@ test('a segment of others that is not made of whole records of their own is left
   assert.equal(report.segments, 1);
   const types: string[] = [];
   const segment = again.segments().find(({ name }) => name.endsWith('.zst'))!;
-  for await (const { head } of readRecords(again.volumes.get('shelf').stream(segment.name), { name: segment.name }))
+  for await (const { head } of readRecords(again.segmentBytes(segment.name), { name: segment.name }))
     types.push(head.type);
   assert.deepEqual(types.slice(0, 3), ['warcinfo', 'warcinfo', 'response']);
   const damaged = await fullProblems(again);

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { createArchive, openArchive, ownerOf } from '../../src/archive/index.ts';
 import type { PinakesError } from '../../src/base/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import { catalogOf } from './opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -34,7 +35,7 @@ test('the capture of a moment, the nearest to one, the latest, and those of a ra
   assert.equal(await at(-100), NOON + 86_400_000);
   assert.equal((await archive.get(url)).capture.time, NOON + 4 * 86_400_000);
   const range: number[] = [];
-  for await (const { time } of archive.retrieval.captures(url, { from: NOON + 1.5 * 86_400_000 })) range.push(time);
+  for await (const { time } of archive.capturesOfUrl(url, { from: NOON + 1.5 * 86_400_000 })) range.push(time);
   assert.deepEqual(range, [NOON + 2 * 86_400_000, NOON + 4 * 86_400_000]);
   const missing = (error: PinakesError) => error.code === 'CONTENT_MISSING';
   await assert.rejects(archive.get('http://nowhere.example/'), missing);
@@ -74,7 +75,7 @@ test('of very many captures of one visit only those about the time are looked at
   );
   await writeForeign(file, [warcinfo(), ...calls]);
   await archive.add([file]);
-  const { catalog } = archive;
+  const catalog = catalogOf(archive);
   const captures = catalog.captures.bind(catalog);
   let looked = 0;
   catalog.captures = async function* (range, pageSize) {

@@ -22,7 +22,7 @@ async function leastShared(archive: Archive): Promise<number> {
   const sizes: number[] = [];
   for (const { kind, block } of await allCaptures(archive)) {
     if (kind !== 'revisit') continue;
-    const [held] = await archive.catalog.getBlocks([block!]);
+    const [held] = await archive.getBlocks([block!]);
     sizes.push(held!.size);
   }
   return Math.min(...sizes);

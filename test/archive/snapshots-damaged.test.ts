@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openArchive } from '../../src/archive/index.ts';
+import { NamedSnapshots, openArchive } from '../../src/archive/index.ts';
 import type { Finding } from '../../src/base/index.ts';
 import { contentOf, makeArchive, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
 
@@ -17,7 +17,7 @@ async function withSnapshot(t: TestContext): Promise<{ directory: string; file: 
   const archive = await makeArchive(t);
   for (let number = 0; number < PAGES; number++)
     await archive.store(page(`http://a.example/${number}`, NOON, contentOf(`${number}`)));
-  await archive.snapshots.create(archive, 'first');
+  await archive.createSnapshot('first');
   await archive.delete({ url: 'http://a.example/0' });
   await archive.close();
   return { directory: archive.directory, file: join(archive.directory, 'snapshots.json') };
@@ -48,10 +48,10 @@ test('an archive whose list of snapshots is damaged opens, names the file, and c
   assert.deepEqual(await payloadAt(archive, 'http://a.example/3'), Buffer.from(contentOf('3')));
   await archive.store(page('http://a.example/new', NOON, contentOf('new')));
   const damaged = { code: 'SNAPSHOTS_DAMAGED', where: file };
-  await assert.rejects(archive.snapshots.create(archive, 'second'), damaged);
-  await assert.rejects(archive.snapshots.remove('first'), damaged);
+  await assert.rejects(archive.createSnapshot('second'), damaged);
+  await assert.rejects(archive.removeSnapshot('first'), damaged);
   await assert.rejects(archive.stream({ snapshot: 'first' }), damaged);
-  assert.throws(() => archive.snapshots.all(), damaged);
+  assert.throws(() => archive.listSnapshots(), damaged);
   const [segment] = archive.segments();
   const { segments, waiting } = await archive.compact();
   assert.deepEqual({ segments, waiting }, { segments: 0, waiting: [segment!.name] });
@@ -70,14 +70,14 @@ test('an archive whose list of snapshots is damaged opens, names the file, and c
 test('every flipped bit of the list of snapshots is noticed, and the sound file is read again', async (t) => {
   const { directory, file } = await withSnapshot(t);
   const image = readFileSync(file);
-  const { archive } = await open(t, directory);
+  const snapshots = new NamedSnapshots(directory);
   const unnoticed: number[] = [];
   for (let at = 0; at < image.length; at++) {
     const damaged = Buffer.from(image);
     damaged[at]! ^= 1 << (at % 8);
     writeFileSync(file, damaged);
-    await archive.snapshots.load();
-    if (archive.snapshots.damage === undefined) unnoticed.push(at);
+    await snapshots.load();
+    if (snapshots.damage === undefined) unnoticed.push(at);
   }
   // Blanks between the values and the names of fields that are not needed may change without changing what is said.
   const text = image.toString('latin1');
@@ -86,10 +86,10 @@ test('every flipped bit of the list of snapshots is noticed, and the sound file 
     [],
   );
   writeFileSync(file, image);
-  await archive.snapshots.load();
-  assert.equal(archive.snapshots.damage, undefined);
+  await snapshots.load();
+  assert.equal(snapshots.damage, undefined);
   assert.deepEqual(
-    archive.snapshots.all().map(({ name }) => name),
+    snapshots.all().map(({ name }) => name),
     ['first'],
   );
 });
@@ -106,6 +106,6 @@ test('a list of snapshots that an earlier version wrote, without a digest, is re
   writeFileSync(file, JSON.stringify(earlier));
   const { archive, findings } = await open(t, directory);
   assert.deepEqual(findings, []);
-  assert.equal(archive.snapshots.get('first').segments.length, 1);
+  assert.equal(archive.listSnapshots()[0]!.segments.length, 1);
   assert.deepEqual((await archive.compact()).segments, 0);
 });

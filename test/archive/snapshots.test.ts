@@ -5,14 +5,13 @@ import { makeArchive } from './trial-archive.ts';
 
 test('snapshots that are taken and given up at once are all heeded, and no name is given twice', async (t) => {
   const archive = await makeArchive(t);
-  const { snapshots } = archive;
-  await snapshots.create(archive, 'old');
+  await archive.createSnapshot('old');
   const [one, two, removal, ...same] = await Promise.allSettled([
-    snapshots.create(archive, 'one'),
-    snapshots.create(archive, 'two'),
-    snapshots.remove('old'),
-    snapshots.create(archive, 'same'),
-    snapshots.create(archive, 'same'),
+    archive.createSnapshot('one'),
+    archive.createSnapshot('two'),
+    archive.removeSnapshot('old'),
+    archive.createSnapshot('same'),
+    archive.createSnapshot('same'),
   ]);
   assert.deepEqual(
     [one, two, removal].map(({ status }) => status),

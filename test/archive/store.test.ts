@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openArchive } from '../../src/archive/index.ts';
 import { PinakesError, toHex, utf8 } from '../../src/base/index.ts';
+import { volumesOf } from './opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -48,7 +49,7 @@ test('I7 Never a false duplicate: the empty payload and payloads smaller than a 
   const edge = contentOf('larger than a revisit', 560);
   await archive.store(page('http://a.example/edge', NOON, edge));
   assert.equal((await archive.store(page('http://b.example/edge', NOON, edge))).capture.kind, 'revisit');
-  assert.equal((await archive.catalog.totals()).blocks, 4);
+  assert.equal((await archive.totals()).blocks, 4);
   assert.deepEqual(await audit(archive), []);
 });
 
@@ -226,7 +227,7 @@ test('I2 Acknowledged means durable: what was stored is in the volume before sto
   const archive = await makeArchive(t);
   const body = contentOf('kept');
   await archive.store(page('http://a.example/', NOON, body));
-  const { bytes, sealed } = (await archive.volumes.available()[0]!.list())[0]!;
+  const { bytes, sealed } = (await volumesOf(archive).get('main').list())[0]!;
   assert.equal(sealed, false);
   assert.equal(bytes, archive.segments()[0]!.bytes, 'everything acknowledged was handed to the volume');
   const before = await answers(archive);

@@ -4,9 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { type Archive, createArchive, openArchive, type StreamQuery } from '../../src/archive/index.ts';
+import { type Archive, createArchive, type StreamQuery } from '../../src/archive/index.ts';
 import { PinakesError, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
+import { catalogOf, openWithParts } from './opened-parts.ts';
 
 const START = Date.UTC(2024, 0, 1);
 /** Two courses of random events for each order; `PINAKES_SEED=n` runs another. */
@@ -27,7 +28,7 @@ let opened = 0;
 
 function open(directory: string): Promise<Archive> {
   const newId = seededIds(seededRandom(7 + opened++));
-  return openArchive(directory, { clock: () => START + opened, newId });
+  return openWithParts(directory, { clock: () => START + opened, newId });
 }
 
 async function newArchive(segmentBytesMax = 20_000): Promise<{ directory: string; archive: Archive }> {
@@ -105,7 +106,7 @@ for (const order of ['url', 'time'] as const) {
       });
     await store(archive, 0, 10);
     let answered = 0;
-    const { catalog } = archive;
+    const catalog = catalogOf(archive);
     const findCaptures = catalog.findCaptures.bind(catalog);
     catalog.findCaptures = async (questions) => {
       const answers = await findCaptures(questions);

@@ -11,12 +11,13 @@ import {
   type Archive,
   type ArchiveOptions,
   createArchive,
-  openArchive,
   type Policies,
+  type VolumeSet,
 } from '../../src/archive/index.ts';
 import { seededIds, seededRandom, toHex, utf8 } from '../../src/base/index.ts';
 import type { Capture } from '../../src/catalog/index.ts';
 import { BlockScanner, type RecordHead, readRecords } from '../../src/warc/index.ts';
+import { fingerprintIn, openWithParts, withVolumes } from './opened-parts.ts';
 
 export const NOON = Date.UTC(2026, 0, 1, 12);
 
@@ -38,7 +39,7 @@ export function trialOptions({ seed = 1, policies: _, ...options }: TrialOptions
 export async function makeArchive(t: TestContext, options: TrialOptions = {}): Promise<Archive> {
   const directory = await temporaryDirectory(t);
   await createArchive(directory, { policies: options.policies ?? {} });
-  const archive = await openArchive(directory, trialOptions(options));
+  const archive = await openWithParts(directory, trialOptions(options));
   t.after(() => archive.close().catch(() => {}));
   return archive;
 }
@@ -73,7 +74,7 @@ export async function payloadAt(archive: Archive, url: string, time?: number): P
 
 export async function allCaptures(archive: Archive): Promise<Capture[]> {
   const captures: Capture[] = [];
-  for await (const part of archive.catalog.captures({})) captures.push(...part);
+  for await (const part of archive.captures({})) captures.push(...part);
   return captures;
 }
 
@@ -90,7 +91,7 @@ export type WalkedRecord = {
 export async function walk(archive: Archive): Promise<WalkedRecord[]> {
   const walked: WalkedRecord[] = [];
   for (const segment of archive.segments()) {
-    const stream = archive.volumes.get(segment.volume).stream(segment.name);
+    const stream = archive.segmentBytes(segment.name);
     for await (const record of readRecords(stream, { name: segment.name })) {
       const scanner = new BlockScanner(record.head, { payload: ['sha256'] });
       for await (const piece of record.body()) scanner.push(piece);
@@ -145,14 +146,32 @@ export async function answers(archive: Archive): Promise<string[]> {
   return lines.sort();
 }
 
+/** Offsets of the deleted records of each segment, and the names of all files in the volumes. */
+async function readVolumes(volumes: VolumeSet): Promise<{ tombstones: Map<string, Set<number>>; files: string[] }> {
+  const tombstones = new Map<string, Set<number>>();
+  const files: string[] = [];
+  for (const volume of volumes.available()) {
+    for (const { name } of await volume.list()) {
+      files.push(name);
+      if (!name.endsWith(TOMBSTONES)) continue;
+      const segment = name.slice(0, -TOMBSTONES.length);
+      const lines = (await bytesOf(volume.stream(name))).toString('latin1').matchAll(/^(\d{1,15}) \S+\n/gm);
+      const offsets = Array.from(lines, ([, offset]) => Number(offset));
+      tombstones.set(segment, new Set([...(tombstones.get(segment) ?? []), ...offsets]));
+    }
+  }
+  return { tombstones, files };
+}
+
+const TOMBSTONES = '.tombstones';
+
 /** Everything that is wrong: the catalog against the segments, the segments against themselves. */
 export async function audit(archive: Archive): Promise<string[]> {
   const problems: string[] = [];
   const walked = await walk(archive);
   const records = new Map(walked.map((record) => [`${record.segment}:${record.offset}`, record]));
   const nameOf = new Map(archive.segments().map(({ number, name }) => [number, name]));
-  const tombstones = new Map<string, Set<number>>();
-  for (const segment of archive.segments()) tombstones.set(segment.name, await archive.tombstones.read(segment));
+  const { tombstones, files } = await withVolumes(archive, readVolumes);
   const references = new Map<string, number>();
   const catalogued = new Set<string>();
   for (const capture of await allCaptures(archive)) {
@@ -167,14 +186,14 @@ export async function audit(archive: Archive): Promise<string[]> {
       problems.push(`${what}: deleted and still in the catalog`);
     if (capture.block) references.set(keyOf(capture), (references.get(keyOf(capture)) ?? 0) + 1);
   }
-  for await (const part of archive.catalog.blocks()) {
+  for await (const part of archive.blocks()) {
     for (const block of part) {
       const id = `${toHex(block.key.digest)}~${block.key.overflow}`;
       if (block.references !== (references.get(id) ?? 0) || block.references === 0)
         problems.push(`${id}: ${block.references} references counted, ${references.get(id) ?? 0} there`);
       references.delete(id);
       const holder = records.get(`${nameOf.get(block.holder.segment)}:${block.holder.offset}`);
-      const sha = holder && toHex(archive.fingerprint(Buffer.from(holder.payloadSha256, 'hex')));
+      const sha = holder && toHex(fingerprintIn(archive, Buffer.from(holder.payloadSha256, 'hex')));
       if (!holder || holder.head.type === 'revisit') problems.push(`${id}: no record holds it`);
       else if (sha !== toHex(block.key.digest) || holder.payloadBytes !== block.size)
         problems.push(`${id}: another content is where it should be`);
@@ -189,12 +208,8 @@ export async function audit(archive: Archive): Promise<string[]> {
     if (isCapture && !isDead && !catalogued.has(`${record.segment}:${record.offset}`))
       problems.push(`${record.segment}:${record.offset}: neither in the catalog nor deleted`);
   }
-  for (const volume of archive.volumes.available()) {
-    for (const { name } of await volume.list()) {
-      const segment = name.replace(/\.tombstones$/, '');
-      if (![...nameOf.values()].includes(segment)) problems.push(`${name}: a file of no segment`);
-    }
-  }
+  const names = new Set([...nameOf.values()].flatMap((name) => [name, name + TOMBSTONES]));
+  problems.push(...files.filter((name) => !names.has(name)).map((name) => `${name}: a file of no segment`));
   // What was deleted has no content to lose; it may lean on what compaction has already taken away.
   const alive = walked.filter(
     ({ segment, offset, head }) => head.type !== 'revisit' || !tombstones.get(segment)?.has(offset),

@@ -97,7 +97,7 @@ test('I5 No capture loses its content: nor when the original is deleted while th
   assert.deepEqual(await payloadAt(again, 'http://a.example/'), Buffer.from(body));
   await again.delete({ url: 'http://a.example/' });
   await again.compact();
-  assert.equal((await again.catalog.totals()).blocks, 0);
+  assert.equal((await again.totals()).blocks, 0);
   assert.deepEqual(await audit(again), []);
 });
 

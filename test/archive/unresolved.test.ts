@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Archive, openArchive } from '../../src/archive/index.ts';
 import { type ForeignRecord, response, revisitOf, warcinfo, writeForeign } from './foreign-file.ts';
+import { catalogOf } from './opened-parts.ts';
 import { audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 const URL_OF = (n: number) => `http://revisit.example/${n}`;
@@ -16,7 +17,7 @@ test('an unresolved revisit is looked for again only after records came in, and 
   const early = await writeForeign(join(archive.directory, 'early.warc.gz'), [warcinfo(), ...revisits]);
   const late = await writeForeign(join(archive.directory, 'late.warc.gz'), [warcinfo(), original]);
   assert.equal((await archive.add([early], { workers: 0 })).unresolved, 5);
-  const searches = t.mock.method(archive.catalog, 'findAliases');
+  const searches = t.mock.method(catalogOf(archive), 'findAliases');
   await archive.add([early], { workers: 0 });
   assert.equal(countOfDigests(searches), 0, 'adding what is there already costs nothing');
   const unrelated = response('http://unrelated.example/', NOON, contentOf('unrelated'));

@@ -49,7 +49,7 @@ function flipIn(file: string, offset: number, length: number): void {
  */
 async function flip(archive: Archive, url: string, linked?: string): Promise<void> {
   const place = await placeOf(archive, url);
-  const { name } = archive.segmentRegistry.get(place.segment);
+  const { name } = archive.segments().find(({ number }) => number === place.segment)!;
   flipIn(linked ?? segmentFiles(archive.directory).find((path) => path.includes(name))!, place.offset, place.length);
 }
 
@@ -86,7 +86,7 @@ for (const [bytes, inPlace] of [
     for (const n of [0, 1, 2, 3]) assert.deepEqual(await damageOf(archive, urlOf(n)), []);
     assert.deepEqual(await damageOf(archive, urlOf(1)), []);
     await flip(archive, urlOf(1), inPlace ? file : undefined);
-    archive.retrieval.forget();
+    archive.forgetRecentRecords();
 
     const code = 'content-changed';
     assert.deepEqual(await damageOf(archive, urlOf(1)), [code]);
@@ -170,7 +170,7 @@ test('a record whose head always declared a wrong digest is sound, while its con
   const onDamage = (damage: OutputDamage) => assert.fail(JSON.stringify(damage));
   for await (const _ of archive.streamWarc({ onDamage }));
   await flip(archive, urlOf(1));
-  archive.retrieval.forget();
+  archive.forgetRecentRecords();
   assert.deepEqual(await damageOf(archive, urlOf(1)), ['content-changed']);
 });
 

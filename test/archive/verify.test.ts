@@ -17,16 +17,17 @@ import {
   segmentFiles,
   writePages,
 } from './archive-sample.ts';
+import { catalogOf } from './opened-parts.ts';
 
 const PAGES = samplePages(30);
 
 async function firstBlock(archive: Archive): Promise<Block> {
-  for await (const page of archive.catalog.blocks()) for (const block of page) return block;
+  for await (const page of archive.blocks()) for (const block of page) return block;
   throw new Error('the archive holds nothing');
 }
 
 async function firstCapture(archive: Archive): Promise<Capture> {
-  for await (const page of archive.catalog.captures({})) for (const capture of page) return capture;
+  for await (const page of archive.captures({})) for (const capture of page) return capture;
   throw new Error('the archive holds nothing');
 }
 
@@ -190,7 +191,7 @@ test('a volume that is missing is named once and costs only its own contents', a
 test('a catalog that contradicts the segments is found out, whatever it says wrongly', async (t) => {
   const directory = scratch(t);
   await using archive = closing(await filled(directory));
-  const { catalog } = archive.it;
+  const catalog = catalogOf(archive.it);
   const block = await firstBlock(archive.it);
   const capture = await firstCapture(archive.it);
   const codesAfter = async (change: () => Promise<void>, undo: () => Promise<void>) => {

@@ -29,6 +29,7 @@ import {
   writePages,
 } from './archive-sample.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import { catalogOf, volumesOf } from './opened-parts.ts';
 
 const PAGES = samplePages(24);
 const FIRST = PAGES.slice(0, 12);
@@ -50,7 +51,7 @@ async function addPages(archive: Archive, directory: string, name: string, pages
   return archive.add([file], { volume, workers: 0 });
 }
 
-const volumesOf = (archive: Archive) => archive.segments().map(({ volume }) => volume);
+const segmentVolumes = (archive: Archive) => archive.segments().map(({ volume }) => volume);
 
 test('a volume that is not there costs only its own contents, and the error names it', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
@@ -105,7 +106,7 @@ test('a content is kept once, whichever volume it came to first', async (t) => {
   const later = FIRST.map((page) => ({ ...page, day: page.day + 100 }));
   const report = await addPages(archive, directory, 'later', later, 'second');
   assert.equal(report.duplicates, later.length);
-  assert.equal((await archive.catalog.totals()).blocks, 8);
+  assert.equal((await archive.totals()).blocks, 8);
   assert.deepEqual(await lostDays(archive, [...PAGES, ...later]), []);
   await archive.close();
 });
@@ -166,7 +167,7 @@ test('a migration moves every segment as it is, and everything is given back fro
   const report = await archive.migrate('main', 'second');
   assert.equal(report.segments, 1);
   assert.deepEqual([planned.segments, planned.bytes], [report.segments, report.bytes]);
-  assert.deepEqual(volumesOf(archive), ['second', 'second']);
+  assert.deepEqual(segmentVolumes(archive), ['second', 'second']);
   assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
   assert.deepEqual(await lostDays(archive, PAGES), [0]);
   assert.deepEqual(await problemsOf(archive), []);
@@ -214,9 +215,9 @@ test('a migration that was interrupted leaves one segment that counts, and is fi
   );
   await third.rebuild();
   assert.deepEqual(await lostDays(third, PAGES), []);
-  assert.equal((await third.catalog.totals()).captures, PAGES.length);
+  assert.equal((await third.totals()).captures, PAGES.length);
   await third.migrate('main', 'second');
-  assert.deepEqual(volumesOf(third), ['second', 'second']);
+  assert.deepEqual(segmentVolumes(third), ['second', 'second']);
   assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
 
   // The catalog was told, and the source not removed.
@@ -264,7 +265,7 @@ for (const counting of ['main', 'second']) {
     assert.deepEqual((await again.compact()).doubled, []);
     await again.close();
     const third = await openSample(join(directory, 'archive'));
-    assert.equal((await third.catalog.totals()).captures, PAGES.length - 1);
+    assert.equal((await third.totals()).captures, PAGES.length - 1);
     assert.deepEqual(await lostDays(third, PAGES), [1]);
     await third.close();
   });
@@ -273,7 +274,7 @@ for (const counting of ['main', 'second']) {
 test('tombstones that went with their segment are not told of as lost, though the migration was interrupted', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.delete({ url: FIRST[1]!.url, from: timeOf(FIRST[1]!), to: timeOf(FIRST[1]!) });
-  const { catalog } = archive;
+  const catalog = catalogOf(archive);
   const write = catalog.write.bind(catalog);
   catalog.write = (batch) =>
     batch.removeNotes?.some((note) => note.startsWith('tombstones:'))
@@ -365,11 +366,11 @@ test('files that are left out because of their names are named when their volume
   for (const name of ['WEB-1~host~8443.warc.gz', 'a folder/one.warc'])
     copyFileSync(join(shared, 'good.warc.gz'), join(shared, name));
   writeFileSync(join(shared, 'read me.txt'), 'no WARC file');
-  const archive = await openSample(join(directory, 'archive'));
-  const told = t.mock.method(archive, 'report');
+  const { findings, onFinding } = gather();
+  const archive = await openSample(join(directory, 'archive'), { onFinding });
   await archive.addVolume({ name: 'shared', path: shared, isReadOnly: true });
   assert.deepEqual(
-    told.mock.calls.map(({ arguments: [finding] }) => [finding!.code, finding!.file]),
+    findings.map(({ code, file }) => [code, file]),
     [
       ['segment-misnamed', 'shared: WEB-1~host~8443.warc.gz'],
       ['segment-misnamed', 'shared: a folder/one.warc'],
@@ -389,7 +390,7 @@ test('a copy of an archive does not write to a volume outside of it while the ar
   const copy = await openSample(join(directory, 'copy'));
   t.after(() => copy.close());
   const shared = { code: 'VOLUME_TAKEN', message: /archive writes to it; when .* remove .*second\/\.pinakes-archive/ };
-  assert.match(copy.volumes.failureOf('second')?.message ?? '', shared.message);
+  assert.match(volumesOf(copy).failureOf('second')?.message ?? '', shared.message);
   await assert.rejects(copy.delete({ url: SECOND[3]!.url }), shared);
   await assert.rejects(copy.rebuild(), shared);
   await copy.setVolumeWritable('second', false);
@@ -399,7 +400,7 @@ test('a copy of an archive does not write to a volume outside of it while the ar
   await copy.close();
   const again = await openSample(join(directory, 'archive'));
   t.after(() => again.close());
-  assert.deepEqual(again.volumes.failures(), []);
+  assert.deepEqual(volumesOf(again).failures(), []);
   assert.deepEqual(await lostDays(again, PAGES), []);
   assert.deepEqual(await problemsOf(again), []);
 });
@@ -411,12 +412,12 @@ test('an archive does not write to a volume of another, whatever it calls it', a
   t.after(() => other.close());
   for (const name of ['second', 'mine'])
     await assert.rejects(other.addVolume({ name, path: join(directory, 'second') }), { code: 'VOLUME_TAKEN' });
-  assert.deepEqual(other.volumes.failures(), [], 'it is no volume of this archive');
+  assert.deepEqual(volumesOf(other).failures(), [], 'it is no volume of this archive');
   await other.addVolume({ name: 'theirs', path: join(directory, 'second'), isReadOnly: true });
   assert.deepEqual(await lostDays(other, SECOND), []);
   const again = await openSample(join(directory, 'archive'));
   t.after(() => again.close());
-  assert.deepEqual(again.volumes.failures(), []);
+  assert.deepEqual(volumesOf(again).failures(), []);
 });
 
 test('an archive whose forerunner can no longer be asked says how to go on, and does', async (t) => {
@@ -425,12 +426,12 @@ test('an archive whose forerunner can no longer be asked says how to go on, and 
   cpSync(join(directory, 'archive'), join(directory, 'restored'), { recursive: true });
   writeFileSync(join(directory, 'archive/archive.yaml'), '\0');
   const restored = await openSample(join(directory, 'restored'));
-  const [, sign] = /remove (\S+)\)$/.exec(restored.volumes.failureOf('second')?.message ?? '') ?? [];
+  const [, sign] = /remove (\S+)\)$/.exec(volumesOf(restored).failureOf('second')?.message ?? '') ?? [];
   await restored.close();
   rmSync(sign!);
   const again = await openSample(join(directory, 'restored'));
   t.after(() => again.close());
-  assert.deepEqual(again.volumes.failures(), []);
+  assert.deepEqual(volumesOf(again).failures(), []);
   assert.deepEqual(await lostDays(again, PAGES), []);
 });
 
@@ -439,7 +440,7 @@ test('an archive that was moved goes on writing to its volumes outside of it, an
   await archive.close();
   renameSync(join(directory, 'archive'), join(directory, 'moved'));
   const moved = await openSample(join(directory, 'moved'));
-  assert.deepEqual(moved.volumes.failures(), []);
+  assert.deepEqual(volumesOf(moved).failures(), []);
   await moved.close();
   cpSync(join(directory, 'moved'), join(directory, 'copy'), { recursive: true });
   cpSync(join(directory, 'second'), join(directory, 'second-copy'), { recursive: true });
@@ -447,7 +448,7 @@ test('an archive that was moved goes on writing to its volumes outside of it, an
   writeFileSync(connector, readFileSync(connector, 'utf8').replace('/second', '/second-copy'));
   for (const name of ['copy', 'moved', 'copy']) {
     const opened = await openSample(join(directory, name));
-    assert.deepEqual(opened.volumes.failures(), [], name);
+    assert.deepEqual(volumesOf(opened).failures(), [], name);
     assert.deepEqual(await lostDays(opened, PAGES), []);
     await opened.close();
   }
@@ -465,5 +466,5 @@ test('files that begin with a long warcinfo can be a volume', async (t) => {
     response('http://a.example/', 0, Buffer.from(contentOf(1))),
   ]);
   await archive.addVolume({ name: 'theirs', path: join(directory, 'theirs'), isReadOnly: true });
-  assert.equal((await archive.catalog.totals()).captures, 1);
+  assert.equal((await archive.totals()).captures, 1);
 });

@@ -42,8 +42,8 @@ export async function serveArchive(
     replayPort: 0,
     uiDirectory,
     token: TOKEN,
-    clock: archive.options.clock,
-    newId: archive.options.newId,
+    clock: archive.clock,
+    newId: archive.newId,
     version: '0.0.0',
     jobKinds: [],
     onAccess: ({ socket, method, target }) => {

@@ -16,9 +16,7 @@ suite('the first crawl', () => {
     web = await TestWeb.start();
     web.put(HOST, '/', html('The library', '<a href="/rooms">Rooms</a>'));
     web.put(HOST, '/rooms', html('Rooms', ''));
-    setting = await UiSetting.start(async (archive) => {
-      await archive.changeConnector({ ...archive.connector, crawl: { privateNetworks: [`${HOST}/32`] } });
-    });
+    setting = await UiSetting.start(async () => {}, { connectorText: `crawl:\n  privateNetworks: [${HOST}/32]\n` });
   });
 
   after(async () => {

@@ -2,7 +2,7 @@
  * What the tests of the web page need: the page built, an archive that is served for real, and a browser. All of it
  * goes when the tests end.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
@@ -51,13 +51,17 @@ export class UiSetting implements AsyncDisposable {
     this.directory = parts.directory;
   }
 
-  /** `isIndexing`: the server also keeps the search index up. */
-  static async start(fill: (archive: Archive) => Promise<void>, { isIndexing = false } = {}): Promise<UiSetting> {
+  /** `isIndexing`: the server also updates the search index. `connectorText`: further lines of `archive.yaml`. */
+  static async start(
+    fill: (archive: Archive) => Promise<void>,
+    { isIndexing = false, connectorText = '' } = {},
+  ): Promise<UiSetting> {
     const directory = await mkdtemp(join(tmpdir(), 'pinakes-ui-'));
     const path = join(directory, 'library');
     const launching = launchChromium();
     const { directory: uiDirectory } = await buildUi(join(directory, 'pages'));
     await createArchive(path, {});
+    await appendFile(join(path, 'archive.yaml'), connectorText);
     const clock = () => Date.now();
     const archive = await openArchive(path, { clock, newId: seededIds(seededRandom(7)) });
     await fill(archive);

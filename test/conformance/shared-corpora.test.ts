@@ -55,11 +55,11 @@ before(async () => {
   assert.deepEqual(refused, ['wacz/webrecorder+py-wacz/fixtures__invalid_example_1.wacz']);
   mkdirSync(join(directory, 'segments'));
   segments = [];
-  for (const { name, volume } of archive.segments()) {
+  for (const { name } of archive.segments()) {
     const [, file] = name.split('/') as [string, string];
     if (file.startsWith('odd-')) continue;
     const pieces: Uint8Array[] = [];
-    for await (const piece of archive.volumes.get(volume).stream(name)) pieces.push(Buffer.from(piece));
+    for await (const piece of archive.segmentBytes(name)) pieces.push(Buffer.from(piece));
     segments.push(join(directory, 'segments', file));
     writeFileSync(segments.at(-1)!, Buffer.concat(pieces));
   }

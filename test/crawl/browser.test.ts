@@ -11,7 +11,7 @@ import { html, TestWeb } from './test-web.ts';
 
 async function decodedAt(archive: Archive, url: string): Promise<Buffer[]> {
   const contents: Buffer[] = [];
-  for await (const capture of archive.retrieval.captures(url)) {
+  for await (const capture of archive.capturesOfUrl(url)) {
     if (capture.url !== url || capture.status !== 200) continue;
     const { payload, holderHttp } = await archive.open(capture);
     const bytes = await bytesOf(payload);

@@ -97,7 +97,7 @@ test('an unchanged page costs a conditional request and a small revisit, by ETag
   assert.equal(report.counts.notModified, 3);
   assert.equal(report.counts.new, 0);
   for (const path of site.pages.keys()) {
-    const latest = (await site.archive.retrieval.latest(site.url(path)))!;
+    const latest = (await site.archive.findCapture(site.url(path)))!;
     assert.equal(latest.kind, 'revisit', path);
     assert.ok(latest.place.length < 700, `${path} took ${latest.place.length} bytes`);
     const { head } = await site.archive.open(latest);

@@ -51,7 +51,7 @@ class Replayed {
   }
 
   async at(url: string, time: number): Promise<string> {
-    const capture = await this.#archive.retrieval.nearest(url, time, 'notAfter');
+    const capture = await this.#archive.findCapture(url, time, 'notAfter');
     if (!capture) return 'nothing';
     const id = toHex(capture.block!.digest);
     const content = this.#contents.get(id) ?? (await this.#read(capture));
@@ -120,19 +120,19 @@ test('twelve monthly snapshots of a site replay exactly, and cost only what is n
     const captures = await allCaptures(archive);
     const holders = new Map<string, number>();
     let bytes = 0;
-    for await (const blocks of archive.catalog.blocks()) for (const block of blocks) bytes += block.size;
+    for await (const blocks of archive.blocks()) for (const block of blocks) bytes += block.size;
     for (const capture of captures) {
       const digest = toHex(capture.block!.digest);
       if (capture.kind === 'response') holders.set(digest, (holders.get(digest) ?? 0) + 1);
       if (capture.status === 304)
         assert.ok(capture.place.length < 800, `${capture.url} took ${capture.place.length} bytes`);
     }
-    const { uniquePayloadBytes, blocks } = await archive.catalog.totals();
+    const { uniquePayloadBytes, blocks } = await archive.totals();
     assert.equal(holders.size, blocks);
     assert.equal(uniquePayloadBytes, bytes);
     // Contents smaller than a revisit are stored repeatedly on purpose.
     const small = new Set<string>();
-    for await (const page of archive.catalog.blocks())
+    for await (const page of archive.blocks())
       for (const { key, size } of page) if (size < 1024) small.add(toHex(key.digest));
     const twice = [...holders].filter(([digest, count]) => count > 1 && !small.has(digest));
     assert.deepEqual(twice, []);

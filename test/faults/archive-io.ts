@@ -11,11 +11,12 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Archive, createArchive, type DeleteReport, openArchive, VolumeSet } from '../../src/archive/index.ts';
+import { type Archive, createArchive, type DeleteReport, VolumeSet } from '../../src/archive/index.ts';
 import { PinakesError, seededRandom } from '../../src/base/index.ts';
 import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { CHANGES, type Effect, FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
 import { response, revisitOf, warcinfo, writeForeign } from '../archive/foreign-file.ts';
+import { openWithParts } from '../archive/opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -168,7 +169,7 @@ async function failChange(
   const inner = openMemoryVolume('main');
   const catalog = new MemoryCatalog();
   const open = (volume: FaultyVolume, options: TrialOptions) =>
-    openArchive(directory, trialOptions({ volumes: VolumeSet.of([{ setting: SETTING, volume }]), ...options }));
+    openWithParts(directory, trialOptions({ volumes: VolumeSet.of([{ setting: SETTING, volume }]), ...options }));
   const faulty = new FaultyVolume(inner, random, [{ nth, on: CHANGES, effect }]);
   const archive = await open(faulty, { catalog, seed: nth });
   const outcome = await work(archive);

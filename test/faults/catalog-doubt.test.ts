@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
 import { PinakesError } from '../../src/base/index.ts';
 import { type Catalog, type CatalogBatch, MemoryCatalog, openLevelCatalog } from '../../src/catalog/index.ts';
+import { catalogOf, volumesOf } from '../archive/opened-parts.ts';
 import {
   allCaptures,
   audit,
@@ -96,7 +97,8 @@ function blockLog(catalogDirectory: string): Promise<void> {
 
 test('A log that cannot be made durable costs no store, and is seen to by the next change that is to be durable', async (t) => {
   const archive = await makeArchive(t);
-  while (archive.catalog.batches % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await archive.catalog.write({});
+  const catalog = catalogOf(archive);
+  while (catalog.batches % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await catalog.write({});
   await blockLog(join(archive.directory, 'catalog'));
   await store(archive, 'one');
   await store(archive, 'two');
@@ -131,11 +133,11 @@ test('A catalog whose log could not be written takes no more changes until it is
 test('An archive whose catalog has stopped refuses every change before it touches a file, and still answers', async (t) => {
   const archive = await makeArchive(t);
   for (const name of ['one', 'two']) await store(archive, name);
-  await breakCatalog(archive.catalog, join(archive.directory, 'catalog'));
-  const before = await archive.volumes.get('main').list();
+  await breakCatalog(catalogOf(archive), join(archive.directory, 'catalog'));
+  const before = await volumesOf(archive).get('main').list();
   await assert.rejects(store(archive, 'three'), fails('CATALOG_STOPPED'));
   await assert.rejects(archive.delete({ url: urlOf('one') }), fails('CATALOG_STOPPED'));
   await assert.rejects(archive.compact(), fails('CATALOG_STOPPED'));
-  assert.deepEqual(await archive.volumes.get('main').list(), before);
+  assert.deepEqual(await volumesOf(archive).get('main').list(), before);
   assert.deepEqual(await readAll(archive), ['one', 'two']);
 });

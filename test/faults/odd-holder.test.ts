@@ -7,10 +7,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { createArchive, openArchive, VolumeSet } from '../../src/archive/index.ts';
+import { createArchive, VolumeSet } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
 import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { CHANGES, FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
+import { openWithParts } from '../archive/opened-parts.ts';
 import { audit, contentOf, temporaryDirectory, trialOptions } from '../archive/trial-archive.ts';
 
 const SETTING = { name: 'main', kind: 'directory', path: 'volumes/main', writable: true } as const;
@@ -44,7 +45,7 @@ test('I1 Referent before reference: no revisit is durable before the odd record 
       await createArchive(home);
       const [inner, catalog] = [openMemoryVolume('main'), new MemoryCatalog()];
       const open = (volume: FaultyVolume) =>
-        openArchive(home, trialOptions({ catalog, volumes: VolumeSet.of([{ setting: SETTING, volume }]) }));
+        openWithParts(home, trialOptions({ catalog, volumes: VolumeSet.of([{ setting: SETTING, volume }]) }));
       const faulty = new FaultyVolume(inner, seededRandom(seed), [{ nth, on: CHANGES, effect: 'power-loss' }]);
       const archive = await open(faulty);
       await archive.add([file], { workers: 0 }).catch(() => {});

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { dropCatalog, openArchive } from '../../src/archive/index.ts';
 import type { Finding } from '../../src/base/index.ts';
+import { catalogOf, openWithParts } from '../archive/opened-parts.ts';
 import { allCaptures, contentOf, makeArchive, NOON, page, trialOptions } from '../archive/trial-archive.ts';
 
 const NAMES = ['0', '1', '2', '3', '4', '5'];
@@ -107,8 +108,8 @@ test('tombstones that are damaged are told of, and keep no archive from being op
 test('a segment that was taking the place of another and is gone keeps no archive from being opened', async (t) => {
   const { archive, reopened } = await halfDeleted(t);
   const { directory } = archive;
-  const again = await openArchive(directory, trialOptions({ seed: 3 }));
-  const { catalog } = again;
+  const again = await openWithParts(directory, trialOptions({ seed: 3 }));
+  const catalog = catalogOf(again);
   const write = catalog.write.bind(catalog);
   // What the kill of a process leaves in the middle of an exchange.
   catalog.write = (batch) => (batch.removeSegments?.length ? Promise.reject(new Error('killed')) : write(batch));
@@ -141,7 +142,8 @@ test('a segment that is gone is told of when the archive is opened, as one that 
 
 test('a segment in which nothing was ever written is not told of as missing, though its removal was interrupted', async (t) => {
   const archive = await makeArchive(t);
-  const { catalog, directory } = archive;
+  const { directory } = archive;
+  const catalog = catalogOf(archive);
   const path = join(directory, 'second');
   await mkdir(join(path, 'default'), { recursive: true });
   await writeFile(join(path, 'default/begun.warc.gz.open'), '');

@@ -8,6 +8,7 @@ import { cp, mkdir, readdir, readFile, rename, truncate, writeFile } from 'node:
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, createArchive, dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { catalogOf, openWithParts } from '../archive/opened-parts.ts';
 import {
   allCaptures,
   audit,
@@ -184,12 +185,12 @@ test('an exchange that was interrupted in a volume that is not there now waits f
   const directory = await temporaryDirectory(t);
   const second = join(directory, 'second');
   await createArchive(directory);
-  const archive = await openArchive(directory, trialOptions());
+  const archive = await openWithParts(directory, trialOptions());
   await archive.addVolume({ name: 'second', path: second });
   await store(archive, ['gone', 'stays'], 'second');
   await store(archive, ['elsewhere', 'more'], 'main');
   await archive.delete({ url: urlOf('gone') });
-  const { catalog } = archive;
+  const catalog = catalogOf(archive);
   const write = catalog.write.bind(catalog);
   catalog.write = (batch) => (batch.removeSegments ? Promise.reject(new Error('stopped')) : write(batch));
   await assert.rejects(archive.compact(), /stopped/);

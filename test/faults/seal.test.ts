@@ -4,10 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createArchive, openArchive, VolumeSet } from '../../src/archive/index.ts';
+import { createArchive, VolumeSet } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
 import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
+import { openWithParts } from '../archive/opened-parts.ts';
 import {
   allCaptures,
   audit,
@@ -27,7 +28,7 @@ test('stores are acknowledged, once, when a segment that they filled cannot be s
   const inner = openMemoryVolume('main');
   const catalog = new MemoryCatalog();
   const open = (volume: FaultyVolume) =>
-    openArchive(directory, trialOptions({ catalog, volumes: VolumeSet.of([{ setting: SETTING, volume }]) }));
+    openWithParts(directory, trialOptions({ catalog, volumes: VolumeSet.of([{ setting: SETTING, volume }]) }));
   const faulty = new FaultyVolume(inner, seededRandom(1), [{ nth: 1, on: ['seal'], effect: 'io-error' }]);
   const archive = await open(faulty);
   const inputs = NUMBERS.map((number) => page(`http://x.example/${number}`, NOON, contentOf(`p${number}`)));

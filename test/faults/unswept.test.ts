@@ -37,7 +37,7 @@ test('I6 Deleted means gone: also when the opening that made the catalog again w
   const again = await openArchive(directory, trialOptions({ seed: 3 }));
   await assert.rejects(again.content(key), { code: 'CONTENT_MISSING' });
   assert.equal((await again.compact()).segments, 1);
-  assert.equal((await again.catalog.totals()).blocks, 1);
+  assert.equal((await again.totals()).blocks, 1);
   await again.close();
 });
 

@@ -228,8 +228,8 @@ test('a phrase has its first and last time in the versions of a page', async (t)
 test('a snapshot keeps deleted records from compaction until it is removed, and bounds searches by its time', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra')]);
-  const snapshot = await archive.snapshots.create(archive, 'spring');
-  await assert.rejects(archive.snapshots.create(archive, 'spring'), { code: 'SNAPSHOT_EXISTS' });
+  const snapshot = await archive.createSnapshot('spring');
+  await assert.rejects(archive.createSnapshot('spring'), { code: 'SNAPSHOT_EXISTS' });
   await storePages(archive, [pageWith('two', 'zebra', { time: snapshot.time + 1000 })]);
   await indexed(archive);
   const search = openSearch(archive.directory);
@@ -246,9 +246,9 @@ test('a snapshot keeps deleted records from compaction until it is removed, and 
   await archive.delete({ url: 'http://one.example/' });
   const kept = await archive.compact();
   assert.deepEqual([kept.segments, kept.kept.map(({ snapshot: name }) => name)], [0, ['spring']]);
-  await archive.snapshots.remove('spring');
+  await archive.removeSnapshot('spring');
   assert.equal((await archive.compact()).segments, 1);
-  await assert.rejects(archive.snapshots.remove('spring'), { code: 'SNAPSHOT_MISSING' });
+  await assert.rejects(archive.removeSnapshot('spring'), { code: 'SNAPSHOT_MISSING' });
 });
 
 test('a reader on a thread of its own answers and refuses like one on this thread', async (t) => {

@@ -329,7 +329,7 @@ test('stopping lets a reply under way end, takes no new requests, and leaves the
   for await (const piece of reply) bytes += (piece as Buffer).length;
   await closing;
   assert.equal(bytes, 30_000_000);
-  assert.equal((await archive.catalog.totals()).captures, 1);
+  assert.equal((await archive.totals()).captures, 1);
 });
 
 test('stopping in a force breaks off what is under way', async (t) => {
@@ -347,8 +347,8 @@ test('a port that is taken is told by its number, and the other port is let go',
     archive,
     host: '127.0.0.1',
     token: TOKEN,
-    clock: archive.options.clock,
-    newId: archive.options.newId,
+    clock: archive.clock,
+    newId: archive.newId,
     version: '0',
     jobKinds: [],
   };

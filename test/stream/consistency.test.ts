@@ -7,13 +7,12 @@
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type Archive, ScanHub, type StreamFormat, Subscriber, streamWarc } from '../../src/archive/index.ts';
+import { type Archive, ScanHub, type StreamQuery, type Subscriber } from '../../src/archive/index.ts';
 import { type Random, seededRandom } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import { sampleArchive, storePages } from './stream-sample.ts';
 
 const SEEDS = process.env.PINAKES_SEED ? [Number(process.env.PINAKES_SEED)] : [12, 15];
-const WARC: StreamFormat = { name: 'warc', open: streamWarc };
 const CLIENTS = 5;
 
 /**
@@ -40,6 +39,7 @@ async function namesIn(pieces: readonly Uint8Array[]): Promise<string[]> {
 }
 
 class Client {
+  readonly #archive: Archive;
   readonly #sharing: ScanHub;
   readonly #wholeSegments: boolean;
   readonly #joins: boolean;
@@ -52,7 +52,8 @@ class Client {
   hasJoined = false;
   isOver = false;
 
-  constructor(sharing: ScanHub, wholeSegments: boolean, joins: boolean) {
+  constructor(archive: Archive, sharing: ScanHub, wholeSegments: boolean, joins: boolean) {
+    this.#archive = archive;
     this.#sharing = sharing;
     this.#wholeSegments = wholeSegments;
     this.#joins = joins;
@@ -60,7 +61,8 @@ class Client {
 
   async open(): Promise<void> {
     const query = { wholeSegments: this.#wholeSegments, cursor: this.#cursor };
-    this.#stream = await Subscriber.open(this.#sharing, { format: WARC, query }, { joins: this.#joins });
+    const format = { name: 'warc', open: (wanted: StreamQuery) => this.#archive.streamWarc(wanted) };
+    this.#stream = await this.#archive.subscribe(this.#sharing, { format, query }, { joins: this.#joins });
     this.hasJoined ||= this.#stream.join !== undefined;
     this.#cursor = this.#stream.cursor();
     this.snapshot = JSON.stringify(
@@ -108,7 +110,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
   const random: Random = seededRandom(seed);
   const pick = (below: number) => Math.floor(random() * below);
   const archive = await sampleArchive(t, 160, 1_500_000);
-  const sharing = new ScanHub(archive, { bytesMax: 1_500_000 });
+  const sharing = new ScanHub({ bytesMax: 1_500_000 });
   const snapshots = new Map<string, string[]>();
   const clients: Client[] = [];
   let stored = 160;
@@ -127,7 +129,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
   while (clients.length < CLIENTS || clients.some(({ isOver }) => !isOver)) {
     const waiting = clients.filter(({ isOver }) => !isOver);
     if (clients.length < CLIENTS && (waiting.length === 0 || pick(4) === 0)) {
-      const client = new Client(sharing, seed % 2 === 0 || pick(2) === 0, pick(2) === 0);
+      const client = new Client(archive, sharing, seed % 2 === 0 || pick(2) === 0, pick(2) === 0);
       const names = await storedNames(archive);
       await client.open();
       if (!client.hasJoined && !snapshots.has(client.snapshot)) snapshots.set(client.snapshot, names);

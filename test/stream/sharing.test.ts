@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import {
+  type Archive,
   ScanHub,
   type StreamFormat,
   type StreamPiece,
   type StreamQuery,
-  Subscriber,
-  streamJson,
-  streamWarc,
+  type Subscriber,
 } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
 import {
@@ -24,8 +23,9 @@ import {
   storePages,
 } from './stream-sample.ts';
 
-const WARC: StreamFormat = { name: 'warc', open: streamWarc };
-const ALL = { format: WARC, query: { wholeSegments: true } };
+const warcOf = (archive: Archive): StreamFormat => ({ name: 'warc', open: (query) => archive.streamWarc(query) });
+const jsonOf = (archive: Archive): StreamFormat => ({ name: 'json', open: (query) => archive.streamJson(query) });
+const allOf = (archive: Archive) => ({ format: warcOf(archive), query: { wholeSegments: true } });
 const MEBIBYTE = 1024 * 1024;
 
 describe('clients of one scan', () => {
@@ -34,14 +34,14 @@ describe('clients of one scan', () => {
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
     assert.ok(scanBytes > 15 * MEBIBYTE, `${scanBytes}`);
-    const sharing = new ScanHub(archive, { bytesMax: 8 * MEBIBYTE });
+    const sharing = new ScanHub({ bytesMax: 8 * MEBIBYTE });
     const reads = countReads(archive);
     const seed = 20_260_101;
     t.diagnostic(`seed ${seed}`);
     const random = seededRandom(seed);
     let heldBytesMax = 0;
     const clients = Array.from({ length: 64 }, async () => {
-      await using stream = await Subscriber.open(sharing, ALL);
+      await using stream = await archive.subscribe(sharing, allOf(archive));
       const idleness = Math.floor(random() * 8);
       const bytes = await drain(stream, async () => {
         heldBytesMax = Math.max(heldBytesMax, sharing.heldBytes);
@@ -62,13 +62,13 @@ describe('clients of one scan', () => {
   test('a client that stands still costs the others nothing, and gets its own reading when it goes on', async (t) => {
     const archive = await sampleArchive(t, 400);
     const scanBytes = storedBytes(archive);
-    const sharing = new ScanHub(archive, { bytesMax: 3 * MEBIBYTE });
-    await using slow = await Subscriber.open(sharing, ALL);
+    const sharing = new ScanHub({ bytesMax: 3 * MEBIBYTE });
+    await using slow = await archive.subscribe(sharing, allOf(archive));
     const start = await slow.next();
     const reads = countReads(archive);
     const fast = await Promise.all(
       [1, 2].map(async () => {
-        await using stream = await Subscriber.open(sharing, ALL);
+        await using stream = await archive.subscribe(sharing, allOf(archive));
         return await drain(stream);
       }),
     );
@@ -83,10 +83,10 @@ describe('clients of one scan', () => {
   test('of clients too far apart for the memory given, those that are nearest behind another share its reading', async (t) => {
     const archive = await sampleArchive(t, 600);
     const scanBytes = storedBytes(archive);
-    const sharing = new ScanHub(archive, { bytesMax: 8 * MEBIBYTE });
+    const sharing = new ScanHub({ bytesMax: 8 * MEBIBYTE });
     const reads = countReads(archive);
     const behind = [0, 5, 10];
-    const streams = await Promise.all(behind.map(() => Subscriber.open(sharing, ALL)));
+    const streams = await Promise.all(behind.map(() => archive.subscribe(sharing, allOf(archive))));
     const ended = new Set<Subscriber>();
     for (let round = 0; ended.size < streams.length; round++)
       for (const [index, stream] of streams.entries())
@@ -100,14 +100,14 @@ describe('clients of one scan', () => {
     const archive = await sampleArchive(t, 500);
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
-    const sharing = new ScanHub(archive, { bytesMax: 2 * MEBIBYTE });
+    const sharing = new ScanHub({ bytesMax: 2 * MEBIBYTE });
     const reads = countReads(archive);
-    await using early = await Subscriber.open(sharing, ALL);
+    await using early = await archive.subscribe(sharing, allOf(archive));
     const earlyPieces: Uint8Array[] = [];
     for (let chunks = 0; chunks < 9; chunks++) earlyPieces.push(...(await early.next())!.pieces);
     const missedBytes = Buffer.concat(earlyPieces).length;
     const earlyIds = await idsOf(Buffer.concat(earlyPieces));
-    const late = await Promise.all([1, 2, 3].map(() => Subscriber.open(sharing, ALL, { joins: true })));
+    const late = await Promise.all([1, 2, 3].map(() => archive.subscribe(sharing, allOf(archive), { joins: true })));
     const bodies = await Promise.all([drain(early), ...late.map((stream) => drain(stream))]);
     for (const stream of late) await stream[Symbol.asyncDispose]();
     const lateIds = await idsOf(bodies[1]!);
@@ -120,15 +120,15 @@ describe('clients of one scan', () => {
   test('who joined goes on with its cursor on either side of the end', async (t) => {
     const archive = await sampleArchive(t, 300);
     const wanted = await storedIds(archive);
-    const sharing = new ScanHub(archive);
-    await using early = await Subscriber.open(sharing, ALL);
+    const sharing = new ScanHub();
+    await using early = await archive.subscribe(sharing, allOf(archive));
     for (let chunks = 0; chunks < 5; chunks++) await early.next();
     const pieces: Uint8Array[] = [];
     let cursor: string | undefined;
     let connections = 0;
     for (let isOver = false; !isOver; connections++) {
-      const query = cursor === undefined ? ALL.query : { ...ALL.query, cursor };
-      await using late = await Subscriber.open(sharing, { ...ALL, query }, { joins: true });
+      const query = cursor === undefined ? allOf(archive).query : { ...allOf(archive).query, cursor };
+      await using late = await archive.subscribe(sharing, { ...allOf(archive), query }, { joins: true });
       if (connections === 0) assert.ok(late.join !== undefined);
       const chunk = await late.next();
       if (chunk) pieces.push(...chunk.pieces);
@@ -154,16 +154,16 @@ describe('clients of one scan', () => {
     await storePages(archive, 20, 40);
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
-    const sharing = new ScanHub(archive, { bytesMax: MEBIBYTE });
+    const sharing = new ScanHub({ bytesMax: MEBIBYTE });
     const reads = countReads(archive);
-    await using slow = await Subscriber.open(sharing, ALL);
+    await using slow = await archive.subscribe(sharing, allOf(archive));
     const pieces: Uint8Array[] = [];
     // Into the middle of the first large record.
     for (let chunk = await slow.next(); chunk; chunk = await slow.next()) {
       pieces.push(...chunk.pieces);
       if (chunk.cursor === undefined && Buffer.concat(pieces).length > 2_500_000) break;
     }
-    await using fast = await Subscriber.open(sharing, ALL);
+    await using fast = await archive.subscribe(sharing, allOf(archive));
     const whole = await drain(fast);
     pieces.push(await drain(slow));
     assert.ok(Buffer.concat(pieces).equals(whole));
@@ -173,10 +173,10 @@ describe('clients of one scan', () => {
 
   test('what is being read for clients that have all left is broken off, and what one of them still waits for is not', async (t) => {
     const archive = await sampleArchive(t, 5);
-    const sharing = new ScanHub(archive);
+    const sharing = new ScanHub();
     const readings: (AbortSignal | undefined)[] = [];
     /** Finds nothing for as long as it is let. */
-    async function* nothing(_: unknown, { signal }: StreamQuery): AsyncGenerator<StreamPiece> {
+    async function* nothing({ signal }: StreamQuery): AsyncGenerator<StreamPiece> {
       readings.push(signal);
       if (signal) await once(signal, 'abort');
       signal?.throwIfAborted();
@@ -186,7 +186,7 @@ describe('clients of one scan', () => {
     const leaving = [new AbortController(), new AbortController()];
     const waiting: Promise<string>[] = [];
     for (const { signal } of leaving) {
-      const stream = await Subscriber.open(sharing, wanted, { signal });
+      const stream = await archive.subscribe(sharing, wanted, { signal });
       waiting.push(
         stream.next().then(
           () => 'came to its end',
@@ -208,17 +208,17 @@ describe('clients of one scan', () => {
   test('filtered streams and JSON lines are shared as well', async (t) => {
     const archive = await sampleArchive(t, 200);
     const selection = { prefix: 'http://host3.test/' };
-    for (const format of [WARC, { name: 'json', open: streamJson } satisfies StreamFormat]) {
-      const sharing = new ScanHub(archive);
+    for (const format of [warcOf(archive), jsonOf(archive)]) {
+      const sharing = new ScanHub();
       const query = { selection, wholeSegments: true };
       const alone = countReads(archive);
-      await using first = await Subscriber.open(sharing, { format, query });
+      await using first = await archive.subscribe(sharing, { format, query });
       const body = await drain(first);
       await first[Symbol.asyncDispose]();
       const together = countReads(archive);
       const bodies = await Promise.all(
         Array.from({ length: 8 }, async () => {
-          await using stream = await Subscriber.open(sharing, { format, query });
+          await using stream = await archive.subscribe(sharing, { format, query });
           return await drain(stream);
         }),
       );
@@ -233,9 +233,9 @@ describe('clients of one scan', () => {
     await storePages(archive, 301, 302);
     const scanBytes = storedBytes(archive);
     const selection = { url: 'http://host0.test/page/301' };
-    for (const format of [WARC, { name: 'json', open: streamJson } satisfies StreamFormat]) {
-      const sharing = new ScanHub(archive);
-      await using whole = await Subscriber.open(sharing, { format, query: { selection } });
+    for (const format of [warcOf(archive), jsonOf(archive)]) {
+      const sharing = new ScanHub();
+      await using whole = await archive.subscribe(sharing, { format, query: { selection } });
       const places = [whole.cursor()];
       let chunk = await whole.next();
       for (; chunk?.bytes === 0; chunk = await whole.next()) places.push(whole.cursor());
@@ -245,8 +245,8 @@ describe('clients of one scan', () => {
       let readBefore = Number.POSITIVE_INFINITY;
       for (const cursor of places) {
         const reads = countReads(archive);
-        const rest = new ScanHub(archive);
-        await using stream = await Subscriber.open(rest, { format, query: { selection, cursor } });
+        const rest = new ScanHub();
+        await using stream = await archive.subscribe(rest, { format, query: { selection, cursor } });
         assert.ok((await drain(stream)).equals(body), 'what is meant comes, wherever it is taken up');
         assert.ok(reads.bytes < readBefore, `${reads.bytes} read of ${scanBytes}, ${readBefore} from the place before`);
         readBefore = reads.bytes;
@@ -257,19 +257,19 @@ describe('clients of one scan', () => {
 
   test('a stream of nothing ends at once, in every order and format, and so does one that is taken up at its end', async (t) => {
     const archive = await sampleArchive(t, 20);
-    const formats: StreamFormat[] = [WARC, { name: 'json', open: streamJson }];
+    const formats = [warcOf(archive), jsonOf(archive)];
     for (const format of formats) {
       for (const order of ['storage', 'url', 'time'] as const) {
-        const sharing = new ScanHub(archive);
+        const sharing = new ScanHub();
         const where = `${format.name} in the order of ${order}`;
-        await using nothing = await Subscriber.open(sharing, {
+        await using nothing = await archive.subscribe(sharing, {
           format,
           query: { order, selection: { status: 500 } },
         });
         assert.equal(await nothing.next(), undefined, where);
-        await using all = await Subscriber.open(sharing, { format, query: { order } });
+        await using all = await archive.subscribe(sharing, { format, query: { order } });
         await drain(all);
-        await using rest = await Subscriber.open(sharing, { format, query: { order, cursor: all.cursor() } });
+        await using rest = await archive.subscribe(sharing, { format, query: { order, cursor: all.cursor() } });
         assert.equal(await rest.next(), undefined, `${where}, at its end`);
       }
     }

@@ -8,9 +8,10 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Archive, createArchive, openArchive, type Subscriber } from '../../src/archive/index.ts';
+import { type Archive, createArchive, type Subscriber } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
+import { openWithParts, volumesOf } from '../archive/opened-parts.ts';
 
 export const START = Date.UTC(2024, 0, 1);
 let opened = 0;
@@ -24,7 +25,7 @@ export function newPlace(t: TestContext): string {
 
 export async function openAt(directory: string): Promise<Archive> {
   const newId = seededIds(seededRandom(100 + opened++));
-  return openArchive(directory, { clock: () => START + opened, newId });
+  return openWithParts(directory, { clock: () => START + opened, newId });
 }
 
 export async function sampleArchive(t: TestContext, pages: number, segmentBytesMax = 4_000_000): Promise<Archive> {
@@ -98,7 +99,7 @@ export async function drain(stream: Subscriber, beforeEach?: () => Promise<void>
 /** Counts the bytes that are read from the volume. */
 export function countReads(archive: Archive): { bytes: number } {
   const count = { bytes: 0 };
-  const volume = archive.volumes.get('main');
+  const volume = volumesOf(archive).get('main');
   const read = volume.read.bind(volume);
   const stream = volume.stream.bind(volume);
   volume.read = async (ranges) => {

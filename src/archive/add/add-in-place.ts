@@ -15,13 +15,13 @@ import { type Finding, fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { LinkedVolume } from '../../volume/index.ts';
 import { findingOf, notArchiveFile, readFileStart, readRecords, type ScanBatch, scanFiles } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { inSegment } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { ARCHIVE_FIELDS, isUndated, type RecordFacts, ScanFacts } from '../record-facts.ts';
 import { OddCounter } from '../segment/odd-records.ts';
 import { Registrar } from '../write/registrar.ts';
-import { type AddOptions, type AddReport, emptyReport } from './add.ts';
 import { workersFor } from './add-input.ts';
+import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
 import { isPackage } from './package-spool.ts';
 
 /** The catalog's note of a file that had errors in it, and what it says where the disk did not give all of it. */
@@ -31,7 +31,7 @@ const STEP_RECORDS = 2000;
 const STEM_LENGTH_MAX = 120;
 
 export async function addInPlace(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   volume: LinkedVolume,
   files: readonly string[],
   options: AddOptions,
@@ -84,13 +84,13 @@ export async function addInPlace(
   return report;
 }
 
-async function damageNoted({ catalog }: ArchiveParts, { name }: Segment): Promise<string | undefined> {
+async function damageNoted({ catalog }: OpenedArchive, { name }: Segment): Promise<string | undefined> {
   return (await catalog.notes(DAMAGED_NOTE + name))[DAMAGED_NOTE + name];
 }
 
 /** The segment that a file becomes, or that it is already. */
 async function linkFile(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   volume: LinkedVolume,
   file: string,
   options: AddOptions,
@@ -113,7 +113,7 @@ async function linkFile(
 
 /** One file while it is being entered. */
 class LinkedEntry {
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #volume: LinkedVolume;
   readonly #report: AddReport;
   #segment: Segment;
@@ -125,7 +125,7 @@ class LinkedEntry {
   #records = 0;
   readonly #odd = new OddCounter();
 
-  constructor(archive: ArchiveParts, volume: LinkedVolume, segment: Segment, report: AddReport, isAgain: boolean) {
+  constructor(archive: OpenedArchive, volume: LinkedVolume, segment: Segment, report: AddReport, isAgain: boolean) {
     this.#archive = archive;
     this.#volume = volume;
     this.#segment = segment;
@@ -150,9 +150,7 @@ class LinkedEntry {
   async #step(records: readonly RecordFacts[]): Promise<void> {
     const { catalog, segmentRegistry } = this.#archive;
     const draft = this.#archive.newDraft();
-    const registrar = new Registrar(catalog, draft, (digest) => this.#archive.fingerprint(digest), {
-      segment: this.#segment.number,
-    });
+    const registrar = new Registrar(catalog, draft, this.#archive.fingerprint, { segment: this.#segment.number });
     await registrar.prepare(records);
     const dead = this.#isAgain ? await this.#archive.tombstones.read(this.#segment) : new Set<number>();
     for (const facts of records) {

@@ -4,13 +4,19 @@
  */
 import { stat } from 'node:fs/promises';
 import { type Finding, PinakesError } from '../../base/index.ts';
-import { type AddOptions, type AddParts, type AddReport, addFiles, emptyReport, isOfInput } from './add.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
+import { addFiles, isOfInput } from './add.ts';
+import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
 import { isPackage, spoolPackage } from './package-spool.ts';
 
 const WORKERS = 2;
 const FEW_BYTES = 8 * 1024 * 1024;
 
-export async function addInputs(parts: AddParts, paths: readonly string[], options: AddOptions): Promise<AddReport> {
+export async function addInputs(
+  archive: OpenedArchive,
+  paths: readonly string[],
+  options: AddOptions,
+): Promise<AddReport> {
   const report = emptyReport();
   let plain: string[] = [];
   const addPlain = async () => {
@@ -18,7 +24,7 @@ export async function addInputs(parts: AddParts, paths: readonly string[], optio
     plain = [];
     if (files.length === 0) return;
     const workers = options.workers ?? (await workersFor(files));
-    joinReports(report, await addFiles(parts, files, { ...options, workers }));
+    joinReports(report, await addFiles(archive, files, { ...options, workers }));
   };
   for (const path of paths) {
     try {
@@ -27,7 +33,7 @@ export async function addInputs(parts: AddParts, paths: readonly string[], optio
         continue;
       }
       await addPlain();
-      joinReports(report, await addPackage(parts, path, options));
+      joinReports(report, await addPackage(archive, path, options));
     } catch (error) {
       if (!isOfInput(error, path)) throw error;
       report.failures.push(error);
@@ -37,16 +43,16 @@ export async function addInputs(parts: AddParts, paths: readonly string[], optio
   return report;
 }
 
-async function addPackage(parts: AddParts, path: string, options: AddOptions): Promise<AddReport> {
+async function addPackage(archive: OpenedArchive, path: string, options: AddOptions): Promise<AddReport> {
   const report = emptyReport();
   const onFinding = (finding: Finding) => options.onFinding?.(finding);
   let knownFiles = 0;
   let files = 0;
   let before = { bytes: 0, captures: 0 };
-  for await (const { path: spooled, name } of spoolPackage(path, parts.directory, onFinding)) {
+  for await (const { path: spooled, name } of spoolPackage(path, archive.scratch, onFinding)) {
     files++;
     let now = before;
-    const one = await addFiles(parts, [spooled], {
+    const one = await addFiles(archive, [spooled], {
       ...options,
       workers: options.workers ?? (await workersFor([spooled])),
       onFinding: (finding) => onFinding({ ...finding, file: name }),

@@ -24,15 +24,17 @@ import {
   soundVersion,
 } from '../../warc/index.ts';
 import { deletedFrom } from '../deletion-count.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../record-facts.ts';
 import type { Referent } from '../revisit/referent.ts';
 import { repointed } from '../revisit/repointed.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import { volumeChoice } from '../segment/volume-choice.ts';
 import { AddedCaptures } from '../write/added-captures.ts';
 import { Referents } from '../write/referents.ts';
 import { Registrar } from '../write/registrar.ts';
 import { Spool } from '../write/spool.ts';
-import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
+import type { AddOptions, AddReport } from './add-report.ts';
 import { AddStep, type StepSource } from './add-step.ts';
 import {
   type FileIdentity,
@@ -98,7 +100,7 @@ type OpenedFile = {
 /** One file while it is being added. */
 export class FileSource implements StepSource {
   readonly path: string;
-  readonly #parts: AddParts;
+  readonly #archive: OpenedArchive;
   readonly #options: AddOptions;
   readonly #handle: FileHandle;
   readonly identity: FileIdentity;
@@ -132,8 +134,8 @@ export class FileSource implements StepSource {
   #waiting: ScanFacts[] = [];
   #waitingCaptures = 0;
 
-  private constructor(parts: AddParts, options: AddOptions, { held, deleted, ...opened }: OpenedFile) {
-    this.#parts = parts;
+  private constructor(archive: OpenedArchive, options: AddOptions, { held, deleted, ...opened }: OpenedFile) {
+    this.#archive = archive;
     this.#options = options;
     this.path = opened.path;
     this.#handle = opened.handle;
@@ -147,15 +149,20 @@ export class FileSource implements StepSource {
     this.#finished = known?.seen === undefined ? undefined : known;
     this.#ledger =
       known && !known.done ? known : { file: basename(this.path), offset: -1, innerOffset: -1, done: false };
-    this.#referents = new Referents(parts.access, parts.segmentRegistry);
-    this.#own = new AddedCaptures(parts.catalog);
+    this.#referents = new Referents(archive.access, archive.segmentRegistry);
+    this.#own = new AddedCaptures(archive.catalog);
   }
 
   /**
    * `earlier`: what it was before threads began to read it. What grew behind that may be unread, and is no part of what
    * is noted as added.
    */
-  static async open(parts: AddParts, path: string, options: AddOptions, earlier?: FileIdentity): Promise<FileSource> {
+  static async open(
+    archive: OpenedArchive,
+    path: string,
+    options: AddOptions,
+    earlier?: FileIdentity,
+  ): Promise<FileSource> {
     try {
       const handle = await open(path, 'r');
       try {
@@ -163,8 +170,8 @@ export class FileSource implements StepSource {
         const identity = earlier ?? (await fileIdentityOf(path, handle));
         const { print } = identity;
         const collectionName = options.collection ?? 'default';
-        const collection = await parts.collections.number(collectionName);
-        const volume = options.volume ?? (await parts.volumeChoice())(print);
+        const collection = await archive.collections.number(collectionName);
+        const volume = options.volume ?? (await volumeChoice(archive.volumes))(print);
         // Uncompressed records are stored as gzip members: the same records, in less room.
         const kind: SegmentKind = {
           collection,
@@ -174,13 +181,13 @@ export class FileSource implements StepSource {
           dictionary,
         };
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
-        const noted = options.again ? undefined : (await parts.catalog.notes(note))[note];
-        const deleted = await deletedFrom(parts.catalog, collection);
+        const noted = options.again ? undefined : (await archive.catalog.notes(note))[note];
+        const deleted = await deletedFrom(archive.catalog, collection);
         const ledger = noted === undefined ? undefined : (JSON.parse(noted) as Ledger);
         // What the disk did not give is looked for again, from the beginning on; but not when that might bring back
         // what was deleted.
         const held = ledger?.hasGap && ledger.deleted === deleted ? undefined : ledger;
-        return new FileSource(parts, options, { path, handle, identity, coding, kind, note, held, deleted });
+        return new FileSource(archive, options, { path, handle, identity, coding, kind, note, held, deleted });
       } catch (error) {
         await handle.close();
         throw error;
@@ -213,7 +220,7 @@ export class FileSource implements StepSource {
 
   /** Captures that were deleted from the collection since the file was added. */
   async deletedSince(): Promise<number> {
-    return (await deletedFrom(this.#parts.catalog, this.#kind.collection)) - (this.#finished?.deleted ?? 0);
+    return (await deletedFrom(this.#archive.catalog, this.#kind.collection)) - (this.#finished?.deleted ?? 0);
   }
 
   async close(): Promise<void> {
@@ -235,9 +242,9 @@ export class FileSource implements StepSource {
       report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
       return;
     }
-    const { hasGap = false, deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection) } = this.#ledger;
+    const { hasGap = false, deleted = await deletedFrom(this.#archive.catalog, this.#kind.collection) } = this.#ledger;
     this.#ledger = { ...this.#ledger, seen: this.identity.seen, done: !this.#hasFindings && !hasGap, deleted };
-    await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
+    await this.#archive.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
@@ -273,7 +280,7 @@ export class FileSource implements StepSource {
   async #takeWaiting(report: AddReport, count = this.#waiting.length): Promise<void> {
     const records = this.#waiting.splice(0, count);
     this.#waitingCaptures = this.#waiting.filter(({ kind }) => kind).length;
-    if (records.length > 0) await this.#parts.exclusive(() => this.#step(records, report));
+    if (records.length > 0) await this.#archive.growing(() => this.#step(records, report));
   }
 
   async #assertSame(): Promise<void> {
@@ -290,21 +297,21 @@ export class FileSource implements StepSource {
   }
 
   async #step(records: readonly ScanFacts[], report: AddReport): Promise<void> {
-    const draft = this.#parts.newDraft();
+    const draft = this.#archive.newDraft();
     const before = { ...report };
     try {
-      const { catalog, fingerprint } = this.#parts;
+      const { catalog, fingerprint } = this.#archive;
       const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own });
       const isMiddle = visitOf(records[0]!) === this.#lastVisit;
-      const open = await this.#parts.segmentRegistry.openFor(this.#kind, isMiddle);
+      const open = await this.#archive.segmentRegistry.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
       await registrar.prepare(records);
       const openOdd = async () => {
-        open.refersTo = await this.#parts.segmentRegistry.openFor({ ...this.#kind, isOdd: true }, isMiddle);
+        open.refersTo = await this.#archive.segmentRegistry.openFor({ ...this.#kind, isOdd: true }, isMiddle);
         return open.refersTo;
       };
       const target = { open, openOdd, collection: this.#kind.collection };
-      const step = new AddStep(this.#parts, this, target, registrar, this.#referents, report, this.#passed);
+      const step = new AddStep(this.#archive, this, target, registrar, this.#referents, report, this.#passed);
       await step.run(records);
       const { offset, innerOffset } = records.at(-1)!;
       const ledger = { ...this.#ledger, offset, innerOffset };
@@ -312,7 +319,7 @@ export class FileSource implements StepSource {
       for (const [name, value] of Object.entries(step.oddNotes)) draft.putNote(name, value);
       // What was copied has to be of the file that was read.
       await this.#assertSame();
-      await this.#parts.commit(draft);
+      await this.#archive.commit(draft);
       this.#ledger = ledger;
       this.#lastVisit = visitOf(records.at(-1)!);
       this.#passed = step.passed;
@@ -320,7 +327,7 @@ export class FileSource implements StepSource {
       step.rememberHolders();
     } catch (error) {
       Object.assign(report, before);
-      await this.#parts.rollBack();
+      await this.#archive.segmentRegistry.rollBack();
       throw error;
     }
   }
@@ -335,7 +342,7 @@ export class FileSource implements StepSource {
     for (let at = from; at < to; ) {
       if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(at);
       const end = Math.min(to, this.#windowAt + this.#windowBytes);
-      this.#parts.segmentRegistry.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
+      this.#archive.segmentRegistry.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
       this.#windowUsers.add(open);
       at = end;
     }
@@ -344,7 +351,7 @@ export class FileSource implements StepSource {
 
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
   async #moveWindow(at: number): Promise<void> {
-    for (const open of this.#windowUsers) await this.#parts.segmentRegistry.flush(open);
+    for (const open of this.#windowUsers) await this.#archive.segmentRegistry.flush(open);
     this.#windowUsers.clear();
     this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
@@ -361,7 +368,7 @@ export class FileSource implements StepSource {
   /** Writes a record anew: one that was uncompressed, shared its member, was cut short, or is ARC. */
   async rewrite(open: OpenSegment, facts: RecordFacts): Promise<{ offset: number; length: number }> {
     const record = await this.#recordAt(facts);
-    const path = `${this.#parts.directory}/spool-add-${process.pid}`;
+    const path = `${this.#archive.scratch}/spool-add-${process.pid}`;
     const kind = {
       type: record.head.type,
       url: record.head.targetUri ?? '',
@@ -419,8 +426,8 @@ export class FileSource implements StepSource {
     const record = await this.#recordAt(facts);
     const block = await record.bytes(REVISIT_BYTES_MAX);
     this.#assertAsFound(record, facts);
-    const head = headBytes(repointed(record.head, referent, this.#parts.newId()), soundVersion(record.head));
-    const { offset, length } = this.#parts.segmentRegistry.append(
+    const head = headBytes(repointed(record.head, referent, this.#archive.newId()), soundVersion(record.head));
+    const { offset, length } = this.#archive.segmentRegistry.append(
       open,
       this.#encoder.encode([head, block, RECORD_TRAILER]),
     );
@@ -428,7 +435,7 @@ export class FileSource implements StepSource {
   }
 
   async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
-    const { segmentRegistry } = this.#parts;
+    const { segmentRegistry } = this.#archive;
     const offset = open.position;
     const parts = spool.bytes ? [head, spool.bytes, RECORD_TRAILER] : undefined;
     if (parts) segmentRegistry.append(open, this.#encoder.encode(parts));
@@ -447,13 +454,13 @@ export class FileSource implements StepSource {
   #headFor(record: ReadingRecord, spool: Spool, facts: RecordFacts): Uint8Array {
     const { head } = record;
     if (head.format === 'arc') {
-      this.#warcinfoId ||= this.#parts.newId();
+      this.#warcinfoId ||= this.#archive.newId();
       const document = {
         isHttp: spool.facts.http !== undefined,
         payloadDigest: spool.facts.payloadDigests[0]!,
         blockDigest: spool.blockDigest,
       };
-      const conversion = { newId: this.#parts.newId, warcinfoId: this.#warcinfoId };
+      const conversion = { newId: this.#archive.newId, warcinfoId: this.#warcinfoId };
       const converted = convertArcHead(head, document, conversion);
       const fields = [...(converted.fields ?? []), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
       return headBytes(fieldsOf({ ...converted, fields }, spool.length));

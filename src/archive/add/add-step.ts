@@ -14,6 +14,7 @@ import {
   type NewRecord,
   SOURCE_DATE_FIELD,
 } from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import {
   CAPTURE_ID_FIELD,
   CONTENT_FIELD,
@@ -30,7 +31,7 @@ import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import type { OpenSegment } from '../segment/segment-registry.ts';
 import { type HolderFacts, holderFacts, type Referents, revisitDigest } from '../write/referents.ts';
 import type { Registrar } from '../write/registrar.ts';
-import type { AddParts, AddReport } from './add-parts.ts';
+import type { AddReport } from './add-report.ts';
 import { goesWithPassed, SkippedCaptures } from './skipped-captures.ts';
 import { oddVisits } from './visit.ts';
 
@@ -88,7 +89,7 @@ class SegmentEnd {
  * end. Only a record that has to be read again is written at once, after those before it.
  */
 export class AddStep {
-  readonly #parts: AddParts;
+  readonly #archive: OpenedArchive;
   readonly #source: StepSource;
   readonly #end: SegmentEnd;
   readonly #target: StepTarget;
@@ -112,7 +113,7 @@ export class AddStep {
   readonly #passedBefore: SkippedCaptures;
 
   constructor(
-    parts: AddParts,
+    archive: OpenedArchive,
     source: StepSource,
     target: StepTarget,
     registrar: Registrar,
@@ -120,7 +121,7 @@ export class AddStep {
     report: AddReport,
     passedBefore: SkippedCaptures,
   ) {
-    this.#parts = parts;
+    this.#archive = archive;
     this.#source = source;
     this.#end = new SegmentEnd(target.open);
     this.#target = target;
@@ -231,7 +232,7 @@ export class AddStep {
   #canBeRevisit(facts: ScanFacts): boolean {
     if (!facts.isUtf8) return false;
     if (facts.kind !== 'response' || !facts.isHttp || !facts.isComplete || facts.isSegmented) return false;
-    return facts.payloadBytes > NEVER_SHARED_BYTES && facts.payloadBytes >= this.#parts.dedupBytesMin;
+    return facts.payloadBytes > NEVER_SHARED_BYTES && facts.payloadBytes >= this.#archive.dedupBytesMin;
   }
 
   /** Asks in one go what the revisits of this step will say of holders that were there before it. */
@@ -251,7 +252,7 @@ export class AddStep {
 
   async #keepApart(facts: ScanFacts): Promise<void> {
     const end = await this.#endApart();
-    this.#oddCounter ??= new OddCounter(await countOdd(this.#parts.catalog, end.open.segment.number));
+    this.#oddCounter ??= new OddCounter(await countOdd(this.#archive.catalog, end.open.segment.number));
     this.#oddCounter.add(facts);
     if (isUndated(facts)) this.#report.undated++;
     await this.#keepIn(end, facts);
@@ -301,7 +302,7 @@ export class AddStep {
   }
 
   async #writePieces(end: SegmentEnd): Promise<void> {
-    const { segmentRegistry } = this.#parts;
+    const { segmentRegistry } = this.#archive;
     // Revisits may refer to odd records of this step, which have to be written before them (I1).
     if (this.#oddEnd && end !== this.#oddEnd) await this.#writePieces(this.#oddEnd);
     const { open, pieces } = end;
@@ -330,7 +331,7 @@ export class AddStep {
     const carried = facts.carriedFields();
     const record = this.#revisitOf(facts, carried, block, holder);
     const heads = { own: fieldsOf(fullRecordOf(facts, record, carried), 0), revisit: fieldsOf(record, 0) };
-    if (!isWorthRevisit(facts.payloadBytes, heads, this.#parts.dedupBytesMin)) return this.#keep(facts);
+    if (!isWorthRevisit(facts.payloadBytes, heads, this.#archive.dedupBytesMin)) return this.#keep(facts);
     if (this.#apart.has(facts)) return this.#putRevisitApart(facts, record, block, holder);
     return this.#putRevisit(this.#end, facts, record, block, holder);
   }
@@ -368,7 +369,7 @@ export class AddStep {
     if (block.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.overflow) });
     return {
       type: 'revisit',
-      recordId: this.#parts.newId(),
+      recordId: this.#archive.newId(),
       date: facts.date,
       targetUri: facts.url,
       payloadDigest: digest,

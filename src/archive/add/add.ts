@@ -8,17 +8,20 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import { findingOf, notArchiveFile, scanFiles } from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../record-facts.ts';
-import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
+import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
 import { FileSource } from './add-source.ts';
 import type { FileIdentity } from './file-identity.ts';
 
-export { type AddOptions, type AddParts, type AddProgress, type AddReport, emptyReport } from './add-parts.ts';
-
 /** Adds files by copying. */
-export async function addFiles(parts: AddParts, files: readonly string[], options: AddOptions): Promise<AddReport> {
+export async function addFiles(
+  archive: OpenedArchive,
+  files: readonly string[],
+  options: AddOptions,
+): Promise<AddReport> {
   const report = emptyReport();
-  const unread = await filesToRead(parts, files, options, report);
+  const unread = await filesToRead(archive, files, options, report);
   const scan = scanFiles([...unread.keys()], {
     workers: options.workers ?? 2,
     fields: ARCHIVE_FIELDS,
@@ -27,7 +30,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
     httpHeads: true,
     judgesDigests: true,
   });
-  const sources = new OpenSources(parts, unread, options, report);
+  const sources = new OpenSources(archive, unread, options, report);
   const findings = new HeldFindings(options);
   let reachedBytes = 0;
   try {
@@ -109,7 +112,7 @@ class HeldFindings {
  * Those that are there and were not added before. None is held open: there may be more of them than a process may open.
  */
 async function filesToRead(
-  parts: AddParts,
+  archive: OpenedArchive,
   files: readonly string[],
   options: AddOptions,
   report: AddReport,
@@ -117,7 +120,7 @@ async function filesToRead(
   const unread = new Map<string, FileIdentity>();
   for (const file of new Set(files)) {
     try {
-      const { deletedSince, identity } = await lookAt(parts, file, options);
+      const { deletedSince, identity } = await lookAt(archive, file, options);
       report.files++;
       if (deletedSince === undefined) unread.set(file, identity);
       else {
@@ -134,11 +137,11 @@ async function filesToRead(
 
 /** What a file is; and, when it was added before, how many captures were deleted from the collection since. */
 async function lookAt(
-  parts: AddParts,
+  archive: OpenedArchive,
   file: string,
   options: AddOptions,
 ): Promise<{ readonly deletedSince: number | undefined; readonly identity: FileIdentity }> {
-  const source = await FileSource.open(parts, file, options);
+  const source = await FileSource.open(archive, file, options);
   try {
     const deletedSince = (await source.wasAdded()) ? await source.deletedSince() : undefined;
     return { deletedSince, identity: source.identity };
@@ -158,15 +161,20 @@ export function isOfInput(error: unknown, file: string): error is PinakesError {
 
 /** The files that are being read at the moment. What is wrong with one costs only itself (I10). */
 class OpenSources {
-  readonly #parts: AddParts;
+  readonly #archive: OpenedArchive;
   readonly #identities: ReadonlyMap<string, FileIdentity>;
   readonly #options: AddOptions;
   readonly #report: AddReport;
   readonly #open = new Map<string, FileSource>();
   readonly #failed = new Set<string>();
 
-  constructor(parts: AddParts, identities: ReadonlyMap<string, FileIdentity>, options: AddOptions, report: AddReport) {
-    this.#parts = parts;
+  constructor(
+    archive: OpenedArchive,
+    identities: ReadonlyMap<string, FileIdentity>,
+    options: AddOptions,
+    report: AddReport,
+  ) {
+    this.#archive = archive;
     this.#identities = identities;
     this.#options = options;
     this.#report = report;
@@ -175,7 +183,7 @@ class OpenSources {
   async use(file: string, work: (source: FileSource) => Promise<void>): Promise<void> {
     if (this.#failed.has(file)) return;
     try {
-      const open = () => FileSource.open(this.#parts, file, this.#options, this.#identities.get(file));
+      const open = () => FileSource.open(this.#archive, file, this.#options, this.#identities.get(file));
       const source = this.#open.get(file) ?? (await open());
       this.#open.set(file, source);
       await work(source);

@@ -5,14 +5,14 @@
 import { formatDigest, PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture } from '../../catalog/index.ts';
 import { cdxDigest } from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { DECLARED_FIELD } from '../record-facts.ts';
-import type { StreamParts } from '../stream/stream.ts';
 
 const HEADS_AT_ONCE = 64;
 
 /** For each capture its digest as text; undefined where there is none, or the record cannot be read. */
 export async function sha1sOf(
-  archive: StreamParts,
+  archive: OpenedArchive,
   captures: readonly Capture[],
   computes: boolean,
 ): Promise<(string | undefined)[]> {
@@ -27,7 +27,7 @@ export async function sha1sOf(
   return found;
 }
 
-async function declaredBy(archive: StreamParts, captures: readonly Capture[]): Promise<(string | undefined)[]> {
+async function declaredBy(archive: OpenedArchive, captures: readonly Capture[]): Promise<(string | undefined)[]> {
   // Compaction may have taken a segment away since the captures were listed.
   const places = captures.map(({ place }) => place).filter(({ segment }) => archive.segmentRegistry.find(segment));
   const heads = (await archive.access.heads(places)).values();
@@ -37,7 +37,7 @@ async function declaredBy(archive: StreamParts, captures: readonly Capture[]): P
   });
 }
 
-async function computedOf(archive: StreamParts, block: Block | undefined): Promise<string | undefined> {
+async function computedOf(archive: OpenedArchive, block: Block | undefined): Promise<string | undefined> {
   if (!block) return undefined;
   try {
     const { payload, damage } = await archive.access.open(block.holder);

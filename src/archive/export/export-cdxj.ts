@@ -7,8 +7,8 @@ import { basename } from 'node:path';
 import { formatTimestamp, toHex } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { type CdxEntry, formatCdxjLine, NO_EXTRA, sortLines } from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
-import type { StreamParts } from '../stream/stream.ts';
 import { sha1sOf } from './capture-sha1.ts';
 
 export type CdxjExportOptions = {
@@ -24,7 +24,7 @@ export type CdxjExportOptions = {
 
 /** The lines, without line ends. */
 export async function* exportCdxj(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   format: (entry: CdxEntry) => string = formatCdxjLine,
   options: CdxjExportOptions = {},
@@ -47,7 +47,7 @@ export async function* exportCdxj(
   yield* sortLines(lines(), { directory: archive.scratch });
 }
 
-function cdxEntryOf(archive: StreamParts, capture: Capture): CdxEntry {
+function cdxEntryOf(archive: OpenedArchive, capture: Capture): CdxEntry {
   const { place, block, status } = capture;
   const segment = archive.segmentRegistry.find(place.segment);
   return {

@@ -6,16 +6,16 @@
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import type { ReadingRecord, RecordHead } from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { isCaptureType } from '../read/concurrent-records.ts';
 import { oddSegments } from '../segment/odd-records.ts';
 import { isInKeyRanges, keyRanges, type Selection } from '../selection.ts';
-import type { StreamParts } from '../stream/stream.ts';
 
 export type OddRecord = { readonly segment: Segment; readonly record: ReadingRecord };
 
 /** `isThere`: whether a record came along with the slice. */
 export async function* oddRecordsLeftOut(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   isThere: (segment: Segment, offset: number) => boolean,
   signal?: AbortSignal,

@@ -9,8 +9,8 @@ import { type DuckDBAppender, DuckDBInstance, DuckDBTimestampMillisecondsValue }
 import { fileError, formatDigest, PinakesError, refuseExisting } from '../../base/index.ts';
 import type { Block, Capture } from '../../catalog/index.ts';
 import { hostOfKey } from '../../url/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
-import type { StreamParts } from '../stream/stream.ts';
 
 const MEMORY_MEBIBYTES = 256;
 const THREADS = 2;
@@ -46,7 +46,7 @@ const COLUMNS = [
 ];
 
 export async function exportParquet(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   path: string,
   options: ParquetExportOptions = {},
@@ -75,7 +75,7 @@ async function place(from: string, to: string): Promise<void> {
 }
 
 async function writeTable(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   scratch: string,
   table: string,
@@ -104,7 +104,7 @@ async function writeTable(
 }
 
 async function appendAll(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   appender: DuckDBAppender,
   options: ParquetExportOptions,
@@ -124,7 +124,7 @@ async function appendAll(
   return captures;
 }
 
-function appendRow(archive: StreamParts, appender: DuckDBAppender, capture: Capture, block: Block | undefined): void {
+function appendRow(archive: OpenedArchive, appender: DuckDBAppender, capture: Capture, block: Block | undefined): void {
   const url = partsOf(capture.url);
   // A key does not tell the port of an IPv6 address from its last group.
   const host = /^\[(.+)\]$/.exec(url?.hostname ?? '')?.[1] ?? hostOfKey(capture.urlKey);

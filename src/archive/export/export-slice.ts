@@ -8,11 +8,11 @@
 import { type Finding, fromHex, toHex } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
 import { type ReadingRecord, type RecordHead, sortLines } from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { type ConcurrentRecord, findConcurrent } from '../read/concurrent-records.ts';
 import { SegmentLineage } from '../segment/segment-lineage.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
 import { isGone } from '../stream/storage-walk.ts';
-import type { StreamParts } from '../stream/stream.ts';
 
 const ATTEMPTS = 5;
 
@@ -58,7 +58,7 @@ export type SliceOptions = {
 };
 
 export async function* sliceOf(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   options: SliceOptions,
 ): AsyncGenerator<SegmentSlice> {
@@ -76,7 +76,7 @@ export async function* sliceOf(
   if (captures.length > 0) yield await segmentSlice(archive, number, captures, options);
 }
 
-async function* placeLines(archive: StreamParts, selection: Selection): AsyncGenerator<string> {
+async function* placeLines(archive: OpenedArchive, selection: Selection): AsyncGenerator<string> {
   await using view = await archive.catalog.view();
   for await (const page of selectCaptures(view, selection)) {
     for (const { place, kind, block } of page) {
@@ -96,7 +96,7 @@ function parseLine(line: string): { segment: number; record: SliceRecord } {
 
 /** The captures as they stand in the segment now, which compaction may have written anew, and what goes with them. */
 async function segmentSlice(
-  archive: StreamParts,
+  archive: OpenedArchive,
   number: number,
   captures: readonly SliceRecord[],
   options: SliceOptions,
@@ -118,7 +118,7 @@ async function segmentSlice(
  * deleted.
  */
 export async function movedRecord(
-  archive: StreamParts,
+  archive: OpenedArchive,
   number: number,
   record: SliceRecord,
 ): Promise<{ segment: number; record: SliceRecord } | undefined> {
@@ -129,7 +129,7 @@ export async function movedRecord(
 }
 
 async function movedTo(
-  archive: StreamParts,
+  archive: OpenedArchive,
   number: number,
   captures: readonly SliceRecord[],
 ): Promise<[number, SliceRecord[]]> {
@@ -147,7 +147,7 @@ async function movedTo(
 
 /** A record that was written anew may have another length and be of another kind. */
 async function recordAt(
-  archive: StreamParts,
+  archive: OpenedArchive,
   segment: Segment,
   offset: number,
   capture: SliceRecord,
@@ -163,7 +163,7 @@ async function recordAt(
 }
 
 function recordsFrom(
-  archive: StreamParts,
+  archive: OpenedArchive,
   segment: Segment,
   from: number,
   options: { readonly signal?: AbortSignal | undefined; readonly onUnreadable?: (finding: Finding) => void } = {},
@@ -173,7 +173,7 @@ function recordsFrom(
 
 /** The captures of a segment with what goes with them, and how all of these stand in it. */
 async function walkedSlice(
-  archive: StreamParts,
+  archive: OpenedArchive,
   segment: Segment,
   captures: readonly SliceRecord[],
   { signal }: SliceOptions,

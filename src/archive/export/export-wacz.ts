@@ -7,14 +7,14 @@ import { basename, dirname, join } from 'node:path';
 import { fileError, formatW3cDate } from '../../base/index.ts';
 import { formatCdxjLine, indexEntries, readRecords, writeWacz } from '../../warc/index.ts';
 import { captureId } from '../capture-id.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
-import type { StreamParts } from '../stream/stream.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
 
 export type WaczExportReport = WarcExportReport & { pages: number; indexLines: number };
 
 export async function exportWacz(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   path: string,
   options: WarcExportOptions,
@@ -49,7 +49,7 @@ async function* linesOf(path: string, filename: string): AsyncGenerator<string> 
     yield formatCdxjLine(entry);
 }
 
-async function* pagesOf(archive: StreamParts, selection: Selection) {
+async function* pagesOf(archive: OpenedArchive, selection: Selection) {
   await using view = await archive.catalog.view();
   for await (const page of selectCaptures(view, selection)) {
     for (const capture of page) {

@@ -32,6 +32,7 @@ import {
   warcFields,
 } from '../../warc/index.ts';
 import { type Damage, damageOf, isBadSector, isDamage, type OutputDamage } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { lookBackOf, type OpenedRecord, releasePayload } from '../read/record-access.ts';
 import { referentOf } from '../revisit/referent.ts';
 import { repointed } from '../revisit/repointed.ts';
@@ -40,7 +41,6 @@ import { isMeant, type Selection } from '../selection.ts';
 import { isWarcGzip, RepackedRecord } from '../stream/repacked-record.ts';
 import { expandedRecord } from '../stream/revisit-expansion.ts';
 import { isGone } from '../stream/storage-walk.ts';
-import type { StreamParts } from '../stream/stream.ts';
 import { oddRecordsLeftOut } from './export-odd.ts';
 import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingOf } from './export-slice.ts';
 
@@ -99,7 +99,7 @@ export type WarcExportReport = {
 type Copied = 'copied' | 'missing';
 
 export async function exportWarc(
-  archive: StreamParts,
+  archive: OpenedArchive,
   selection: Selection,
   path: string,
   options: WarcExportOptions,
@@ -136,7 +136,7 @@ class WarcExport {
     oddLeftOut: 0,
     bytes: 0,
   };
-  readonly #archive: StreamParts;
+  readonly #archive: OpenedArchive;
   readonly #selection: Selection;
   readonly #writer: WarcFileWriter;
   readonly #isGzip: boolean;
@@ -150,7 +150,7 @@ class WarcExport {
   readonly #oddMet = new Set<string>();
 
   constructor(
-    archive: StreamParts,
+    archive: OpenedArchive,
     selection: Selection,
     writer: WarcFileWriter,
     isGzip: boolean,

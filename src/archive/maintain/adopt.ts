@@ -6,9 +6,9 @@
  * Interrupted and run again it does what is left to do: the note that names the two stays until the old segment is
  * gone, and the next opening of the archive, or the next deletion or compaction, sees to it first.
  */
-import { assert, PinakesError } from '../../base/index.ts';
+import { assert, type Finding, PinakesError } from '../../base/index.ts';
 import type { BlockKey, Capture, Place, Segment } from '../../catalog/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { findCapturesOf, type RecordFacts } from '../record-facts.ts';
 import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from '../revisit/revisit-clues.ts';
@@ -21,7 +21,7 @@ const ADOPTING_NOTE = 'adopting:';
 
 const BATCH_RECORDS = 1000;
 
-export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replaced: Segment): Promise<Segment> {
+export async function adoptSegment(archive: OpenedArchive, fresh: Segment, replaced: Segment): Promise<Segment> {
   const { catalog, segmentRegistry, volumes, tombstones } = archive;
   const [info] = await volumes.get(fresh.volume).stat([fresh.name]);
   if (!info) throw new PinakesError('OBJECT_MISSING', { where: `volume ${fresh.volume}, object ${fresh.name}` });
@@ -36,19 +36,12 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
   segmentRegistry.put(current);
   let group: RecordFacts[] = [];
   const odd = new OddCounter();
-  const parts = {
-    catalog,
-    resolutionFilter: archive.resolutionFilter,
-    volumes,
-    access: archive.access,
-    fingerprint: (digest: Uint8Array) => archive.fingerprint(digest),
-    onFinding: (finding: Parameters<typeof archive.report>[0]) => archive.report(finding),
-  };
   const commit = async () => {
     current = await adoptGroup(archive, current, exchange, group);
     group = [];
   };
-  for await (const facts of recordsOf(parts, current, 0, current.bytes)) {
+  const reading = { onFinding: (finding: Finding) => archive.report(finding) };
+  for await (const facts of recordsOf(archive, current, 0, current.bytes, reading)) {
     group.push(facts);
     odd.add(facts);
     if (group.length >= BATCH_RECORDS) await commit();
@@ -69,7 +62,7 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
 }
 
 /** Exchanges of segments that were begun and not finished are finished. */
-export async function finishAdoptions(archive: ArchiveParts): Promise<void> {
+export async function finishAdoptions(archive: OpenedArchive): Promise<void> {
   for (const [note, replacedName] of Object.entries(await archive.catalog.notes(ADOPTING_NOTE))) {
     const fresh = archive.segmentRegistry.byName(note.slice(ADOPTING_NOTE.length));
     // What lies in a volume that is not there waits for it. Nothing can be deleted from it meanwhile.
@@ -82,7 +75,7 @@ export async function finishAdoptions(archive: ArchiveParts): Promise<void> {
 }
 
 /** The catalog speaks of the old segment no more: its bytes go, and then the note that it has to. */
-async function discardReplaced(archive: ArchiveParts, fresh: Segment, replacedName: string): Promise<void> {
+async function discardReplaced(archive: OpenedArchive, fresh: Segment, replacedName: string): Promise<void> {
   await archive.volumes.get(fresh.volume).remove([replacedName]);
   await archive.tombstones.remove({ name: replacedName });
   const applied = archive.volumes.settings().map(({ name }) => appliedNote(name, replacedName));
@@ -98,7 +91,7 @@ type Exchange = {
 };
 
 async function adoptGroup(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   segment: Segment,
   { replaced, dead, replacedDead }: Exchange,
   group: readonly RecordFacts[],

@@ -17,14 +17,13 @@ import { join } from 'node:path';
 import { PinakesError } from '../../base/index.ts';
 import type { Block, BlockKey, Capture, Place, Segment } from '../../catalog/index.ts';
 import { sortLines } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { damageError, ifGiven, isBadSector, isDamage } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { DeadOffsets } from '../segment/dead-offsets.ts';
 import { removeDoubles } from '../segment/segment-double.ts';
 import type { Tombstone } from '../segment/tombstones.ts';
-import type { StreamParts } from '../stream/stream.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import { bytesToRewrite, freeBytesOf, LackOfRoom } from './compaction-room.ts';
 import { replacementIn } from './heal.ts';
@@ -70,7 +69,7 @@ export type CompactReport = StayingSegments & {
   readonly doubled: { readonly segment: string; readonly volume: string }[];
 };
 
-export async function compactArchive(archive: StreamParts, options: CompactOptions = {}): Promise<CompactReport> {
+export async function compactArchive(archive: OpenedArchive, options: CompactOptions = {}): Promise<CompactReport> {
   const report: CompactReport = {
     segments: 0,
     promoted: 0,
@@ -100,7 +99,7 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
 }
 
 /** What a compaction would leave as it is, as far as can be told without reading segments. */
-export function stayingSegments(archive: ArchiveParts): StayingSegments {
+export function stayingSegments(archive: OpenedArchive): StayingSegments {
   const staying = noneStaying();
   for (const segment of archive.segmentRegistry.all())
     if (segment.deadBytes > 0) noteIfStaying(archive, segment, staying);
@@ -112,7 +111,7 @@ function noneStaying(): StayingSegments {
 }
 
 /** Notes a segment with deleted records that cannot be written anew, and says whether it is one. */
-function noteIfStaying(archive: ArchiveParts, segment: Segment, staying: StayingSegments): boolean {
+function noteIfStaying(archive: OpenedArchive, segment: Segment, staying: StayingSegments): boolean {
   const snapshot = archive.snapshots.keeperOf(segment);
   const isLacking =
     archive.volumes.failures().length > 0 ||
@@ -125,12 +124,12 @@ function noteIfStaying(archive: ArchiveParts, segment: Segment, staying: Staying
   return true;
 }
 
-function isInWritableVolume(archive: ArchiveParts, segment: Segment): boolean {
+function isInWritableVolume(archive: OpenedArchive, segment: Segment): boolean {
   return archive.volumes.available().some((volume) => volume.name === segment.volume && volume.writable);
 }
 
 /** Exchanges that failed half-way are finished, or given up, before new ones begin. */
-export async function finishExchanges(archive: ArchiveParts): Promise<void> {
+export async function finishExchanges(archive: OpenedArchive): Promise<void> {
   await finishAdoptions(archive);
   for (const volume of archive.volumes.writable()) {
     for (const { name } of await volume.list()) {
@@ -167,7 +166,7 @@ type ContentGroup = {
 };
 
 class Compaction {
-  readonly #archive: StreamParts;
+  readonly #archive: OpenedArchive;
   readonly #scratch: string;
   readonly #options: CompactOptions;
   readonly #report: CompactReport;
@@ -184,7 +183,7 @@ class Compaction {
   readonly #stuck = new Map<string, BlockKey>();
 
   constructor(
-    archive: StreamParts,
+    archive: OpenedArchive,
     scratch: string,
     options: CompactOptions,
     report: CompactReport,
@@ -529,12 +528,12 @@ type OnUnknown = (id: string, holder: Place | undefined) => void;
 
 /** What revisits of contents have to say: the records that hold these, by their places. */
 class Referents {
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #holders: ReadonlyMap<string, Place>;
   readonly #onUnknown: OnUnknown;
   readonly #known = new Map<string, Referent | undefined>();
 
-  constructor(archive: ArchiveParts, holders: ReadonlyMap<string, Place>, onUnknown: OnUnknown) {
+  constructor(archive: OpenedArchive, holders: ReadonlyMap<string, Place>, onUnknown: OnUnknown) {
     this.#archive = archive;
     this.#holders = holders;
     this.#onUnknown = onUnknown;

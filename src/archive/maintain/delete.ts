@@ -9,13 +9,12 @@
 import type { Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { sortLines } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { countDeleted } from '../deletion-count.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import type { CaptureReader } from '../read/capture-reader.ts';
 import { blockId, isStill, parseBlockId } from '../revisit/catalog-draft.ts';
 import { appliedNote, type TombstoneMark, tombstoneOf } from '../segment/tombstones.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
-import type { StreamParts } from '../stream/stream.ts';
 import { finishAdoptions } from './adopt.ts';
 
 export type DeletePreview = {
@@ -41,7 +40,7 @@ const STEP_CAPTURES = 2000;
 
 /** What a deletion of what `view` has would take, without taking it. */
 export async function previewDelete(
-  archive: StreamParts,
+  scratch: string,
   selection: Selection,
   view: CaptureReader,
   options: Omit<DeleteOptions, 'seen'> = {},
@@ -78,7 +77,7 @@ export async function previewDelete(
   }
   // Captures of one content come in any order; sorted, outside of memory, they come together (I9).
   let touched: Touched[] = [];
-  for await (const id of sortLines(contents(), { directory: archive.scratch })) {
+  for await (const id of sortLines(contents(), { directory: scratch })) {
     const last = touched.at(-1);
     if (last?.id === id) {
       last.captures++;
@@ -119,7 +118,7 @@ export type DeleteOptions = {
 
 /** Deletes the captures that the selection means. */
 export async function deleteCaptures(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   selection: Selection,
   options: DeleteOptions = {},
 ): Promise<DeleteReport> {
@@ -138,7 +137,7 @@ export async function deleteCaptures(
   return { captures, contents };
 }
 
-async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Promise<DeleteReport> {
+async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): Promise<DeleteReport> {
   // A segment that is taking another's place must have taken it, or its copy of what is deleted now would get no
   // tombstone.
   await finishAdoptions(archive);
@@ -178,7 +177,7 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
  * The captures as the catalog knows them at this moment: some may have moved, some may be gone. Only those are searched
  * for, among all of their moment.
  */
-async function asTheyAreNow({ catalog }: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
+async function asTheyAreNow({ catalog }: OpenedArchive, wanted: readonly Capture[]): Promise<Capture[]> {
   const standing = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
   const moved = wanted.filter((capture, index) => !standing[index]!.some((now) => isStill(capture, now)));
   const found = await catalog.findCaptures(moved.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })));

@@ -9,12 +9,12 @@ import { PinakesError } from '../../base/index.ts';
 import type { Capture, Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import type { Volume } from '../../volume/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { isBadSector } from '../damage.ts';
 import { countDeleted } from '../deletion-count.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 
-export async function finishDeletions(archive: ArchiveParts): Promise<void> {
+export async function finishDeletions(archive: OpenedArchive): Promise<void> {
   const applied = await archive.catalog.notes(APPLIED_NOTE);
   for (const volume of archive.volumes.available()) {
     const objects = await volume.list().catch(absent);
@@ -42,7 +42,7 @@ function absent(error: unknown): undefined {
   throw error;
 }
 
-async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segment): Promise<void> {
+async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Segment): Promise<void> {
   const { tombstones, bytes, damagedLines } = await archive.tombstones.listUnapplied(volume, segment.name);
   if (damagedLines > 0) tellDamaged(archive, volume, segment, damagedLines);
   const captures = await capturesAt(
@@ -62,7 +62,7 @@ async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segm
   archive.segmentRegistry.settle([current]);
 }
 
-function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, lines: number): void {
+function tellDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, lines: number): void {
   const message = `${lines === 1 ? 'a line' : `${lines} lines`} cannot be read: what was deleted there may be back`;
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
   archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
@@ -72,7 +72,7 @@ function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, l
  * The catalog has carried out more than is there: the file is gone, or is of an earlier day. The deleted is deleted as
  * long as this catalog is.
  */
-function tellLost(archive: ArchiveParts, volume: Volume, { name }: Segment): void {
+function tellLost(archive: OpenedArchive, volume: Volume, { name }: Segment): void {
   const message =
     'captures were deleted whose tombstones are gone: after a rebuild they would be back; put the file back from the newest backup, or delete them again after a rebuild';
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
@@ -82,7 +82,7 @@ function tellLost(archive: ArchiveParts, volume: Volume, { name }: Segment): voi
 /**
  * The captures whose records stand at these offsets. Where a record cannot be read, the whole catalog is asked for it.
  */
-async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: readonly number[]): Promise<Capture[]> {
+async function capturesAt(archive: OpenedArchive, segment: Segment, offsets: readonly number[]): Promise<Capture[]> {
   const captures: Capture[] = [];
   const unread = new Set<number>();
   for (const offset of new Set(offsets)) {
@@ -98,7 +98,7 @@ async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: read
 }
 
 /** The URL and time of the record; undefined when it cannot be read. */
-async function visitAt(archive: ArchiveParts, segment: Segment, offset: number) {
+async function visitAt(archive: OpenedArchive, segment: Segment, offset: number) {
   if (offset >= segment.bytes) return undefined;
   const place = { segment: segment.number, offset, length: segment.bytes - offset };
   try {

@@ -17,14 +17,14 @@ import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { ObjectInfo, Volume } from '../../volume/index.ts';
 import { readRecords } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { isBadSector } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { isOddSegment } from '../segment/odd-records.ts';
 import { type Replacement, replacementOf, WARCINFO_BYTES_MAX } from '../segment/replacement.ts';
 import type { SegmentKind } from '../segment/segment-registry.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
-import { type CataloguingParts, catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
+import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import { finishDeletions } from './finish-delete.ts';
 
@@ -33,11 +33,15 @@ const DEFAULT_COLLECTION = 'default';
 const HOW_TO_MEND = 'put it back from a backup, or run `pinakes rebuild` to go on with what is left';
 export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 
-export async function healArchive(
-  archive: ArchiveParts,
-  parts: CataloguingParts,
-  onProgress?: (segment: Segment) => void,
-): Promise<void> {
+export type HealOptions = {
+  /** Called with every segment that was read or changed. */
+  readonly onProgress?: ((segment: Segment) => void) | undefined;
+  /** Called with every finding in the segments, instead of the `onFinding` that the archive was opened with. */
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export async function healArchive(archive: OpenedArchive, options: HealOptions): Promise<void> {
   archive.segmentRegistry.unread.clear();
   await sparing(archive, 'exchange of segments', () => finishAdoptions(archive));
   const names = new Map(archive.segmentRegistry.all().map((segment) => [segment.name, segment]));
@@ -66,11 +70,11 @@ export async function healArchive(
     const onSpared = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
     };
-    const work = () => (counts ? healObject(archive, parts, one, known) : settleDouble(archive, one));
+    const work = () => (counts ? healObject(archive, one, known, options) : settleDouble(archive, one));
     const healed = await sparing(archive, whereIs(one), work, onSpared);
     if (!healed) continue;
     names.set(healed.name, healed);
-    onProgress?.(healed);
+    options.onProgress?.(healed);
   }
   await resolveLater(archive);
   // A segment whose forebear is itself one of these comes after it.
@@ -81,7 +85,7 @@ export async function healArchive(
   for (const one of inOrder) {
     const isDouble = found.some((other) => other !== one.found && other.object.name === one.found.object.name);
     const settled = await sparing(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
-    if (settled) onProgress?.(settled);
+    if (settled) options.onProgress?.(settled);
   }
   await finishDeletions(archive);
   // What lies in a volume that is not there, or could not be read, may lean on contents that nothing else refers to.
@@ -104,7 +108,7 @@ function whereIs({ volume, object }: Found): string {
 }
 
 /** The objects that are segments, volume by volume, in order of name. */
-async function listSegments(archive: ArchiveParts): Promise<Found[]> {
+async function listSegments(archive: OpenedArchive): Promise<Found[]> {
   const found: Found[] = [];
   for (const volume of archive.volumes.available()) {
     try {
@@ -127,7 +131,7 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
  * Files that were added in place and whose lines are damaged: nobody knows which they are, and what in them leans on
  * others.
  */
-function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
+function tellDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
   const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
   if (damagedLines.length === 0) return;
   archive.segmentRegistry.unread.add(name);
@@ -140,7 +144,7 @@ function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
  * Segments that the catalog knows and that are not in their volume, though that is there: in one go, since they may be
  * very many.
  */
-function tellMissing(archive: ArchiveParts, volume: Volume, objects: readonly ObjectInfo[]): void {
+function tellMissing(archive: OpenedArchive, volume: Volume, objects: readonly ObjectInfo[]): void {
   const there = new Set(objects.map(({ name }) => name));
   const [first, ...others] = archive.segmentRegistry
     .all()
@@ -168,7 +172,7 @@ function isBetter(one: Found, other: Found): boolean {
 
 /** Does something for one segment; what is wrong with it costs only itself. */
 async function sparing<T>(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   where: string,
   work: () => Promise<T>,
   onSpared?: () => void,
@@ -200,23 +204,23 @@ function isMissing(error: unknown): error is PinakesError {
   return error instanceof PinakesError && error.code === 'VOLUME_MISSING';
 }
 
-function tell(archive: ArchiveParts, file: string, error: PinakesError): void {
+function tell(archive: OpenedArchive, file: string, error: PinakesError): void {
   archive.report({ code: 'segment-not-healed', level: 'error', file, offset: 0, message: error.message });
 }
 
 /** The segment when something had to be done, undefined when the catalog knows all of it. */
 async function healObject(
-  archive: ArchiveParts,
-  parts: CataloguingParts,
+  archive: OpenedArchive,
   found: Found,
   segment: Segment | undefined,
+  options: HealOptions,
 ): Promise<Segment | undefined> {
   const { volume, object } = found;
   if (segment && object.bytes === segment.bytes && object.sealed === (segment.state === 'sealed')) {
     if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
     return undefined;
   }
-  return healSegment(archive, parts, found, segment);
+  return healSegment(archive, found, segment, options);
 }
 
 /**
@@ -225,7 +229,7 @@ async function healObject(
  * what was deleted since.
  */
 async function findWritten(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   found: readonly Found[],
   names: ReadonlyMap<string, Segment>,
   unclear: Set<Found>,
@@ -252,7 +256,7 @@ async function findWritten(
  * be removed, both are kept, `apart` from each other: some captures then stand twice, and none is lost.
  */
 async function removeStale(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   found: readonly Found[],
   written: readonly Written[],
   names: ReadonlyMap<string, Segment>,
@@ -295,7 +299,7 @@ async function isSound({ volume, object }: Found): Promise<boolean> {
  * deleted, goes.
  */
 async function settleReplacement(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   { found: { volume, object }, replacement }: Written,
   isDouble: boolean,
 ): Promise<Segment | undefined> {
@@ -320,7 +324,7 @@ async function settleReplacement(
  * which of them counts. A copy that was not finished is removed; a finished one is left for the next migration, which
  * compares before it removes.
  */
-async function settleDouble(archive: ArchiveParts, found: Found): Promise<undefined> {
+async function settleDouble(archive: OpenedArchive, found: Found): Promise<undefined> {
   const { volume, object } = found;
   if (!object.sealed && volume.writable) {
     await volume.remove([object.name]);
@@ -336,10 +340,10 @@ async function settleDouble(archive: ArchiveParts, found: Found): Promise<undefi
 }
 
 async function healSegment(
-  archive: ArchiveParts,
-  parts: CataloguingParts,
+  archive: OpenedArchive,
   found: Found,
   known: Segment | undefined,
+  { signal, onFinding = (finding) => archive.report(finding) }: HealOptions,
 ): Promise<Segment> {
   const { volume, object } = found;
   const collectionName = object.name.includes('/') ? object.name.split('/')[0]! : DEFAULT_COLLECTION;
@@ -359,24 +363,26 @@ async function healSegment(
       detail: `it is shorter than the catalog knows it; ${HOW_TO_MEND}`,
     });
   archive.segmentRegistry.put(segment);
-  segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment), {
+  segment = await catalogueSegment(archive, segment, await archive.tombstones.read(segment), {
     bytes: object.bytes,
     isOpen: !object.sealed,
     onStep: (entered) => archive.segmentRegistry.put(entered),
+    onFinding,
+    signal,
   });
   if (!object.sealed && volume.writable && segment.bytes < object.bytes)
     await volume.truncate(object.name, segment.bytes);
   // What a sealed file holds behind its last whole record stays there, as its maker left it.
   const bytes = object.sealed ? object.bytes : segment.bytes;
   segment = { ...segment, bytes, state: object.sealed ? 'sealed' : 'open' };
-  await parts.catalog.write({ putSegments: [segment] });
+  await archive.catalog.write({ putSegments: [segment] });
   archive.segmentRegistry.put(segment);
   if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
   return segment;
 }
 
 /** An open segment takes records again; one that holds nothing is removed. */
-async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<void> {
+async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<void> {
   if (segment.bytes === 0) {
     // The catalog first: one that it knows and that is gone would be told of as missing.
     await archive.catalog.write({ removeSegments: [segment.number], durable: true });

@@ -10,8 +10,8 @@
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { Volume } from '../../volume/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { isBadSector } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { digestOfObject } from '../segment/segment-double.ts';
 import { appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
@@ -33,7 +33,7 @@ export type MigrateReport = {
 };
 
 export async function migrateVolume(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   fromName: string,
   toName: string,
   options: MigrateOptions = {},
@@ -85,12 +85,12 @@ function assertMovable({ name }: Segment): void {
 }
 
 class Migration {
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #from: Volume;
   readonly #to: Volume;
   readonly #isLinked: boolean;
 
-  constructor(archive: ArchiveParts, from: Volume, to: Volume, isLinked: boolean) {
+  constructor(archive: OpenedArchive, from: Volume, to: Volume, isLinked: boolean) {
     this.#archive = archive;
     this.#from = from;
     this.#to = to;

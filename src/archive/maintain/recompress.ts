@@ -9,8 +9,8 @@
  */
 import type { Segment } from '../../catalog/index.ts';
 import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { isBadSector } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { MemberBytes } from '../read/member-bytes.ts';
 import { removeDoubles } from '../segment/segment-double.ts';
 import { adoptSegment } from './adopt.ts';
@@ -47,7 +47,7 @@ export type RecompressReport = {
 
 /** What recompression would do, from samples: nothing is written. */
 export async function estimateRecompression(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   options: RecompressOptions = {},
 ): Promise<RecompressReport> {
   const report = emptyReport();
@@ -62,7 +62,7 @@ export async function estimateRecompression(
 }
 
 export async function recompressArchive(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   options: RecompressOptions = {},
 ): Promise<RecompressReport> {
   const report = emptyReport();
@@ -88,7 +88,7 @@ export async function recompressArchive(
  * is under.
  */
 async function eachSegment(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   report: RecompressReport,
   { signal }: RecompressOptions,
   work: (segment: Segment) => Promise<Left | undefined>,
@@ -105,13 +105,13 @@ async function eachSegment(
 }
 
 /** In a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
-function segmentsToPack({ segmentRegistry, volumes }: ArchiveParts): Segment[] {
+function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Segment[] {
   const writable = new Set(volumes.writable().map(({ name }) => name));
   return segmentRegistry.all().filter(({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
 }
 
 /** Seals a segment that was open when it was sampled. Undefined when it is no longer there, or cannot be written to. */
-async function seal({ segmentRegistry, catalog }: ArchiveParts, { number }: Segment): Promise<Segment | undefined> {
+async function seal({ segmentRegistry, catalog }: OpenedArchive, { number }: Segment): Promise<Segment | undefined> {
   const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
   if (open) {
     await segmentRegistry.retire(open);
@@ -124,7 +124,7 @@ async function seal({ segmentRegistry, catalog }: ArchiveParts, { number }: Segm
 /**
  * Deleted records have no place in a new segment, so compaction comes first; and what a snapshot names stays as it is.
  */
-async function isHeldUp(archive: ArchiveParts, segment: Segment, report: RecompressReport): Promise<boolean> {
+async function isHeldUp(archive: OpenedArchive, segment: Segment, report: RecompressReport): Promise<boolean> {
   const { name } = segment;
   const snapshot = archive.snapshots.keeperOf(segment);
   if (archive.snapshots.damage !== undefined)
@@ -139,7 +139,7 @@ async function isHeldUp(archive: ArchiveParts, segment: Segment, report: Recompr
 
 /** Puts the new segment into the old one's place; or says why not, when the old one is no longer what it was. */
 async function takePlace(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   old: Segment,
   recoded: Extract<Recoded, { kind: 'written' }>,
   { worthwhileShare = WORTHWHILE_SHARE }: RecompressOptions,
@@ -175,7 +175,7 @@ async function takePlace(
  * it was trained from.
  */
 async function sampleSegment(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   segment: Segment,
 ): Promise<{ dictionary: Uint8Array | undefined; share: number }> {
   const volume = archive.volumes.get(segment.volume);

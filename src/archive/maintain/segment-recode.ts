@@ -11,7 +11,7 @@
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { type Member, MemberBytes } from '../read/member-bytes.ts';
 import { isOddSegment } from '../segment/odd-records.ts';
 import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
@@ -42,7 +42,11 @@ export type Recoded =
       readonly tombstoneBytes: number;
     };
 
-export async function recodeSegment(archive: ArchiveParts, segment: Segment, options: RecodeOptions): Promise<Recoded> {
+export async function recodeSegment(
+  archive: OpenedArchive,
+  segment: Segment,
+  options: RecodeOptions,
+): Promise<Recoded> {
   const { segmentRegistry, collections, volumes } = archive;
   const kind: SegmentKind = {
     collection: segment.collection,
@@ -75,14 +79,14 @@ export async function recodeSegment(archive: ArchiveParts, segment: Segment, opt
 
 class Recode {
   readonly moves = new SegmentMoves();
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #segment: Segment;
   readonly #open: OpenSegment;
   readonly #options: RecodeOptions;
   /** Of everything that the members decode to. */
   readonly #digest = new RunningDigest('sha256');
 
-  constructor(archive: ArchiveParts, segment: Segment, open: OpenSegment, options: RecodeOptions) {
+  constructor(archive: OpenedArchive, segment: Segment, open: OpenSegment, options: RecodeOptions) {
     this.#archive = archive;
     this.#segment = segment;
     this.#open = open;

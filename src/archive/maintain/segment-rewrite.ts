@@ -22,8 +22,8 @@ import {
   readRecords,
   soundVersion,
 } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { damageError, damageOf } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { isHttpType, KEPT_FIELDS, promotedHttpHead } from '../revisit/promoted.ts';
@@ -56,13 +56,13 @@ export type Rewritten = {
 
 const COPY_BYTES = 4 * 1024 * 1024;
 
-export async function rewriteSegment(archive: ArchiveParts, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
+export async function rewriteSegment(archive: OpenedArchive, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
   const rewrite = new Rewrite(archive, segment, plan);
   return rewrite.run();
 }
 
 class Rewrite {
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #segment: Segment;
   readonly #plan: RewritePlan;
   readonly #promoted = new Map<string, Referent>();
@@ -81,7 +81,7 @@ class Rewrite {
   #runTo = -1;
   #runRecords = 0;
 
-  constructor(archive: ArchiveParts, segment: Segment, plan: RewritePlan) {
+  constructor(archive: OpenedArchive, segment: Segment, plan: RewritePlan) {
     this.#archive = archive;
     this.#segment = segment;
     this.#plan = plan;
@@ -313,7 +313,7 @@ class Rewrite {
 
 /** Removes a segment that was written anew and has not taken any other's place. */
 export async function discardRewritten(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   segment: Pick<Segment, 'volume' | 'name'>,
 ): Promise<void> {
   await archive.volumes.get(segment.volume).remove([segment.name]);

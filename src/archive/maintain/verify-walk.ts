@@ -18,8 +18,8 @@ import {
   readRecords,
   verdictWants,
 } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { inSegment } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { releasePayload } from '../read/record-access.ts';
 import { factsOfRecord, findCapturesIn, type RecordFacts } from '../record-facts.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
@@ -42,7 +42,7 @@ export type WalkCounts = { records: number; captures: number; holders: number };
 type Met = { readonly facts: RecordFacts; readonly isDead: boolean };
 
 export async function walkSegment(
-  archive: ArchiveParts,
+  archive: OpenedArchive,
   segment: Segment,
   dead: ReadonlySet<number>,
   options: WalkOptions,
@@ -54,13 +54,13 @@ export async function walkSegment(
 
 class SegmentWalk {
   readonly counts: WalkCounts = { records: 0, captures: 0, holders: 0 };
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #segment: Segment;
   readonly #options: WalkOptions;
   #group: Met[] = [];
   #findings: Finding[] = [];
 
-  constructor(archive: ArchiveParts, segment: Segment, options: WalkOptions) {
+  constructor(archive: OpenedArchive, segment: Segment, options: WalkOptions) {
     this.#archive = archive;
     this.#segment = segment;
     this.#options = options;

@@ -13,8 +13,8 @@
  */
 import { PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture, Place, Segment } from '../../catalog/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { formatContentKey } from '../content-key.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { releasePayload } from '../read/record-access.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { type Problem, type ProblemCode, type ProblemPlace, verifyProblem } from '../verify-problem.ts';
@@ -46,7 +46,7 @@ export type VerifyReport = {
 const BROKEN_AT_ONCE = 10_000;
 const EXAMPLES_MAX = 5;
 
-export async function verifyArchive(archive: ArchiveParts, options: VerifyOptions = {}): Promise<VerifyReport> {
+export async function verifyArchive(archive: OpenedArchive, options: VerifyOptions = {}): Promise<VerifyReport> {
   const verification = new Verification(archive, options);
   await archive.exclusive(() => verification.run());
   return verification.finish();
@@ -70,7 +70,7 @@ type Broken = {
 };
 
 class Verification {
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #options: VerifyOptions;
   readonly #isFull: boolean;
   readonly #report: VerifyReport = {
@@ -91,7 +91,7 @@ class Verification {
   readonly #lostVolumes = new Map<string, Lost>();
   readonly #references = new ReferenceCount();
 
-  constructor(archive: ArchiveParts, options: VerifyOptions) {
+  constructor(archive: OpenedArchive, options: VerifyOptions) {
     this.#archive = archive;
     this.#options = options;
     this.#isFull = options.depth !== 'quick';

@@ -7,21 +7,12 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { LinkedVolume } from '../../volume/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
-import { type Connector, isVolumeName, type VolumeSetting } from '../connector.ts';
+import { isVolumeName, type VolumeSetting } from '../connector.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { createVolume } from '../segment/volume-set.ts';
 import { volumeWriter } from '../segment/volume-writer.ts';
-import type { CataloguingParts } from '../write/cataloguing.ts';
 import { finishAdoptions } from './adopt.ts';
 import { healArchive } from './heal.ts';
-
-/** What changing the volumes needs besides the parts that other works get. */
-export interface VolumeAdminParts extends ArchiveParts {
-  readonly directory: string;
-  readonly connector: Connector;
-  changeConnector(connector: Connector): Promise<void>;
-  cataloguingParts(signal?: AbortSignal): CataloguingParts;
-}
 
 export type VolumeStatus = VolumeSetting & {
   /** Why it is not there, when it is not. */
@@ -41,7 +32,7 @@ const LINKED_VOLUME: VolumeSetting = {
   writable: false,
 };
 
-export async function listVolumes(archive: VolumeAdminParts): Promise<VolumeStatus[]> {
+export async function listVolumes(archive: OpenedArchive): Promise<VolumeStatus[]> {
   const segments = archive.segmentRegistry.all();
   const volumes: VolumeStatus[] = [];
   for (const setting of archive.volumes.settings()) {
@@ -74,7 +65,7 @@ export type AddVolumeOptions = {
 
 /** Adds a directory as a volume. Segments that lie in it already become part of the archive. */
 export async function addVolume(
-  archive: VolumeAdminParts,
+  archive: OpenedArchive,
   { name, path, isReadOnly }: NewVolume,
   { onProgress, signal }: AddVolumeOptions = {},
 ): Promise<void> {
@@ -91,7 +82,7 @@ export async function addVolume(
     else await createVolume(archive.directory, setting);
     await archive.volumes.put(archive.directory, setting);
     await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
-    await healArchive(archive, archive.cataloguingParts(signal), onProgress);
+    await healArchive(archive, { signal, onProgress });
     for (const file of await archive.volumes.misnamed(name)) {
       const message = 'it is left out: names have letters, digits, full stops, dashes and underscores';
       archive.report({ code: 'segment-misnamed', level: 'warning', file: `${name}: ${file}`, offset: 0, message });
@@ -100,7 +91,7 @@ export async function addVolume(
 }
 
 /** A file that lies in two volumes would be two segments, and what is done to the one would break the other. */
-async function refuseNested(archive: VolumeAdminParts, name: string, path: string): Promise<void> {
+async function refuseNested(archive: OpenedArchive, name: string, path: string): Promise<void> {
   const place = await realPlace(path);
   for (const [other, directory] of await directoriesOf(archive)) {
     if (isWithin(place, directory)) throw refused(name, `this directory lies in that of the volume ${other}`);
@@ -113,7 +104,7 @@ async function refuseNested(archive: VolumeAdminParts, name: string, path: strin
  * archive too, and its own segments would bring back what was deleted and is not compacted away, and carry captures
  * from one collection to another.
  */
-export async function withoutOwnFiles(archive: VolumeAdminParts, files: readonly string[]): Promise<string[]> {
+export async function withoutOwnFiles(archive: OpenedArchive, files: readonly string[]): Promise<string[]> {
   const directories = await directoriesOf(archive);
   const foreign: string[] = [];
   for (const file of files) {
@@ -124,7 +115,7 @@ export async function withoutOwnFiles(archive: VolumeAdminParts, files: readonly
 }
 
 /** Names and directories of the volumes that are directories. */
-function directoriesOf(archive: VolumeAdminParts): Promise<[name: string, directory: string][]> {
+function directoriesOf(archive: OpenedArchive): Promise<[name: string, directory: string][]> {
   const settings = archive.connector.volumes.filter(({ kind }) => kind === 'directory');
   return Promise.all(settings.map(async ({ name, path }) => [name, await realPlace(resolve(archive.directory, path))]));
 }
@@ -143,7 +134,7 @@ function isWithin(path: string, directory: string): boolean {
 }
 
 /** Makes a volume read-only or writable. Segments that were being written to are sealed first. */
-export async function setVolumeWritable(archive: VolumeAdminParts, name: string, writable: boolean): Promise<void> {
+export async function setVolumeWritable(archive: OpenedArchive, name: string, writable: boolean): Promise<void> {
   const setting = archive.connector.volumes.find((volume) => volume.name === name);
   if (!setting) throw archive.volumes.unknown(name);
   if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
@@ -162,7 +153,7 @@ export async function setVolumeWritable(archive: VolumeAdminParts, name: string,
 }
 
 /** Seals what is open in a volume. The catalog knows all of it, since changes run one at a time. */
-export async function sealOpenSegments(archive: ArchiveParts, volumeName: string): Promise<void> {
+export async function sealOpenSegments(archive: OpenedArchive, volumeName: string): Promise<void> {
   for (const open of archive.segmentRegistry.openSegments()) {
     if (open.segment.volume !== volumeName) continue;
     await archive.segmentRegistry.retire(open);
@@ -171,7 +162,7 @@ export async function sealOpenSegments(archive: ArchiveParts, volumeName: string
 }
 
 /** The volume of files that are added in place; it is made when the first is. */
-export async function linkedVolume(archive: VolumeAdminParts): Promise<LinkedVolume> {
+export async function linkedVolume(archive: OpenedArchive): Promise<LinkedVolume> {
   const known = archive.connector.volumes.find((volume) => volume.kind === 'linked');
   if (!known) {
     if (archive.connector.volumes.some((volume) => volume.name === LINKED_VOLUME.name))

@@ -7,14 +7,14 @@
  */
 import { PinakesError } from '../../base/index.ts';
 import { removeDirectorySentinel } from '../../volume/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { removeWriter } from '../segment/volume-writer.ts';
 import { finishAdoptions } from './adopt.ts';
 import { SEGMENT_NAME } from './heal.ts';
-import type { VolumeAdminParts } from './volume-admin.ts';
 
 /** Takes an empty volume out of the connector. */
-export async function removeVolume(archive: VolumeAdminParts, name: string): Promise<void> {
+export async function removeVolume(archive: OpenedArchive, name: string): Promise<void> {
   await archive.exclusive(async () => {
     const setting = archive.connector.volumes.find((volume) => volume.name === name);
     if (!setting) throw archive.volumes.unknown(name);
@@ -34,7 +34,7 @@ export async function removeVolume(archive: VolumeAdminParts, name: string): Pro
   });
 }
 
-async function assertEmpty(archive: VolumeAdminParts, name: string): Promise<void> {
+async function assertEmpty(archive: OpenedArchive, name: string): Promise<void> {
   const where = `volume ${name}`;
   const failure = archive.volumes.failureOf(name);
   const objects = failure ? failure : await archive.volumes.get(name).list().catch(missing);

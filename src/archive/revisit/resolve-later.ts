@@ -10,7 +10,7 @@
  * ```
  */
 import { parseDigest } from '../../base/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { segmentsFingerprint } from '../segment/segments-fingerprint.ts';
 import { parseClues, placeOfNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.ts';
@@ -18,7 +18,7 @@ import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.t
 const RESOLUTION_NOTE = 'resolution';
 
 /** How many found their content. */
-export async function resolveLater(archive: ArchiveParts): Promise<number> {
+export async function resolveLater(archive: OpenedArchive): Promise<number> {
   const { catalog, segmentRegistry, resolutionFilter } = archive;
   const mark = segmentsFingerprint(archive);
   if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) {
@@ -38,9 +38,8 @@ export async function resolveLater(archive: ArchiveParts): Promise<number> {
   return resolved;
 }
 
-async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, text: string][]): Promise<number> {
-  const { catalog, resolutionFilter } = archive;
-  const fingerprint = (digest: Uint8Array) => archive.fingerprint(digest);
+async function tryAgain(archive: OpenedArchive, notes: readonly [name: string, text: string][]): Promise<number> {
+  const { catalog, resolutionFilter, fingerprint } = archive;
   const revisits = notes
     .map(([note, text]) => ({ note, clues: parseClues(text) }))
     .filter(({ clues }) => !resolutionFilter.isComplete || isConcerned(clues, resolutionFilter, fingerprint));
@@ -74,7 +73,7 @@ async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, te
 }
 
 /** Captures whose content is not known. */
-export async function countUnresolved(archive: ArchiveParts): Promise<number> {
+export async function countUnresolved(archive: OpenedArchive): Promise<number> {
   let count = 0;
   for (const { number } of archive.segmentRegistry.all())
     for await (const notes of archive.catalog.notePages(unresolvedNotesOf(number))) count += notes.length;

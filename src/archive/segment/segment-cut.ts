@@ -7,7 +7,7 @@
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import { RecordDecoder } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 
 const MEMBER_START = Buffer.of(0x1f, 0x8b, 0x08);
 /** So much of a member tells the head of its record, but for very long ones. */
@@ -19,10 +19,10 @@ const HEAD_START_BYTES = 4 * 1024;
 const CANDIDATES_MAX = 16;
 
 export class SegmentCut implements Disposable {
-  readonly #archive: Pick<ArchiveParts, 'catalog'>;
+  readonly #archive: Pick<OpenedArchive, 'catalog'>;
   readonly #decoder = new RecordDecoder();
 
-  constructor(archive: Pick<ArchiveParts, 'catalog'>) {
+  constructor(archive: Pick<OpenedArchive, 'catalog'>) {
     this.#archive = archive;
   }
 

@@ -6,13 +6,13 @@
 import { RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { Volume } from '../../volume/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 
 /**
  * Removes what is the same as the segment. Gives the volume of a double that has to stay, because it is not the same or
  * cannot be removed.
  */
-export async function removeDoubles({ volumes }: ArchiveParts, segment: Segment): Promise<string | undefined> {
+export async function removeDoubles({ volumes }: OpenedArchive, segment: Segment): Promise<string | undefined> {
   const { name } = segment;
   for (const volume of volumes.available()) {
     if (volume.name === segment.volume || !(await volume.stat([name]))[0]) continue;

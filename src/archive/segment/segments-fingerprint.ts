@@ -4,9 +4,12 @@
  * looked for in vain can have come in.
  */
 import { digestOf, toHex, utf8 } from '../../base/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 
-export function segmentsFingerprint({ segmentRegistry, volumes }: ArchiveParts): string {
+export function segmentsFingerprint({
+  segmentRegistry,
+  volumes,
+}: Pick<OpenedArchive, 'segmentRegistry' | 'volumes'>): string {
   const segments = segmentRegistry.all().map(({ number, bytes }) => `${number}:${bytes}`);
   const there = volumes.available().map(({ name }) => name);
   return toHex(digestOf('sha256', utf8([...segments, ...there].join(' '))).bytes);

@@ -20,20 +20,18 @@ import { type EpochMs, fileError } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { formatPageId, type PageId, pageId, type UrlKey } from '../../url/index.ts';
 import { exactRange, FileByteSource, searchLines, sortLines } from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { segmentsFingerprint } from '../segment/segments-fingerprint.ts';
-import type { StreamParts } from './stream.ts';
 
 const PAGES_NAME = 'pages.txt';
 const PAGES_NOTE = 'page-index';
 const WRITE_LINES = 4096;
 
-export type PageIndexParts = StreamParts & { readonly directory: string };
-
 export class PageIndex {
-  readonly #archive: PageIndexParts;
+  readonly #archive: OpenedArchive;
   #making: Promise<void> | undefined;
 
-  constructor(archive: PageIndexParts) {
+  constructor(archive: OpenedArchive) {
     this.#archive = archive;
   }
 

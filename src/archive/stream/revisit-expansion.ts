@@ -16,7 +16,7 @@ import {
   revisitProfileOf,
   type StreamedBlock,
 } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { type OpenedRecord, releasePayload } from '../read/record-access.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
 import { KEPT_FIELDS, withCodingsOf } from '../revisit/promoted.ts';
@@ -43,7 +43,7 @@ export function expandedRecord(
  * carry a body. Its id is made of the revisit's, so that a stream that is taken up again says the same.
  */
 export async function expandRevisit(
-  archive: Pick<ArchiveParts, 'access' | 'catalog'>,
+  archive: Pick<OpenedArchive, 'access' | 'catalog'>,
   { head, segment }: StreamedRecord,
 ): Promise<StreamedBlock | undefined> {
   if (head.targetUri === undefined || head.time === undefined || head.recordId === undefined) return undefined;

@@ -11,7 +11,7 @@
  * Exactly once (I8) does not depend on any of this: what a place is followed by is the same whoever reads it.
  */
 import { bytesAhead, type ChunkPlace, keyOf, piecesBehind, placeBehind } from './chunk-place.ts';
-import type { StreamParts, StreamQuery } from './stream.ts';
+import type { StreamQuery } from './stream.ts';
 import { chunksOf, type StreamChunk } from './stream-chunk.ts';
 import type { StreamPiece } from './stream-output.ts';
 
@@ -31,7 +31,7 @@ const CHUNK_ROOM_BYTES = 1024;
 /** How the records of a stream become bytes. Streams share when the name is the same. */
 export type StreamFormat = {
   readonly name: string;
-  open(archive: StreamParts, query: StreamQuery): AsyncIterable<StreamPiece>;
+  open(query: StreamQuery): AsyncIterable<StreamPiece>;
 };
 
 /** What a client wants; the cursor stands in its place. */
@@ -56,7 +56,6 @@ type Link = {
 };
 
 export class ScanHub {
-  readonly archive: StreamParts;
   readonly #bytesMax: number;
   readonly #passedBytesMax: number;
   readonly #clients = new Set<ScanClient>();
@@ -69,8 +68,7 @@ export class ScanHub {
   /** How many bytes there may be until room is made. */
   #roomyBytes: number;
 
-  constructor(archive: StreamParts, options: { readonly bytesMax?: number } = {}) {
-    this.archive = archive;
+  constructor(options: { readonly bytesMax?: number } = {}) {
     this.#bytesMax = options.bytesMax ?? BYTES_MAX;
     this.#passedBytesMax = Math.min(PASSED_BYTES_MAX, this.#bytesMax);
     this.#roomyBytes = this.#passedBytesMax;
@@ -237,7 +235,7 @@ export class ScanHub {
   #open({ format, query }: HubQuery, { cursor, inner }: ChunkPlace): Source {
     // The reading is everybody's: only when the last of them has left does it end.
     const reading = new AbortController();
-    const pieces = format.open(this.archive, { ...query, cursor, signal: reading.signal });
+    const pieces = format.open({ ...query, cursor, signal: reading.signal });
     return { chunks: chunksOf(inner ? piecesBehind(pieces, inner) : pieces, cursor), reading };
   }
 }

@@ -8,7 +8,7 @@
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { ReadingRecord } from '../../warc/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { findConcurrent, isCaptureType } from '../read/concurrent-records.ts';
 import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
 import type { StreamPosition } from './cursor.ts';
@@ -31,13 +31,13 @@ export type WalkOptions = {
 };
 
 export class StorageWalk {
-  readonly #archive: ArchiveParts;
+  readonly #archive: OpenedArchive;
   readonly #snapshot: Snapshot;
   readonly #options: WalkOptions;
   /** The last record that was handed out. */
   #position: StreamPosition | undefined;
 
-  constructor(archive: ArchiveParts, snapshot: Snapshot, options: WalkOptions = {}) {
+  constructor(archive: OpenedArchive, snapshot: Snapshot, options: WalkOptions = {}) {
     this.#archive = archive;
     this.#snapshot = snapshot;
     this.#options = options;

@@ -11,11 +11,12 @@ import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../../base/index
 import type { Segment } from '../../catalog/index.ts';
 import { MemberEncoder, RECORD_TRAILER } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { SegmentCut } from '../segment/segment-cut.ts';
 import { isWarcGzip, type RecordSource, RepackedRecord } from './repacked-record.ts';
 import { expandRevisit } from './revisit-expansion.ts';
 import { isGone } from './storage-walk.ts';
-import { RecordStream, type StreamParts, type StreamQuery, type WholePart } from './stream.ts';
+import { RecordStream, type StreamQuery, type WholePart } from './stream.ts';
 import { StreamedRecord } from './streamed-record.ts';
 
 /**
@@ -55,7 +56,7 @@ function changed({ name }: Segment): PinakesError {
   return new PinakesError('OBJECT_CHANGED', { where: name, detail: 'it is shorter than the catalog says' });
 }
 
-export async function* streamWarc(archive: StreamParts, query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
+export async function* streamWarc(archive: OpenedArchive, query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
   const output = new WarcOutput(archive, query);
   try {
     for await (const piece of output.pieces()) {
@@ -68,7 +69,7 @@ export async function* streamWarc(archive: StreamParts, query: StreamQuery = {})
 }
 
 class WarcOutput {
-  readonly #archive: StreamParts;
+  readonly #archive: OpenedArchive;
   readonly #query: StreamQuery;
   readonly #encoder = new MemberEncoder({ coding: 'gzip' });
   readonly #cut: SegmentCut;
@@ -81,7 +82,7 @@ class WarcOutput {
   #cell = '';
   #last: { readonly record: StreamedRecord; readonly cursor: string } | undefined;
 
-  constructor(archive: StreamParts, query: StreamQuery) {
+  constructor(archive: OpenedArchive, query: StreamQuery) {
     this.#archive = archive;
     this.#query = query;
     this.#cut = new SegmentCut(archive);
@@ -314,7 +315,7 @@ export type LineExtension = (record: StreamedRecord) => Promise<Readonly<Record<
 
 /** One JSON object a line for each record, with a cursor each. */
 export async function* streamJson(
-  archive: StreamParts,
+  archive: OpenedArchive,
   query: StreamQuery = {},
   extend?: LineExtension,
 ): AsyncGenerator<StreamPiece> {

@@ -9,8 +9,8 @@
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Capture, Place, Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
-import type { ArchiveParts } from '../archive-parts.ts';
 import { type Damage, damageOf, type OutputDamage } from '../damage.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { lookBackOf } from '../read/record-access.ts';
 import type { Selection } from '../selection.ts';
 import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
@@ -63,11 +63,6 @@ export type StreamQuery = {
   readonly signal?: AbortSignal | undefined;
 };
 
-export type StreamParts = ArchiveParts & {
-  /** Where sorting may write. */
-  readonly scratch: string;
-};
-
 /** What a stream goes through, and from where. */
 type StreamView = {
   readonly digest: string;
@@ -82,7 +77,7 @@ export type WholePart = SnapshotSegment & { readonly fromBytes: number };
 
 export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly order: StreamOrder;
-  readonly #archive: StreamParts;
+  readonly #archive: OpenedArchive;
   readonly #selection: Selection;
   readonly #snapshot: Snapshot;
   readonly #signal: AbortSignal | undefined;
@@ -100,7 +95,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
    */
   #lastMoment: (Moment & { readonly batches: number }) | undefined;
 
-  private constructor(archive: StreamParts, query: StreamQuery, peeks: boolean, view: StreamView) {
+  private constructor(archive: OpenedArchive, query: StreamQuery, peeks: boolean, view: StreamView) {
     this.#archive = archive;
     this.#since = view.since;
     this.#until = query.until === undefined ? undefined : parseCursor(query.until).position;
@@ -117,7 +112,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   }
 
   /** `peeks`: whether records come with the HTTP heads that stand in them; without, they come faster. */
-  static async open(archive: StreamParts, query: StreamQuery = {}, peeks = true): Promise<RecordStream> {
+  static async open(archive: OpenedArchive, query: StreamQuery = {}, peeks = true): Promise<RecordStream> {
     const { selection = {}, order = 'storage' } = query;
     if (order === 'storage' && selection.block)
       throw new PinakesError('BAD_ARGUMENT', {

@@ -13,6 +13,7 @@
  * last hour.
  */
 import { assert, PinakesError } from '../../base/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { SegmentLineage } from '../segment/segment-lineage.ts';
 import { type ChunkPlace, isSameSnapshot, placeAt, placeBehind } from './chunk-place.ts';
 import { formatCursor, parseCursor, type StreamPosition } from './cursor.ts';
@@ -48,14 +49,22 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   readonly mayLack: boolean;
   place: ChunkPlace;
   #leg: Leg;
-  readonly #sharing: ScanHub;
+  readonly #archive: OpenedArchive;
+  readonly #hub: ScanHub;
   readonly #signal: AbortSignal | undefined;
   /** On the last stretch before the join, when compaction has moved it: a reading of this client's own. */
   #stretch: AsyncGenerator<StreamChunk> | undefined;
   #lineage: SegmentLineage | undefined;
 
-  private constructor(sharing: ScanHub, wanted: HubQuery, course: Course, signal: AbortSignal | undefined) {
-    this.#sharing = sharing;
+  private constructor(
+    archive: OpenedArchive,
+    hub: ScanHub,
+    wanted: HubQuery,
+    course: Course,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#archive = archive;
+    this.#hub = hub;
     this.#signal = signal;
     this.wanted = wanted;
     this.join = course.join;
@@ -66,15 +75,17 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   }
 
   static async open(
-    sharing: ScanHub,
+    archive: OpenedArchive,
+    hub: ScanHub,
     wanted: HubQuery,
     { joins = false, signal }: SubscriberOptions = {},
   ): Promise<Subscriber> {
-    const stream = new Subscriber(sharing, wanted, await courseOf(sharing, wanted, joins), signal);
+    const course = await courseOf(archive, hub, wanted, joins);
+    const stream = new Subscriber(archive, hub, wanted, course, signal);
     signal?.throwIfAborted();
-    sharing.enter(stream);
+    hub.enter(stream);
     // What cannot be closed is told to whoever disposes of the stream.
-    signal?.addEventListener('abort', () => void sharing.leave(stream).catch(() => {}), { once: true });
+    signal?.addEventListener('abort', () => void hub.leave(stream).catch(() => {}), { once: true });
     return stream;
   }
 
@@ -94,7 +105,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
     for (;;) {
       this.#signal?.throwIfAborted();
       if (this.#leg === 'to the join' && this.#isAtJoin()) return undefined;
-      const chunk = this.#stretch ? await this.#ofStretch() : await this.#sharing.next(this);
+      const chunk = this.#stretch ? await this.#ofStretch() : await this.#hub.next(this);
       if (!chunk) {
         if (this.#leg !== 'to the end') return undefined;
         this.#beginAnew();
@@ -112,7 +123,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stretch?.return(undefined);
-    await this.#sharing.leave(this);
+    await this.#hub.leave(this);
   }
 
   #beginAnew(): void {
@@ -139,12 +150,12 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   async #isBeforeJoin({ parsed }: ChunkPlace, chunk: StreamChunk): Promise<boolean> {
     const join = this.#joinPosition();
     // While the segment of the join stands, offsets in it mean what they meant.
-    if (!this.#sharing.archive.segmentRegistry.find(join.segment)) return false;
+    if (!this.#archive.segmentRegistry.find(join.segment)) return false;
     // A part of a record: the record follows a place before the join, so it is not behind it.
     if (chunk.cursor === undefined) return true;
     const { position } = parsed;
     if (!position) return false;
-    this.#lineage ??= await SegmentLineage.load(this.#sharing.archive);
+    this.#lineage ??= await SegmentLineage.load(this.#archive);
     if (position.segment !== join.segment)
       return this.#lineage.originOf(position.segment) < this.#lineage.originOf(join.segment);
     if (position.offset !== join.offset) return position.offset < join.offset;
@@ -158,7 +169,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
       const detail = 'a record was moved while it was being sent; go on from the last cursor';
       throw new PinakesError('OBJECT_CHANGED', { where: 'a stream', detail });
     }
-    const pieces = format.open(this.#sharing.archive, { ...query, cursor, until: this.join, signal: this.#signal });
+    const pieces = format.open({ ...query, cursor, until: this.join, signal: this.#signal });
     return chunksOf(pieces, cursor);
   }
 
@@ -168,14 +179,14 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   }
 }
 
-async function courseOf(sharing: ScanHub, wanted: HubQuery, joins: boolean): Promise<Course> {
+async function courseOf(archive: OpenedArchive, hub: ScanHub, wanted: HubQuery, joins: boolean): Promise<Course> {
   const { query } = wanted;
-  const beganMs = sharing.archive.clock();
+  const beganMs = archive.clock();
   if (query.cursor !== undefined) {
     const [cursor = '', join, leg] = query.cursor.split('~');
     const place = placeAt(cursor);
     // What is wrong with a cursor is told at once, not in the middle of an answer.
-    const stream = await RecordStream.open(sharing.archive, { ...query, cursor, until: join });
+    const stream = await RecordStream.open(archive, { ...query, cursor, until: join });
     const mayLack = await stream.mayLack();
     if (join === undefined) return { place, join, leg: 'all', beganMs, mayLack };
     const isOfOneStream = isSameSnapshot(placeAt(join).parsed, place.parsed) && placeAt(join).parsed.position;
@@ -183,8 +194,9 @@ async function courseOf(sharing: ScanHub, wanted: HubQuery, joins: boolean): Pro
       throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
     return { place, join, leg: leg === '2' ? 'to the join' : 'to the end', beganMs, mayLack };
   }
-  const place = placeAt((await RecordStream.open(sharing.archive, query)).cursor());
-  const joined = joins && query.snapshot === undefined ? subscriberToJoin(sharing, wanted, place) : undefined;
+  const place = placeAt((await RecordStream.open(archive, query)).cursor());
+  const joined =
+    joins && query.snapshot === undefined ? subscriberToJoin(hub, wanted, place, archive.clock()) : undefined;
   if (!joined) return { place, join: undefined, leg: 'all', beganMs };
   const isAtStart = joined.place.parsed.position === undefined;
   return {
@@ -196,9 +208,14 @@ async function courseOf(sharing: ScanHub, wanted: HubQuery, joins: boolean): Pro
 }
 
 /** Of those who read the same, whom to join: in the snapshot that most of them read, the one who is farthest. */
-function subscriberToJoin(sharing: ScanHub, { format }: HubQuery, { parsed }: ChunkPlace): Subscriber | undefined {
-  const oldestMs = sharing.archive.clock() - JOIN_AGE_MS_MAX;
-  const others = [...sharing.clients].filter(
+function subscriberToJoin(
+  hub: ScanHub,
+  { format }: HubQuery,
+  { parsed }: ChunkPlace,
+  nowMs: number,
+): Subscriber | undefined {
+  const oldestMs = nowMs - JOIN_AGE_MS_MAX;
+  const others = [...hub.clients].filter(
     (client): client is Subscriber =>
       client instanceof Subscriber &&
       client.isOnFirstWay &&

@@ -6,23 +6,18 @@ import type { Finding } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
 import { BlockScanner, digestMismatches, findingOf, readRecords, verdictWants } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
-import type { RecordAccess } from '../read/record-access.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { factsOfRecord, type RecordFacts } from '../record-facts.ts';
 import { CatalogDraft, UNSWEPT_NOTE } from '../revisit/catalog-draft.ts';
-import type { ResolutionFilter } from '../revisit/resolution-filter.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
-import type { VolumeSet } from '../segment/volume-set.ts';
 import { Registrar } from './registrar.ts';
 
 const BATCH_RECORDS = 1000;
 
-export type CataloguingParts = {
-  readonly catalog: Catalog;
-  readonly resolutionFilter: ResolutionFilter;
-  readonly volumes: VolumeSet;
-  readonly access: RecordAccess;
-  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
-  readonly onFinding?: ((finding: Finding) => void) | undefined;
+type ReadingOptions = {
+  readonly onFinding: (finding: Finding) => void;
+  /** Called with the offset of a member that lacks its last bytes. */
+  readonly onTorn?: ((offset: number) => unknown) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -31,16 +26,15 @@ export type CataloguingParts = {
  * what the catalog has of it.
  */
 export async function* recordsOf(
-  parts: CataloguingParts,
+  { volumes, access }: Pick<OpenedArchive, 'volumes' | 'access'>,
   segment: Segment,
   from: number,
   to: number,
-  onTorn?: (offset: number) => unknown,
+  { onFinding, onTorn, signal }: ReadingOptions,
 ): AsyncGenerator<RecordFacts> {
-  const volume = parts.volumes.get(segment.volume);
-  const dictionary = await parts.access.dictionaryOf(segment.number);
-  const isOwn = await parts.access.isOwn(segment);
-  const tell = (finding: Finding) => parts.onFinding?.(finding);
+  const volume = volumes.get(segment.volume);
+  const dictionary = await access.dictionaryOf(segment.number);
+  const isOwn = await access.isOwn(segment);
   const records = readRecords(volume.stream(segment.name, from, to), {
     name: segment.name,
     offset: from,
@@ -48,9 +42,9 @@ export async function* recordsOf(
     dictionary: dictionary && Buffer.from(dictionary),
     onFinding: (finding) => {
       if (finding.code === 'member-truncated') onTorn?.(finding.offset);
-      tell(inSegment(finding, isOwn));
+      onFinding(inSegment(finding, isOwn));
     },
-    signal: parts.signal,
+    signal,
   });
   for await (const record of records) {
     const { head } = record;
@@ -62,7 +56,8 @@ export async function* recordsOf(
     // The catalog will know damaged content by the digest that it has now: from here on nothing else would show the
     // damage.
     if (!isChecked)
-      for (const code of digestMismatches(head, facts, isComplete)) tell(findingOf(code, segment.name, head.offset));
+      for (const code of digestMismatches(head, facts, isComplete))
+        onFinding(findingOf(code, segment.name, head.offset));
     const payloadDigests = facts.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
     yield factsOfRecord(head, { ...facts, payloadDigests }, record.tail?.length, isComplete);
   }
@@ -74,21 +69,23 @@ export async function* recordsOf(
  * `sweepBlocks` takes out those that stay so.
  */
 export async function catalogueSegment(
-  parts: CataloguingParts,
+  archive: Pick<OpenedArchive, 'access' | 'catalog' | 'fingerprint' | 'resolutionFilter' | 'volumes'>,
   segment: Segment,
   dead: ReadonlySet<number>,
-  options: { readonly bytes: number; readonly isOpen: boolean; readonly onStep: (entered: Segment) => void },
+  options: Omit<ReadingOptions, 'onTorn'> & {
+    readonly bytes: number;
+    readonly isOpen: boolean;
+    readonly onStep: (entered: Segment) => void;
+  },
 ): Promise<Segment> {
+  const { catalog, fingerprint } = archive;
   let current = segment;
   let group: RecordFacts[] = [];
-  const odd = new OddCounter(await countOdd(parts.catalog, segment.number));
+  const odd = new OddCounter(await countOdd(catalog, segment.number));
   const commit = async () => {
     if (group.length === 0) return;
-    const draft = new CatalogDraft(parts.catalog, parts.resolutionFilter, { keepUnreferenced: true });
-    const registrar = new Registrar(parts.catalog, draft, parts.fingerprint, {
-      isOwn: true,
-      segment: current.number,
-    });
+    const draft = new CatalogDraft(catalog, archive.resolutionFilter, { keepUnreferenced: true });
+    const registrar = new Registrar(catalog, draft, fingerprint, { isOwn: true, segment: current.number });
     await registrar.prepare(group);
     for (const facts of group) {
       odd.add(facts);
@@ -103,7 +100,7 @@ export async function catalogueSegment(
     current = { ...current, bytes: last.offset + last.length!, records: current.records + group.length, deadBytes };
     draft.putSegment(current);
     for (const [name, value] of Object.entries(odd.notes(current.number))) draft.putNote(name, value);
-    await parts.catalog.write(draft.batch());
+    await catalog.write(draft.batch());
     options.onStep(current);
     group = [];
   };
@@ -112,7 +109,11 @@ export async function catalogueSegment(
   let waiting: RecordFacts | undefined;
   const torn = new Set<number>();
   const onTorn = (offset: number) => torn.add(offset);
-  const records = recordsOf(parts, segment, segment.bytes, options.bytes, options.isOpen ? onTorn : undefined);
+  const records = recordsOf(archive, segment, segment.bytes, options.bytes, {
+    onFinding: options.onFinding,
+    onTorn: options.isOpen ? onTorn : undefined,
+    signal: options.signal,
+  });
   for await (const facts of records) {
     if (waiting) group.push(waiting);
     // A record without an end of its own is torn, or shares a member; neither is made by us, and both are left out.

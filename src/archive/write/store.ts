@@ -31,11 +31,12 @@ import {
   recordParts,
 } from '../../warc/index.ts';
 import { type ContentKey, formatContentKey } from '../content-key.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from '../record-facts.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
-import type { WritingParts } from '../writing-parts.ts';
+import { volumeChoice } from '../segment/volume-choice.ts';
 import { CommitWindow } from './commit-window.ts';
 import { revisitDigest } from './referents.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
@@ -116,7 +117,7 @@ const AHEAD_BYTES_MAX = 4 * 1024 * 1024;
 const AHEAD_BYTES_MIN = 64 * 1024;
 
 export class StoreQueue {
-  readonly #parts: WritingParts;
+  readonly #archive: OpenedArchive;
   readonly #text = new MemberEncoder({ coding: 'gzip', level: TEXT_LEVEL });
   readonly #packed = new MemberEncoder({ coding: 'gzip', level: PACKED_LEVEL });
   readonly #threads = new MemberThreads();
@@ -128,13 +129,13 @@ export class StoreQueue {
   /** Holders of blocks made in the commit at hand, which cannot be read yet. */
   readonly #fresh = new Map<string, Holder>();
 
-  constructor(parts: WritingParts) {
-    this.#parts = parts;
+  constructor(archive: OpenedArchive) {
+    this.#archive = archive;
   }
 
   async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
     if (this.#closed) throw this.#closed;
-    const path = `${this.#parts.directory}${sep}spool-${process.pid}-${this.#spools++}`;
+    const path = `${this.#archive.scratch}${sep}spool-${process.pid}-${this.#spools++}`;
     const start = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
     const kind = {
       type: input.kind === 'http' ? 'response' : 'resource',
@@ -177,7 +178,7 @@ export class StoreQueue {
         await this.#waiting.gather();
         let group: Waiting[] = [];
         try {
-          await this.#parts.exclusive(async () => {
+          await this.#archive.growing(async () => {
             group = this.#waiting.take(GROUP_MAX);
             await this.#commitGroup(group);
           });
@@ -195,14 +196,14 @@ export class StoreQueue {
   }
 
   async #commitGroup(group: readonly Waiting[]): Promise<void> {
-    let draft = this.#parts.newDraft();
+    let draft = this.#archive.newDraft();
     let done: { waiting: Waiting; stored: Stored }[] = [];
     const finish = async () => {
-      await this.#parts.commit(draft);
+      await this.#archive.commit(draft);
       this.#fresh.clear();
       for (const { waiting, stored } of done) waiting.resolve(stored);
       done = [];
-      draft = this.#parts.newDraft();
+      draft = this.#archive.newDraft();
     };
     let at = 0;
     try {
@@ -212,18 +213,19 @@ export class StoreQueue {
       for (; at < group.length; at++) {
         const waiting = group[at]!;
         const kind = choose(waiting);
-        const open = this.#parts.segmentRegistry.findOpen(kind) ?? (await this.#parts.segmentRegistry.openFor(kind));
+        const open =
+          this.#archive.segmentRegistry.findOpen(kind) ?? (await this.#archive.segmentRegistry.openFor(kind));
         if (this.#leansOnUncommitted(waiting, draft, open)) {
           await finish();
           await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
         done.push({ waiting, stored: await this.#write(waiting, draft, open, ahead.get(waiting)) });
-        if (this.#parts.segmentRegistry.isFull(open)) await this.#parts.segmentRegistry.flush(open);
+        if (this.#archive.segmentRegistry.isFull(open)) await this.#archive.segmentRegistry.flush(open);
       }
       await finish();
     } catch (error) {
       this.#fresh.clear();
-      await this.#parts.rollBack();
+      await this.#archive.segmentRegistry.rollBack();
       const left = [...done.map(({ waiting }) => waiting), ...group.slice(at)];
       const isOnesFault = left.length > 1 && !(error instanceof PinakesError && error.retryable);
       // What is wrong with one store must not cost the others that came with it.
@@ -233,7 +235,7 @@ export class StoreQueue {
   }
 
   #fingerprint({ spool }: Waiting): Uint8Array {
-    return this.#parts.fingerprint(spool.facts.payloadDigests[0]!.bytes);
+    return this.#archive.fingerprint(spool.facts.payloadDigests[0]!.bytes);
   }
 
   /** Makes members of the contents that look new, all at once; of none when they are few. */
@@ -244,7 +246,7 @@ export class StoreQueue {
     const loose: LooseRecord[] = [];
     for (const waiting of fresh) {
       const { input } = waiting;
-      const recordId = this.#parts.newId();
+      const recordId = this.#archive.newId();
       const block = waiting.spool.bytes!;
       const record = this.#newRecord(waiting, recordId, 0);
       loose.push({ head: openHead(record, block.length), block, level: levelOf(waiting) });
@@ -285,7 +287,7 @@ export class StoreQueue {
     const held = draft.blocksOf(this.#fingerprint(waiting));
     if (held.length === 0) return false;
     const committed = new Map(
-      this.#parts.segmentRegistry.dirty().map(({ segment }) => [segment.number, segment.bytes]),
+      this.#archive.segmentRegistry.dirty().map(({ segment }) => [segment.number, segment.bytes]),
     );
     const fresh = held.filter(
       ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
@@ -296,14 +298,14 @@ export class StoreQueue {
 
   /** Says which kind of segment each of the group goes to. */
   async #targets(group: readonly Waiting[]): Promise<(waiting: Waiting) => SegmentKind> {
-    const { collections } = this.#parts;
+    const { collections } = this.#archive;
     const numbers = new Map<string, number>();
     for (const { options } of group) {
       const name = collectionOf(options);
       if (!numbers.has(name)) numbers.set(name, collections.find(name) ?? (await collections.number(name)));
     }
     const chooses = group.some(({ options }) => options.volume === undefined);
-    const volumeOf = chooses ? await this.#parts.volumeChoice() : undefined;
+    const volumeOf = chooses ? await volumeChoice(this.#archive.volumes) : undefined;
     return (waiting) => {
       const collectionName = collectionOf(waiting.options);
       const volume = waiting.options.volume ?? volumeOf!(this.#fingerprint(waiting));
@@ -320,28 +322,28 @@ export class StoreQueue {
       input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
     const isHeld = draft.blocksOf(digest).length > 0;
     const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
-    const mayBeShared = mode !== 'force-new' && size > NEVER_SHARED_BYTES && size >= this.#parts.dedupBytesMin;
+    const mayBeShared = mode !== 'force-new' && size > NEVER_SHARED_BYTES && size >= this.#archive.dedupBytesMin;
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
     const holder = held && (unmodified || mayBeShared) ? await this.#holderOf(held, input) : undefined;
     // What cannot be read any more is not leaned on: the record that comes now holds the content from now on.
     const isLost = held !== undefined && mayBeShared && holder === undefined;
     const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
-    const revisit = holder && this.#revisitOf(waiting, this.#parts.newId(), key, holder, profile);
+    const revisit = holder && this.#revisitOf(waiting, this.#archive.newId(), key, holder, profile);
     const isRevisit = revisit !== undefined && (unmodified !== undefined || this.#isWorth(waiting, revisit));
     const made = isRevisit || key.overflow > 0 ? undefined : ahead;
     const record =
       made?.record ??
-      (isRevisit ? revisit : this.#newRecord(waiting, revisit?.recordId ?? this.#parts.newId(), key.overflow));
+      (isRevisit ? revisit : this.#newRecord(waiting, revisit?.recordId ?? this.#archive.newId(), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : spool.bytes
-        ? this.#parts.segmentRegistry.append(
+        ? this.#archive.segmentRegistry.append(
             open,
             made?.member ?? this.#encoderOf(waiting).encode(recordParts(withDigest(record, spool), spool.bytes)),
           )
         : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
-    if (request) this.#parts.segmentRegistry.append(open, request);
+    if (request) this.#archive.segmentRegistry.append(open, request);
     if (!held) draft.addBlock(key, size, place);
     else if (isLost) draft.moveHolder(key, place);
     if (!held || isLost) this.#fresh.set(blockId(key), { referent: referentOf(record) });
@@ -387,7 +389,7 @@ export class StoreQueue {
   /** What cannot be read cannot be compared, and counts as another content. */
   async #isSame({ holder }: Block, { spool }: Waiting): Promise<boolean> {
     try {
-      return await sameBytes((await this.#parts.access.open(holder)).payload, spool.payload());
+      return await sameBytes((await this.#archive.access.open(holder)).payload, spool.payload());
     } catch (error) {
       if (error instanceof PinakesError) return false;
       throw error;
@@ -416,7 +418,7 @@ export class StoreQueue {
   async #holderOf(held: Block, input: StoreInput): Promise<Holder | undefined> {
     const fresh = this.#fresh.get(blockId(held.key));
     if (fresh) return fresh;
-    const [head] = await this.#parts.access.heads([held.holder]);
+    const [head] = await this.#archive.access.heads([held.holder]);
     if (head) return { referent: referentOf(head), ownDigest: head.get('warc-payload-digest') };
     const unmodified = input.kind === 'http' ? input.notModified : undefined;
     if (!unmodified) return undefined;
@@ -456,7 +458,7 @@ export class StoreQueue {
   #isWorth(waiting: Waiting, revisit: NewRecord): boolean {
     const full = this.#newRecord(waiting, revisit.recordId, 0);
     const heads = { own: fieldsOf(full, 0), revisit: fieldsOf(revisit, 0) };
-    return isWorthRevisit(waiting.spool.facts.payloadBytes, heads, this.#parts.dedupBytesMin);
+    return isWorthRevisit(waiting.spool.facts.payloadBytes, heads, this.#archive.dedupBytesMin);
   }
 
   #encoderOf(waiting: Waiting): MemberEncoder {
@@ -465,11 +467,11 @@ export class StoreQueue {
 
   #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {
     const block = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
-    return this.#parts.segmentRegistry.append(open, this.#text.encode(recordParts(record, block)));
+    return this.#archive.segmentRegistry.append(open, this.#text.encode(recordParts(record, block)));
   }
 
   async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
-    const { segmentRegistry } = this.#parts;
+    const { segmentRegistry } = this.#archive;
     const offset = open.position;
     const head = headBytes(fieldsOf(withDigest(record, spool), spool.length));
     const total = head.length + spool.length + RECORD_TRAILER.length;
@@ -486,7 +488,7 @@ export class StoreQueue {
     if (input.kind !== 'http' || !input.request) return undefined;
     const record: NewRecord = {
       type: 'request',
-      recordId: this.#parts.newId(),
+      recordId: this.#archive.newId(),
       date: formatW3cDate(input.time),
       targetUri: input.url,
       contentType: 'application/http; msgtype=request',

@@ -7,15 +7,7 @@
 
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { basename } from 'node:path';
-import {
-  type Archive,
-  type LineExtension,
-  type StreamOrder,
-  type StreamPiece,
-  type StreamQuery,
-  streamJson,
-  streamWarc,
-} from '../../archive/index.ts';
+import type { Archive, LineExtension, StreamOrder, StreamPiece, StreamQuery } from '../../archive/index.ts';
 import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { type CommandContext, pathFrom } from '../command.ts';
@@ -157,7 +149,7 @@ function piecesOf(
   format: Format,
   pages: LineExtension | undefined,
 ): AsyncIterable<StreamPiece> {
-  return format === 'warc' ? streamWarc(archive, query) : streamJson(archive, query, pages);
+  return format === 'warc' ? archive.streamWarc(query) : archive.streamJson(query, pages);
 }
 
 class Output {

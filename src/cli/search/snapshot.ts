@@ -12,7 +12,7 @@ export async function snapshotCreate(
   name: string,
   options: ArchiveCommandOptions,
 ): Promise<number> {
-  const snapshot = summary(await archive.snapshots.create(archive, name));
+  const snapshot = summary(await archive.createSnapshot(name));
   if (options.json) await terminal.json(snapshot);
   else
     await terminal.line(`snapshot ${name}: ${counted(snapshot.segments, 'segment')} of ${formatBytes(snapshot.bytes)}`);
@@ -24,7 +24,7 @@ export async function snapshotLs(
   archive: Archive,
   options: ArchiveCommandOptions,
 ): Promise<number> {
-  const snapshots = archive.snapshots.all().map(summary);
+  const snapshots = archive.listSnapshots().map(summary);
   if (snapshots.length === 0 && !options.json)
     terminal.say('There are no snapshots yet; `pinakes snapshot create NAME` names the state of now.');
   for (const snapshot of snapshots) {
@@ -43,7 +43,7 @@ export async function snapshotRm(
   name: string,
   options: ArchiveCommandOptions,
 ): Promise<number> {
-  await archive.snapshots.remove(name);
+  await archive.removeSnapshot(name);
   if (options.json) await terminal.json({ name, isRemoved: true });
   else {
     await terminal.line(`snapshot ${name} is given up`);

@@ -1,13 +1,6 @@
 /** The route of streams: everything, or what a selection means, as WARC, JSON lines or Parquet; see docs/stream.md. */
 import { Type } from 'typebox';
-import {
-  ScanHub,
-  type StreamFormat,
-  type StreamQuery,
-  Subscriber,
-  streamJson,
-  streamWarc,
-} from '../../archive/index.ts';
+import { type Archive, ScanHub, type StreamFormat, type StreamQuery } from '../../archive/index.ts';
 import { pageExtension, RankingStore, type StreamPageFields } from '../../search/index.ts';
 import { selectionOf } from '../asked-selection.ts';
 import { disconnectSignal } from '../http/client-disconnect.ts';
@@ -61,7 +54,7 @@ type Flags = {
 };
 
 export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[] {
-  const sharing = new ScanHub(archive);
+  const sharing = new ScanHub();
   const rankings = new RankingStore(archive);
   let tables = 0;
   return [
@@ -104,13 +97,13 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
           return ANSWERED;
         }
         const wanted = {
-          format: formatOf(format, { resolve, text, links }, archive.documentMemory),
+          format: formatOf(archive, format, { resolve, text, links }),
           query: { ...query, wholeSegments: true, resolve },
         };
         const joins = share && order === 'storage';
         // A server that stops lets streams go on to their next cursor; only who leaves is done at once.
         const disconnect = disconnectSignal(reply.raw);
-        await using stream = await Subscriber.open(sharing, wanted, { joins, signal: disconnect }).catch(refuse);
+        await using stream = await archive.subscribe(sharing, wanted, { joins, signal: disconnect }).catch(refuse);
         reply.hijack();
         await sendStreamBody(reply.raw, stream, {
           format,
@@ -126,14 +119,15 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
 }
 
 function formatOf(
+  archive: Archive,
   format: 'warc' | 'jsonl',
   { resolve = false, text = false, links = false }: Flags,
-  documentMemory: number | undefined,
 ): StreamFormat {
-  if (format === 'warc') return { name: resolve ? 'warc resolved' : 'warc', open: streamWarc };
+  if (format === 'warc')
+    return { name: resolve ? 'warc resolved' : 'warc', open: (query) => archive.streamWarc(query) };
   const fields: StreamPageFields = { text, links };
-  const extend = text || links ? pageExtension(fields, documentMemory) : undefined;
-  return { name: `jsonl ${JSON.stringify(fields)}`, open: (archive, query) => streamJson(archive, query, extend) };
+  const extend = text || links ? pageExtension(fields, archive.documentMemory) : undefined;
+  return { name: `jsonl ${JSON.stringify(fields)}`, open: (query) => archive.streamJson(query, extend) };
 }
 
 const BUSY = new HttpProblem({

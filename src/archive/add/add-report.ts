@@ -1,7 +1,5 @@
-/** What adding is asked, what it answers, and the parts of the archive that it works on. */
+/** The options of an add, its progress, and its report. */
 import type { Finding, PinakesError } from '../../base/index.ts';
-import type { Catalog } from '../../catalog/index.ts';
-import type { WritingParts } from '../writing-parts.ts';
 
 export type AddOptions = {
   readonly collection?: string;
@@ -42,8 +40,6 @@ export type AddReport = {
   /** Records that are in no index, since no date tells the time of them. */
   undated: number;
 };
-
-export type AddParts = WritingParts & { readonly catalog: Catalog };
 
 export function emptyReport(): AddReport {
   return {

@@ -1,0 +1,38 @@
+/** Creates the catalog again from the segments and the tombstones beside them. */
+import type { Finding } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
+import { resolveLater } from '../revisit/resolve-later.ts';
+import { healArchive } from './heal.ts';
+
+export type RebuildOptions = {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (segment: Segment) => void;
+  /** Called with every finding in the segments, in addition to the `onFinding` that the archive was opened with. */
+  readonly onFinding?: (finding: Finding) => void;
+};
+
+export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOptions): Promise<void> {
+  const { catalog, collections, segmentRegistry } = archive;
+  const [missing] = archive.volumes.failures();
+  // A rebuild without this volume would remove everything in it from the catalog.
+  if (missing) throw missing;
+  await archive.growing(async () => {
+    // Collections keep their numbers, and so captures keep their ids.
+    const notes = collections.notes();
+    segmentRegistry.expireNumbers();
+    await catalog.clear();
+    await catalog.write({ putNotes: notes });
+    await collections.load();
+    segmentRegistry.reset();
+    archive.access.forget();
+    archive.retrieval.forget();
+    const onFinding = (finding: Finding) => {
+      archive.report(finding);
+      options.onFinding?.(finding);
+    };
+    await healArchive(archive, { ...options, onFinding });
+    await resolveLater(archive);
+    await catalog.write({ durable: true });
+  });
+}

@@ -1,0 +1,259 @@
+/**
+ * An open archive as this room sees it: its catalog, volumes and segments, and the steps that every change consists of.
+ * Other rooms see only `Archive`.
+ *
+ * Changes run one at a time, through `exclusive`. Reading does not wait for them.
+ */
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock, Finding, IdSource, PinakesError } from '../base/index.ts';
+import { type Catalog, openLevelCatalog, type Segment } from '../catalog/index.ts';
+import { Collections } from './collections.ts';
+import { type Connector, readConnector, writeConnector } from './connector.ts';
+import { Exclusive } from './exclusive.ts';
+import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
+import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
+import { RecordAccess } from './read/record-access.ts';
+import { Retrieval } from './read/retrieve.ts';
+import { Reserve } from './reserve.ts';
+import { CatalogDraft } from './revisit/catalog-draft.ts';
+import { ResolutionFilter } from './revisit/resolution-filter.ts';
+import { SegmentRegistry } from './segment/segment-registry.ts';
+import { Tombstones } from './segment/tombstones.ts';
+import { VolumeSet } from './segment/volume-set.ts';
+import { NamedSnapshots } from './stream/named-snapshots.ts';
+
+const SPOOL_DIRECTORY = 'spool';
+
+export type ArchiveOptions = {
+  readonly clock: Clock;
+  readonly newId: IdSource;
+  /**
+   * A monotonic time in milliseconds, such as `performance.now`. With it, retrieval from a fast disk does not wait for
+   * other threads.
+   */
+  readonly stopwatch?: (() => number) | undefined;
+  /** Why the archive is opened, for the owner file. */
+  readonly purpose?: string;
+  /** `pinakes/0.1.0`, as written into segments. */
+  readonly software?: string;
+  readonly onFinding?: (finding: Finding) => void;
+  /** Called with every segment that opening had to read because the catalog did not match it. */
+  readonly onOpening?: (segment: Segment) => void;
+  /** Aborts the opening. The next opening continues from there. */
+  readonly signal?: AbortSignal | undefined;
+  /** For tests: other volumes, another catalog, weaker fingerprints. */
+  readonly volumes?: VolumeSet;
+  readonly catalog?: Catalog;
+  readonly fingerprint?: (digest: Uint8Array) => Uint8Array;
+};
+
+type OpenedArchiveOptions = {
+  readonly directory: string;
+  readonly connector: Connector;
+  readonly owner: OwnerFile;
+  readonly catalog: Catalog;
+  readonly reserve: Reserve;
+  readonly volumes: VolumeSet;
+  readonly options: ArchiveOptions;
+};
+
+export class OpenedArchive {
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly newId: IdSource;
+  readonly software: string | undefined;
+  readonly catalog: Catalog;
+  readonly volumes: VolumeSet;
+  readonly segmentRegistry: SegmentRegistry;
+  readonly access: RecordAccess;
+  readonly retrieval: Retrieval;
+  readonly resolutionFilter = new ResolutionFilter();
+  readonly collections: Collections;
+  readonly tombstones: Tombstones;
+  readonly snapshots: NamedSnapshots;
+  /** Maps a digest to the fingerprint that identifies contents: the digest itself, except in tests of collisions. */
+  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  readonly #owner: OwnerFile;
+  readonly #reserve: Reserve;
+  readonly #onFinding: ((finding: Finding) => void) | undefined;
+  readonly #exclusive = new Exclusive();
+  #connector: Connector;
+  /** Why no change begins any more, once the archive is being closed. */
+  #closed: PinakesError | undefined;
+
+  private constructor({ directory, connector, owner, catalog, reserve, volumes, options }: OpenedArchiveOptions) {
+    const { clock, newId, software, fingerprint = (digest) => digest } = options;
+    this.directory = directory;
+    this.clock = clock;
+    this.newId = newId;
+    this.software = software;
+    this.catalog = catalog;
+    this.volumes = volumes;
+    this.fingerprint = fingerprint;
+    this.#connector = connector;
+    this.#owner = owner;
+    this.#reserve = reserve;
+    this.#onFinding = options.onFinding;
+    const { policies } = connector;
+    this.segmentRegistry = new SegmentRegistry({ volumes, policies, clock, newId, software: software ?? 'pinakes' });
+    this.access = new RecordAccess(volumes, this.segmentRegistry, catalog, fingerprint);
+    this.retrieval = new Retrieval(catalog, this.access, fingerprint);
+    this.collections = new Collections(catalog);
+    this.tombstones = new Tombstones(volumes, catalog);
+    this.snapshots = new NamedSnapshots(directory);
+  }
+
+  /** Takes the archive for this process and opens its parts. When that fails, the catalog is closed again. */
+  static async open(directory: string, options: ArchiveOptions): Promise<OpenedArchive> {
+    const connector = await readConnector(directory);
+    await assertTakable(directory);
+    const reserve = new Reserve(directory);
+    const catalog = options.catalog ?? (await openCatalog(directory, reserve));
+    try {
+      await reserve.giveUpIfShort();
+      const owner = await OwnerFile.take(directory, options.purpose ?? 'open', options.clock);
+      const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
+      return new OpenedArchive({ directory, connector, owner, catalog, reserve, volumes, options });
+    } catch (error) {
+      await reserve.takeBack();
+      await catalog.close();
+      throw error;
+    }
+  }
+
+  /** Empties the spool, and reads collections, segments and snapshots. */
+  async load(): Promise<void> {
+    await mkdir(this.scratch, { recursive: true });
+    for (const left of await readdir(this.scratch))
+      await rm(join(this.scratch, left), { recursive: true, force: true });
+    await this.snapshots.load();
+    const { damage } = this.snapshots;
+    if (damage) {
+      const message = `${damage.message}. ${damage.advice}`;
+      this.report({ code: 'snapshots-damaged', level: 'error', file: damage.where!, offset: 0, message });
+    }
+    await this.collections.load();
+    this.segmentRegistry.load(await this.catalog.segments());
+  }
+
+  /** A directory for temporary files, emptied when the archive is opened. */
+  get scratch(): string {
+    return join(this.directory, SPOOL_DIRECTORY);
+  }
+
+  get connector(): Connector {
+    return this.#connector;
+  }
+
+  async changeConnector(connector: Connector): Promise<void> {
+    await writeConnector(this.directory, connector);
+    this.#connector = connector;
+  }
+
+  /** The smallest payload that is shared. With 0, only the size of the revisit decides. */
+  get dedupBytesMin(): number {
+    const { dedupBytesMin } = this.#connector.policies;
+    return dedupBytesMin === 'auto' ? 0 : dedupBytesMin;
+  }
+
+  report(finding: Finding): void {
+    this.#onFinding?.(finding);
+  }
+
+  newDraft(): CatalogDraft {
+    return new CatalogDraft(this.catalog, this.resolutionFilter, {
+      keepUnreferenced: this.segmentRegistry.unread.size > 0,
+    });
+  }
+
+  /** Makes the appended records durable, then writes the draft to the catalog (I1, I2). */
+  async commit(draft: CatalogDraft): Promise<void> {
+    this.#assertTaking();
+    const segments = await this.segmentRegistry.sync();
+    for (const segment of segments) draft.putSegment(segment);
+    try {
+      await this.catalog.write(draft.batch());
+    } catch (error) {
+      // The catalog may have written the batch all the same. The next opening finds out.
+      this.segmentRegistry.abandon(segments);
+      throw error;
+    }
+    this.segmentRegistry.settle(segments);
+    // The change is complete at this point. If this write fails, the next opening catalogues the sealed state.
+    const sealed = await this.segmentRegistry.retireFull();
+    if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
+  }
+
+  /** Runs one change of the archive at a time. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#exclusive.run(() => {
+      if (this.#closed) throw this.#closed;
+      this.#assertTaking();
+      return work();
+    });
+  }
+
+  /** Runs a change that makes the archive larger. Fails when the disk has too little room for it. */
+  growing<T>(work: () => Promise<T>): Promise<T> {
+    return this.exclusive(async () => {
+      await this.#reserve.keep(this.catalog);
+      return work();
+    });
+  }
+
+  /** Runs work that frees room but needs some before that. */
+  async freeing<T>(work: () => Promise<T>): Promise<T> {
+    await this.exclusive(() => this.#reserve.giveUpIfShort());
+    return work();
+  }
+
+  /** Gives up the reserve until the archive is closed. Returns whether there was one. */
+  giveUpReserve(): Promise<boolean> {
+    return this.#reserve.giveUp();
+  }
+
+  /** Refuses a change that the catalog would not write, since it would leave traces in the volumes. */
+  #assertTaking(): void {
+    if (this.catalog.refusal) throw this.catalog.refusal;
+  }
+
+  announceServer(server: AnnouncedServer | undefined): Promise<void> {
+    return this.#owner.announce(server);
+  }
+
+  /** Waits until the change in progress is complete. */
+  idle(): Promise<void> {
+    return this.#exclusive.idle();
+  }
+
+  /** Finishes the change in progress and refuses every later one with `reason`. */
+  async close(reason: PinakesError): Promise<void> {
+    this.#closed = reason;
+    await this.idle();
+    await this.volumes.close();
+    this.access.close();
+    // The owner file belongs to this process only while it holds the lock of the catalog.
+    await this.#owner.release();
+    await this.#reserve.takeBack();
+    await this.catalog.close();
+  }
+}
+
+/** Opens the catalog, which takes its lock. Before that, only the reserve is touched, and only when the disk is full. */
+async function openCatalog(directory: string, reserve: Reserve): Promise<Catalog> {
+  try {
+    return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === 'CATALOG_LOCKED') throw await lockedError(directory, error);
+    // The lock was free, otherwise the error would be CATALOG_LOCKED. So no other process uses the reserve.
+    if (code !== 'DISK_FULL' || !(await reserve.giveUp())) throw error;
+  }
+  try {
+    return await openCatalog(directory, reserve);
+  } catch (error) {
+    await reserve.takeBack();
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Opens archives whose catalog and volumes a test can reach. The archive hides them, so the test creates both, passes
+ * them in and keeps them.
+ */
+import { join } from 'node:path';
+import { type Archive, type ArchiveOptions, openArchive, readConnector, VolumeSet } from '../../src/archive/index.ts';
+import { type Catalog, openLevelCatalog } from '../../src/catalog/index.ts';
+
+type OpenedParts = { readonly catalog: Catalog; readonly volumes: VolumeSet; readonly options: ArchiveOptions };
+
+const partsByArchive = new WeakMap<Archive, OpenedParts>();
+
+/** Opens an archive like `openArchive`, with the catalog and the volumes of `options` or with those on disk. */
+export async function openWithParts(directory: string, options: ArchiveOptions): Promise<Archive> {
+  const connector = await readConnector(directory);
+  const catalog = options.catalog ?? (await openLevelCatalog(join(directory, 'catalog')));
+  const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
+  const archive = await openArchive(directory, { ...options, catalog, volumes });
+  partsByArchive.set(archive, { catalog, volumes, options });
+  return archive;
+}
+
+export function catalogOf(archive: Archive): Catalog {
+  return partsOf(archive).catalog;
+}
+
+export function volumesOf(archive: Archive): VolumeSet {
+  return partsOf(archive).volumes;
+}
+
+function partsOf(archive: Archive): OpenedParts {
+  const parts = partsByArchive.get(archive);
+  if (!parts) throw new Error('this archive was not opened by openWithParts');
+  return parts;
+}
+
+/** The digest as the archive identifies contents by it: the digest itself, except in tests of collisions. */
+export function fingerprintIn(archive: Archive, digest: Uint8Array): Uint8Array {
+  const { fingerprint } = partsByArchive.get(archive)?.options ?? {};
+  return fingerprint ? fingerprint(digest) : digest;
+}
+
+/** Runs work with the volumes of an archive, which are opened a second time to be read when the archive hides them. */
+export async function withVolumes<T>(archive: Archive, work: (volumes: VolumeSet) => Promise<T>): Promise<T> {
+  const parts = partsByArchive.get(archive);
+  if (parts) return work(parts.volumes);
+  const settings = archive.connector.volumes.map((setting) => ({ ...setting, writable: false }));
+  const volumes = await VolumeSet.open(archive.directory, settings);
+  try {
+    return await work(volumes);
+  } finally {
+    await volumes.close();
+  }
+}
