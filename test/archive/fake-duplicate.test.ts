@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openArchive } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
+import { openWithParts } from './opened-parts.ts';
 import { answers, audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 /** The first byte of the digest, and nothing else of it. */
@@ -66,7 +66,7 @@ for (const mode of ['compare', 'regular'] as const) {
     assert.deepEqual(await answers(archive), before);
     await check(kept);
     await archive.close();
-    archive = await openArchive(archive.directory, trialOptions({ fingerprint: weak, seed: seed + 1 }));
+    archive = await openWithParts(archive.directory, trialOptions({ fingerprint: weak, seed: seed + 1 }));
     t.after(() => archive.close().catch(() => {}));
     await check(kept);
   });
