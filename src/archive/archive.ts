@@ -28,13 +28,7 @@ import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
 import type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
 import { exportWacz, type WaczExportReport } from './export/export-wacz.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export/export-warc.ts';
-import {
-  type CompactOptions,
-  type CompactReport,
-  compactArchive,
-  type StayingSegments,
-  stayingSegments,
-} from './maintain/compact.ts';
+import { type CompactOptions, type CompactReport, compactArchive } from './maintain/compact.ts';
 import {
   type DeleteOptions,
   type DeletePreview,
@@ -51,6 +45,7 @@ import {
   type RecompressReport,
   recompressArchive,
 } from './maintain/recompress.ts';
+import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
 import { type VerifyOptions, type VerifyReport, verifyArchive } from './maintain/verify.ts';
 import {
   type AddVolumeOptions,

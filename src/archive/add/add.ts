@@ -11,7 +11,7 @@ import { findingOf, notArchiveFile, scanFiles } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../record-facts.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
-import { FileSource } from './add-source.ts';
+import { AddedFile } from './added-file.ts';
 import type { FileIdentity } from './file-identity.ts';
 
 /** Adds files by copying. */
@@ -141,7 +141,7 @@ async function lookAt(
   file: string,
   options: AddOptions,
 ): Promise<{ readonly deletedSince: number | undefined; readonly identity: FileIdentity }> {
-  const source = await FileSource.open(archive, file, options);
+  const source = await AddedFile.open(archive, file, options);
   try {
     const deletedSince = (await source.wasAdded()) ? await source.deletedSince() : undefined;
     return { deletedSince, identity: source.identity };
@@ -165,7 +165,7 @@ class OpenSources {
   readonly #identities: ReadonlyMap<string, FileIdentity>;
   readonly #options: AddOptions;
   readonly #report: AddReport;
-  readonly #open = new Map<string, FileSource>();
+  readonly #open = new Map<string, AddedFile>();
   readonly #failed = new Set<string>();
 
   constructor(
@@ -180,10 +180,10 @@ class OpenSources {
     this.#report = report;
   }
 
-  async use(file: string, work: (source: FileSource) => Promise<void>): Promise<void> {
+  async use(file: string, work: (source: AddedFile) => Promise<void>): Promise<void> {
     if (this.#failed.has(file)) return;
     try {
-      const open = () => FileSource.open(this.#archive, file, this.#options, this.#identities.get(file));
+      const open = () => AddedFile.open(this.#archive, file, this.#options, this.#identities.get(file));
       const source = this.#open.get(file) ?? (await open());
       this.#open.set(file, source);
       await work(source);

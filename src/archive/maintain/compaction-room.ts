@@ -5,7 +5,7 @@
 import { PinakesError } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
 import type { Volume } from '../../volume/index.ts';
-import type { RewritePlan } from './segment-rewrite.ts';
+import type { RewritePlan } from './compaction-plan.ts';
 
 const MIB = 1024 * 1024;
 /**

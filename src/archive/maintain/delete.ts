@@ -13,9 +13,9 @@ import { countDeleted } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CaptureReader } from '../read/capture-reader.ts';
 import { blockId, isStill, parseBlockId } from '../revisit/catalog-draft.ts';
-import { appliedNote, type TombstoneMark, tombstoneOf } from '../segment/tombstones.ts';
+import { type AddedTombstones, appliedNote, tombstoneOf } from '../segment/tombstones.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
-import { finishAdoptions } from './adopt.ts';
+import { finishSwaps } from './segment-swap.ts';
 
 export type DeletePreview = {
   captures: number;
@@ -140,7 +140,7 @@ export async function deleteCaptures(
 async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): Promise<DeleteReport> {
   // A segment that is taking another's place must have taken it, or its copy of what is deleted now would get no
   // tombstone.
-  await finishAdoptions(archive);
+  await finishSwaps(archive);
   const captures = await asTheyAreNow(archive, wanted);
   const bySegment = new Map<number, Capture[]>();
   for (const capture of captures) {
@@ -150,20 +150,20 @@ async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): P
   }
   const draft = archive.newDraft();
   await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
-  const marks: TombstoneMark[] = [];
+  const added: AddedTombstones[] = [];
   try {
     for (const [number, list] of bySegment) {
       const segment = archive.segmentRegistry.get(number);
-      const mark = await archive.tombstones.add(segment, list.map(tombstoneOf));
-      marks.push(mark);
-      draft.putNote(appliedNote(mark.volume, segment.name), String(mark.after));
+      const tombstones = await archive.tombstones.add(segment, list.map(tombstoneOf));
+      added.push(tombstones);
+      draft.putNote(appliedNote(tombstones.volume, segment.name), String(tombstones.after));
       const deadBytes = segment.deadBytes + list.reduce((sum, capture) => sum + capture.place.length, 0);
       draft.putSegment({ ...segment, deadBytes });
       for (const capture of list) draft.removeCapture(capture);
     }
     await countDeleted(archive.catalog, draft, captures);
   } catch (error) {
-    for (const mark of marks) await archive.tombstones.takeBack(mark);
+    for (const tombstones of added) await archive.tombstones.takeBack(tombstones);
     throw error;
   }
   // When this fails, the catalog may have taken it all the same, so the tombstones stay: the next opening carries out

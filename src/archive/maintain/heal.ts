@@ -21,12 +21,12 @@ import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { isOddSegment } from '../segment/odd-records.ts';
-import { type Replacement, replacementOf, WARCINFO_BYTES_MAX } from '../segment/replacement.ts';
+import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import type { SegmentKind } from '../segment/segment-registry.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
-import { adoptSegment, finishAdoptions } from './adopt.ts';
 import { finishDeletions } from './finish-delete.ts';
+import { finishSwaps, swapSegment } from './segment-swap.ts';
 
 /** The collection of files that lie in no folder of their own. */
 const DEFAULT_COLLECTION = 'default';
@@ -43,11 +43,11 @@ export type HealOptions = {
 
 export async function healArchive(archive: OpenedArchive, options: HealOptions): Promise<void> {
   archive.segmentRegistry.unread.clear();
-  await sparing(archive, 'exchange of segments', () => finishAdoptions(archive));
+  await sparing(archive, 'swap of segments', () => finishSwaps(archive));
   const names = new Map(archive.segmentRegistry.all().map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
   const unclear = new Set<Found>();
-  const written = await findWritten(archive, listed, names, unclear);
+  const written = await findReplacements(archive, listed, names, unclear);
   const { stale, apart } = await removeStale(archive, listed, written, names);
   const found = listed.filter((one) => !stale.has(one));
   const volumeOf = new Map<string, Found>();
@@ -58,7 +58,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   const present = new Set(found.map(({ object }) => object.name));
   const replacements = written.filter(
     (one) =>
-      !stale.has(one.found) && !apart.has(one.found) && (!one.found.object.sealed || present.has(one.replacement.name)),
+      !stale.has(one.found) && !apart.has(one.found) && (!one.found.object.sealed || present.has(one.replaced.name)),
   );
   const isReplacement = new Set(replacements.map((one) => one.found));
   for (const one of found) {
@@ -93,15 +93,15 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     await sweepBlocks(archive.catalog);
 }
 
-function depth(replacements: ReadonlyMap<string, Written>, name: string): number {
+function depth(replacements: ReadonlyMap<string, FoundReplacement>, name: string): number {
   const one = replacements.get(name);
-  return one && one.replacement.name !== name ? 1 + depth(replacements, one.replacement.name) : 0;
+  return one && one.replaced.name !== name ? 1 + depth(replacements, one.replaced.name) : 0;
 }
 
 type Found = { readonly volume: Volume; readonly object: ObjectInfo };
 
-/** A segment that was written anew, and what it says that it replaces. */
-type Written = { readonly found: Found; readonly replacement: Replacement };
+/** A replacement, and the segment that it replaces. */
+type FoundReplacement = { readonly found: Found; readonly replaced: ReplacedSegment };
 
 function whereIs({ volume, object }: Found): string {
   return `${volume.name}: ${object.name}`;
@@ -228,13 +228,13 @@ async function healObject(
  * `unclear`, and is not entered though it could be read a moment later: it may have been given up, and would bring back
  * what was deleted since.
  */
-async function findWritten(
+async function findReplacements(
   archive: OpenedArchive,
   found: readonly Found[],
   names: ReadonlyMap<string, Segment>,
   unclear: Set<Found>,
-): Promise<Written[]> {
-  const written: Written[] = [];
+): Promise<FoundReplacement[]> {
+  const written: FoundReplacement[] = [];
   for (const one of found) {
     // Nothing was written anew among files that were added in place.
     if (names.has(one.object.name) || archive.volumes.linked(one.volume.name)) continue;
@@ -242,9 +242,9 @@ async function findWritten(
       unclear.add(one);
       archive.segmentRegistry.unread.add(one.object.name);
     };
-    const work = () => replacementIn(one.volume, one.object.name);
-    const replacement = await sparing(archive, whereIs(one), work, onSpared);
-    if (replacement && replacement.name !== one.object.name) written.push({ found: one, replacement });
+    const work = () => readReplaced(one.volume, one.object.name);
+    const replaced = await sparing(archive, whereIs(one), work, onSpared);
+    if (replaced && replaced.name !== one.object.name) written.push({ found: one, replaced });
   }
   return written;
 }
@@ -258,19 +258,19 @@ async function findWritten(
 async function removeStale(
   archive: OpenedArchive,
   found: readonly Found[],
-  written: readonly Written[],
+  written: readonly FoundReplacement[],
   names: ReadonlyMap<string, Segment>,
 ): Promise<{ stale: ReadonlySet<Found>; apart: ReadonlySet<Found> }> {
   const byName = Map.groupBy(found, ({ object }) => object.name);
   const stale = new Set<Found>();
   const apart = new Set<Found>();
-  for (const { found: later, replacement } of written) {
-    if (!later.object.sealed || names.has(replacement.name)) continue;
-    const olds = byName.get(replacement.name);
+  for (const { found: later, replaced } of written) {
+    if (!later.object.sealed || names.has(replaced.name)) continue;
+    const olds = byName.get(replaced.name);
     if (!olds) continue;
-    const tombstoneBytes = await archive.tombstones.bytes(replacement.name);
+    const tombstoneBytes = await archive.tombstones.bytes(replaced.name);
     // When more was deleted since, the later one was given up.
-    if (tombstoneBytes > replacement.tombstoneBytes) continue;
+    if (tombstoneBytes > replaced.tombstoneBytes) continue;
     const canGo = olds.every(({ volume }) => volume.writable);
     if (canGo && (await sparing(archive, whereIs(later), () => isSound(later)))) for (const old of olds) stale.add(old);
     else apart.add(later);
@@ -300,14 +300,14 @@ async function isSound({ volume, object }: Found): Promise<boolean> {
  */
 async function settleReplacement(
   archive: OpenedArchive,
-  { found: { volume, object }, replacement }: Written,
+  { found: { volume, object }, replaced }: FoundReplacement,
   isDouble: boolean,
 ): Promise<Segment | undefined> {
-  const old = archive.segmentRegistry.byName(replacement.name);
+  const old = archive.segmentRegistry.byName(replaced.name);
   // Where the forebear could not be read, a finished one may be all there is of it, though it has what was deleted
   // since.
   if (!volume.writable || (object.sealed && !old)) return undefined;
-  const isCurrent = replacement.tombstoneBytes === (await archive.tombstones.bytes(replacement.name));
+  const isCurrent = replaced.tombstoneBytes === (await archive.tombstones.bytes(replaced.name));
   if (!object.sealed || !isCurrent) {
     await volume.remove([object.name]);
     // Where another object has this name, they are that one's.
@@ -316,7 +316,7 @@ async function settleReplacement(
   }
   const number = archive.segmentRegistry.takeNumber();
   const fresh: Segment = { ...old!, number, volume: volume.name, name: object.name, bytes: 0, records: 0 };
-  return adoptSegment(archive, fresh, old!);
+  return swapSegment(archive, fresh, old!);
 }
 
 /**
@@ -402,15 +402,4 @@ async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<
     isOdd: isOddSegment(segment.name),
   };
   archive.segmentRegistry.resume(segment, kind);
-}
-
-/** Which segment this one was to take the place of, as its warcinfo says. */
-export async function replacementIn(volume: Volume, name: string): Promise<Replacement | undefined> {
-  for await (const record of readRecords(volume.stream(name), { name })) {
-    // Those of others may be of any length.
-    const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
-    if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;
-    return replacementOf(await record.bytes(WARCINFO_BYTES_MAX));
-  }
-  return undefined;
 }

@@ -4,7 +4,7 @@
  *
  * Only segments of volumes that can be written to are taken. One that is still open is sealed first, and what is stored
  * next begins another. Each is written anew beside the old one, read back, and put into its place like a segment that
- * compaction wrote (see segment-recode.ts and adopt.ts): reading, storing, streams and their cursors go on, and an
+ * compaction wrote (see segment-recode.ts and segment-swap.ts): reading, storing, streams and their cursors go on, and an
  * interruption at any moment leaves the old one in force or the new one.
  */
 import type { Segment } from '../../catalog/index.ts';
@@ -13,10 +13,8 @@ import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { MemberBytes } from '../read/member-bytes.ts';
 import { removeDoubles } from '../segment/segment-double.ts';
-import { adoptSegment } from './adopt.ts';
-import { finishExchanges } from './compact.ts';
 import { type Recoded, recodeSegment } from './segment-recode.ts';
-import { discardRewritten } from './segment-rewrite.ts';
+import { discardReplacement, settleReplacements, swapOrDiscard } from './segment-swap.ts';
 
 /** Of what levels 3 to 15 give in size and take in time, most of the one for little of the other. */
 const LEVEL = 9;
@@ -66,7 +64,7 @@ export async function recompressArchive(
   options: RecompressOptions = {},
 ): Promise<RecompressReport> {
   const report = emptyReport();
-  await archive.exclusive(() => finishExchanges(archive));
+  await archive.exclusive(() => settleReplacements(archive));
   await eachSegment(archive, report, options, async (sampled) => {
     const { dictionary, share } = await sampleSegment(archive, sampled);
     if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(sampled, share);
@@ -149,25 +147,19 @@ async function takePlace(
   const isDeletedFrom = (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
   const isSame = now?.volume === old.volume && !isDeletedFrom && archive.snapshots.keeperOf(old) === undefined;
   if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {
-    await discardRewritten(archive, recoded.segment);
+    await discardReplacement(archive, recoded.segment);
     return isSame ? 'it would hardly become smaller' : 'it was changed, moved or named by a snapshot meanwhile';
   }
   const doubledIn = await removeDoubles(archive, now).catch(async (error: unknown) => {
-    await discardRewritten(archive, recoded.segment).catch(() => {});
+    await discardReplacement(archive, recoded.segment).catch(() => {});
     throw error;
   });
   if (doubledIn !== undefined) {
-    await discardRewritten(archive, recoded.segment);
+    await discardReplacement(archive, recoded.segment);
     return `another file of its name lies in the volume ${doubledIn}`;
   }
-  try {
-    await adoptSegment(archive, recoded.segment, now);
-    return undefined;
-  } catch (error) {
-    // Before the catalog has heard of it, it can be given up; after, the exchange is finished before the next change.
-    if (!segmentRegistry.find(recoded.segment.number)) await discardRewritten(archive, recoded.segment).catch(() => {});
-    throw error;
-  }
+  await swapOrDiscard(archive, recoded.segment, now);
+  return undefined;
 }
 
 /**

@@ -4,7 +4,7 @@
  * which segment this one takes the place of.
  *
  * The new segment is read back from the volume and compared before it is sealed, and sealing is the moment from which
- * it counts (see adopt.ts). The old one is sealed and never changes, so all of this goes on beside storing and reading.
+ * it counts (see segment-swap.ts). The old one is sealed and never changes, so all of this goes on beside storing and reading.
  * A segment with bytes that are not whole records of their own, as others may have written it, is left alone: nothing
  * of it could get lost.
  */
@@ -14,11 +14,11 @@ import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Member, MemberBytes } from '../read/member-bytes.ts';
 import { isOddSegment } from '../segment/odd-records.ts';
-import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
+import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
-import { discardRewritten } from './segment-rewrite.ts';
+import { discardReplacement } from './segment-swap.ts';
 
 const DAMAGED = 'a record in it is damaged; `pinakes verify` names it';
 
@@ -58,12 +58,12 @@ export async function recodeSegment(
   };
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
-  const open = await segmentRegistry.begin(kind, replacementFields({ name: segment.name, tombstoneBytes }));
+  const open = await segmentRegistry.begin(kind, replacedFields({ name: segment.name, tombstoneBytes }));
   const recode = new Recode(archive, segment, open, options);
   try {
     const why = await recode.write();
     if (why !== undefined) {
-      await discardRewritten(archive, open.segment);
+      await discardReplacement(archive, open.segment);
       return { kind: 'refused', why, isDamaged: why === DAMAGED };
     }
     await recode.readBack();
@@ -72,7 +72,7 @@ export async function recodeSegment(
     await volumes.get(kind.volume).seal(fresh.name);
     return { kind: 'written', segment: fresh, bytes: open.position, tombstoneBytes };
   } catch (error) {
-    await discardRewritten(archive, open.segment).catch(() => {});
+    await discardReplacement(archive, open.segment).catch(() => {});
     throw error;
   }
 }

@@ -4,7 +4,7 @@
  * (I4), in the order it stood in.
  *
  * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an
- * interruption leaves the old segment in force; after, the next opening finishes the exchange (see adopt.ts).
+ * interruption leaves the old segment in force; after, the next opening finishes the exchange (see segment-swap.ts).
  */
 import { basename } from 'node:path';
 import { assert, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
@@ -24,48 +24,35 @@ import {
 } from '../../warc/index.ts';
 import { damageError, damageOf } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
-import { blockId } from '../revisit/catalog-draft.ts';
 import { isHttpType, KEPT_FIELDS, promotedHttpHead } from '../revisit/promoted.ts';
-import { type Referent, referentOf } from '../revisit/referent.ts';
 import { repointed } from '../revisit/repointed.ts';
 import { isOddSegment } from '../segment/odd-records.ts';
-import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
+import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
-import type { Tombstone } from '../segment/tombstones.ts';
+import type { RewritePlan } from './compaction-plan.ts';
+import { discardReplacement } from './segment-swap.ts';
 
-export type RewritePlan = {
-  /** Offsets of records that leave. */
-  readonly drop: ReadonlySet<number>;
-  /** Deleted records that must stay for now, because others still lean on them, by their offsets. */
-  readonly keepDead: ReadonlyMap<number, Tombstone>;
-  /** Offsets of revisits that become holders, with the content they get. */
-  readonly promote: ReadonlyMap<number, BlockKey>;
-  /** Offsets of revisits whose holder moved, with the new one. */
-  readonly repoint: ReadonlyMap<number, Referent>;
-};
-
-export type Rewritten = {
+/** A segment that was written anew and sealed, and that is not swapped in yet. */
+export type Replacement = {
   readonly segment: Segment;
-  readonly promoted: ReadonlyMap<string, Referent>;
-  /** Deleted records that stayed: where they stood, and where they stand. */
+  /** Deleted records that stayed: their old offsets and their new ones. */
   readonly keptDead: ReadonlyMap<number, number>;
 };
 
 const COPY_BYTES = 4 * 1024 * 1024;
 
-export async function rewriteSegment(archive: OpenedArchive, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
-  const rewrite = new Rewrite(archive, segment, plan);
-  return rewrite.run();
+export function rewriteSegment(archive: OpenedArchive, segment: Segment, plan: RewritePlan): Promise<Replacement> {
+  return new Rewrite(archive, segment, plan).run();
 }
 
 class Rewrite {
   readonly #archive: OpenedArchive;
   readonly #segment: Segment;
   readonly #plan: RewritePlan;
-  readonly #promoted = new Map<string, Referent>();
   readonly #keptDead = new Map<number, number>();
   readonly #moves = new SegmentMoves();
   /**
@@ -87,7 +74,7 @@ class Rewrite {
     this.#plan = plan;
   }
 
-  async run(): Promise<Rewritten> {
+  async run(): Promise<Replacement> {
     await this.#findConcurrent();
     const { segmentRegistry, volumes, collections, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
@@ -101,7 +88,7 @@ class Rewrite {
       isOdd: isOddSegment(this.#segment.name),
     };
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
-    const open = await segmentRegistry.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
+    const open = await segmentRegistry.begin(kind, replacedFields({ name: this.#segment.name, tombstoneBytes }));
     const encoder = new MemberEncoder({ coding, dictionary });
     try {
       let isFirst = true;
@@ -119,9 +106,9 @@ class Rewrite {
       if (dead.length > 0) await this.#archive.tombstones.add(fresh, dead);
       await rememberMoves(this.#archive, fresh, this.#segment, this.#moves);
       await volume.seal(open.segment.name);
-      return { segment: fresh, promoted: this.#promoted, keptDead: this.#keptDead };
+      return { segment: fresh, keptDead: this.#keptDead };
     } catch (error) {
-      await discardRewritten(this.#archive, open.segment).catch(() => {});
+      await discardReplacement(this.#archive, open.segment).catch(() => {});
       throw error;
     } finally {
       encoder.close();
@@ -172,7 +159,7 @@ class Rewrite {
     if (this.#plan.drop.size === 0) return;
     const [liveIds, liveNamed, liveVisits] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for await (const { head } of this.#records()) {
-      if (!isCaptureType(head)) continue;
+      if (!isCaptureType(head.type)) continue;
       const isDead = this.#plan.drop.has(head.offset);
       const ids = isDead ? this.#deadIds : liveIds;
       for (const id of [head.recordId, head.get(CAPTURE_ID_FIELD)]) if (id) ids.add(id);
@@ -186,7 +173,7 @@ class Rewrite {
   }
 
   #isConcurrent(head: RecordHead): boolean {
-    if (isCaptureType(head) || head.type === 'warcinfo') return false;
+    if (isCaptureType(head.type) || head.type === 'warcinfo') return false;
     if (head.recordId && this.#namedIds.has(head.recordId)) return true;
     const named = [...head.getAll('warc-concurrent-to'), ...head.getAll('warc-refers-to')];
     if (named.some((id) => this.#deadIds.has(id))) return true;
@@ -306,18 +293,7 @@ class Rewrite {
     }
     open.records++;
     assert(open.position > offset, 'a promoted record takes some bytes');
-    const { targetUri, date } = head;
-    this.#promoted.set(blockId(key), { ...referentOf({ recordId, targetUri, date }), content: blockId(key) });
   }
-}
-
-/** Removes a segment that was written anew and has not taken any other's place. */
-export async function discardRewritten(
-  archive: OpenedArchive,
-  segment: Pick<Segment, 'volume' | 'name'>,
-): Promise<void> {
-  await archive.volumes.get(segment.volume).remove([segment.name]);
-  await archive.tombstones.remove(segment);
 }
 
 async function drain(record: ReadingRecord): Promise<void> {
@@ -333,14 +309,4 @@ async function* joined(
   if (head.length > 0) yield head;
   yield* payload;
   yield RECORD_TRAILER;
-}
-
-const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
-
-function isCaptureType(head: RecordHead): boolean {
-  return CAPTURE_TYPES.has(head.type);
-}
-
-function visitOf(head: RecordHead): string {
-  return `${head.standardDate ?? head.date} ${head.targetUri}`;
 }

@@ -11,8 +11,8 @@ import { isVolumeName, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { createVolume } from '../segment/volume-set.ts';
 import { volumeWriter } from '../segment/volume-writer.ts';
-import { finishAdoptions } from './adopt.ts';
 import { healArchive } from './heal.ts';
+import { finishSwaps } from './segment-swap.ts';
 
 export type VolumeStatus = VolumeSetting & {
   /** Why it is not there, when it is not. */
@@ -144,7 +144,7 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
   if (writable) await volumeWriter(archive.directory, changed);
   await archive.exclusive(async () => {
     // What is left to remove has to be removed while it can.
-    await finishAdoptions(archive);
+    await finishSwaps(archive);
     await sealOpenSegments(archive, name);
     const volumes = archive.connector.volumes.map((volume) => (volume.name === name ? changed : volume));
     await archive.changeConnector({ ...archive.connector, volumes });

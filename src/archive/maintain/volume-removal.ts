@@ -10,8 +10,8 @@ import { removeDirectorySentinel } from '../../volume/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { removeWriter } from '../segment/volume-writer.ts';
-import { finishAdoptions } from './adopt.ts';
 import { SEGMENT_NAME } from './heal.ts';
+import { finishSwaps } from './segment-swap.ts';
 
 /** Takes an empty volume out of the connector. */
 export async function removeVolume(archive: OpenedArchive, name: string): Promise<void> {
@@ -23,7 +23,7 @@ export async function removeVolume(archive: OpenedArchive, name: string): Promis
       const detail = 'it is the only one, and an archive has at least one';
       throw new PinakesError('BAD_ARGUMENT', { where: `volume ${name}`, detail });
     }
-    await finishAdoptions(archive);
+    await finishSwaps(archive);
     await assertEmpty(archive, name);
     await archive.changeConnector({ ...archive.connector, volumes });
     const { directory } = await archive.volumes.remove(name);

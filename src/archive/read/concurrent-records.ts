@@ -95,9 +95,9 @@ class ConcurrentFinder {
     const ids = [head.recordId, head.get(CAPTURE_ID_FIELD), head.get('warc-previous-record-id')];
     const own = ids.filter((id) => id !== undefined);
     const named = head.getAll('warc-concurrent-to');
-    for (const id of own) mark(this.#byId, id, isChosen);
-    for (const id of named) mark(this.#named, id, isChosen);
-    mark(this.#byVisit, visitOf(head), isChosen);
+    for (const id of own) note(this.#byId, id, isChosen);
+    for (const id of named) note(this.#named, id, isChosen);
+    note(this.#byVisit, visitOf(head), isChosen);
     this.#captures.push({ at, ids: [...own, ...named], visit: visitOf(head) });
   }
 
@@ -140,13 +140,14 @@ class ConcurrentFinder {
   }
 }
 
-function mark(choices: Map<string, Choice>, key: string, isChosen: boolean): void {
+function note(choices: Map<string, Choice>, key: string, isChosen: boolean): void {
   const choice = choices.get(key) ?? { chosen: false, passed: false };
   if (isChosen) choice.chosen = true;
   else choice.passed = true;
   choices.set(key, choice);
 }
 
-function visitOf(head: RecordHead): string {
+/** The visit that a record belongs to: records of one visit have one URI and date. */
+export function visitOf(head: RecordHead): string {
   return `${head.standardDate ?? head.date} ${head.targetUri}`;
 }

@@ -20,8 +20,8 @@ const RESOLUTION_NOTE = 'resolution';
 /** How many found their content. */
 export async function resolveLater(archive: OpenedArchive): Promise<number> {
   const { catalog, segmentRegistry, resolutionFilter } = archive;
-  const mark = segmentsFingerprint(archive);
-  if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) {
+  const fingerprint = segmentsFingerprint(archive);
+  if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === fingerprint) {
     resolutionFilter.restart();
     return 0;
   }
@@ -33,7 +33,7 @@ export async function resolveLater(archive: OpenedArchive): Promise<number> {
       for await (const notes of catalog.notePages(unresolvedNotesOf(number)))
         resolved += await tryAgain(archive, notes);
   }
-  await catalog.write({ putNotes: { [RESOLUTION_NOTE]: mark } });
+  await catalog.write({ putNotes: { [RESOLUTION_NOTE]: fingerprint } });
   resolutionFilter.restart();
   return resolved;
 }

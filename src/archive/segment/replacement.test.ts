@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../../base/index.ts';
 import { warcFields } from '../../warc/index.ts';
-import { replacementFields, replacementOf } from './replacement.ts';
+import { parseReplaced, replacedFields } from './replacement.ts';
 
 test('what a segment says that it replaces is read back from its warcinfo', () => {
   const replacement = { name: 'c/c-20260101120000000-00001-host.warc.gz', tombstoneBytes: 123 };
-  const block = warcFields([{ name: 'software', value: 'pinakes' }, ...replacementFields(replacement)]);
-  assert.deepEqual(replacementOf(block), replacement);
+  const block = warcFields([{ name: 'software', value: 'pinakes' }, ...replacedFields(replacement)]);
+  assert.deepEqual(parseReplaced(block), replacement);
 });
 
 test('a warcinfo of another kind names no replacement', () => {
-  assert.equal(replacementOf(utf8('software: another\r\nformat: WARC\r\n')), undefined);
+  assert.equal(parseReplaced(utf8('software: another\r\nformat: WARC\r\n')), undefined);
 });

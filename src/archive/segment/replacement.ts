@@ -1,40 +1,50 @@
 /**
- * How a segment that compaction wrote says which segment it takes the place of: in its warcinfo record. It also says
- * how long the tombstones of that segment were: when they have grown since, the new segment was given up, and what was
- * deleted since still stands in it.
+ * Replacements: segments that were written anew to take the place of others. A replacement names the replaced segment
+ * in its warcinfo record, with the length that the tombstones of that segment had. When these have grown since, the
+ * replacement is void, because it still contains records that were deleted meanwhile.
  */
 import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../../base/index.ts';
-import type { Field, ReadingRecord } from '../../warc/index.ts';
+import type { Volume } from '../../volume/index.ts';
+import { type Field, type ReadingRecord, readRecords } from '../../warc/index.ts';
 
 const REPLACES = 'pinakes-replaces';
 const TOMBSTONE_BYTES = 'pinakes-replaces-tombstones';
 /** The archive's own warcinfo records are far smaller. */
-export const WARCINFO_BYTES_MAX = 64 * 1024;
+const WARCINFO_BYTES_MAX = 64 * 1024;
 
-export type Replacement = { readonly name: string; readonly tombstoneBytes: number };
+/** The segment that a replacement replaces. */
+export type ReplacedSegment = { readonly name: string; readonly tombstoneBytes: number };
 
-export function replacementFields({ name, tombstoneBytes }: Replacement): Field[] {
+export function replacedFields({ name, tombstoneBytes }: ReplacedSegment): Field[] {
   return [
     { name: REPLACES, value: name },
     { name: TOMBSTONE_BYTES, value: String(tombstoneBytes) },
   ];
 }
 
-/** What the warcinfo's block says that its segment replaces. */
-export function replacementOf(warcinfo: Uint8Array): Replacement | undefined {
+/** Which segment is replaced, from the block of a warcinfo record. */
+export function parseReplaced(warcinfo: Uint8Array): ReplacedSegment | undefined {
   const text = fromUtf8(warcinfo);
   const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)\\s*$`, 'im').exec(text)?.[1];
   const name = field(REPLACES);
   return name === undefined ? undefined : { name, tombstoneBytes: Number(field(TOMBSTONE_BYTES) ?? 0) };
 }
 
+/** Which segment an object replaces, from its warcinfo record. */
+export async function readReplaced(volume: Volume, name: string): Promise<ReplacedSegment | undefined> {
+  for await (const record of readRecords(volume.stream(name), { name })) {
+    // Other writers' records may have any length.
+    const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
+    if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;
+    return parseReplaced(await record.bytes(WARCINFO_BYTES_MAX));
+  }
+  return undefined;
+}
+
 const OWN_FIELDS = new Set(['software', 'format', 'ispartof', REPLACES, TOMBSTONE_BYTES]);
 
-/**
- * Whether a warcinfo's block says what the archive says at the beginning of its segments, and no more: of the segment,
- * not of what was captured.
- */
+/** Whether the block of a warcinfo record has only the fields that the archive writes about its own segments. */
 function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {
   const lines = fromUtf8(warcinfo).split(/\r?\n/);
   if (!lines.includes(`isPartOf: ${collection}`)) return false;
@@ -42,8 +52,8 @@ function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {
 }
 
 /**
- * Whether the first record of a segment is one that the archive itself put there. It speaks of the segment alone; what
- * another wrote there speaks of the captures. The record is read for it.
+ * Whether the archive itself wrote the first record of a segment. Such a record describes only the segment; the warcinfo
+ * record of another writer describes the captures. Reads the record.
  */
 export async function isOwnBeginning(record: ReadingRecord, segmentName: string): Promise<boolean> {
   const { head } = record;

@@ -55,14 +55,14 @@ test('a line without its end counts for nothing and is cut off by the next addit
 test('lines that the catalog has not carried out are told apart, and cut off by the next addition', async () => {
   const volume = openMemoryVolume('main');
   const { tombstones, catalog } = made(volume);
-  const mark = await tombstones.add(segment, [{ offset: 10, block }]);
-  await catalog.write({ putNotes: { [appliedNote('main', segment.name)]: String(mark.after) } });
-  await volume.append(NAME, mark.after, [utf8('500 -\n')]);
+  const added = await tombstones.add(segment, [{ offset: 10, block }]);
+  await catalog.write({ putNotes: { [appliedNote('main', segment.name)]: String(added.after) } });
+  await volume.append(NAME, added.after, [utf8('500 -\n')]);
   assert.deepEqual(await tombstones.listApplied(segment), [{ offset: 10, block }]);
   const unapplied = await tombstones.listUnapplied(volume, segment.name);
   assert.deepEqual(unapplied, {
     tombstones: [{ offset: 500, block: undefined }],
-    bytes: mark.after + 6,
+    bytes: added.after + 6,
     damagedLines: 0,
   });
   await tombstones.add(segment, [{ offset: 700, block: undefined }]);
@@ -79,8 +79,8 @@ test('an addition that is taken back leaves what was there before', async () => 
 test('while the volume of a segment cannot be written to, they go to one that can, and both count', async () => {
   const readOnly = openMemoryVolume('main', undefined, { writable: false });
   const { tombstones } = made(readOnly, openMemoryVolume('other'));
-  const mark = await tombstones.add(segment, [{ offset: 10, block }]);
-  assert.equal(mark.volume, 'other');
+  const added = await tombstones.add(segment, [{ offset: 10, block }]);
+  assert.equal(added.volume, 'other');
   assert.deepEqual(await tombstones.read(segment), new Set([10]));
   await tombstones.remove(segment);
   assert.equal(await tombstones.bytes(segment.name), 0);

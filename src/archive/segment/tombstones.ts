@@ -22,7 +22,7 @@ export const APPLIED_NOTE = 'tombstones:';
 export type Tombstone = { readonly offset: number; readonly block: BlockKey | undefined };
 
 /** Lines that were appended: where they begin and end. */
-export type TombstoneMark = {
+export type AddedTombstones = {
   readonly volume: string;
   readonly segmentName: string;
   readonly before: number;
@@ -100,7 +100,7 @@ export class Tombstones {
   }
 
   /** Adds tombstones, durably, behind those that the catalog has carried out. */
-  async add(segment: Segment, tombstones: readonly Tombstone[]): Promise<TombstoneMark> {
+  async add(segment: Segment, tombstones: readonly Tombstone[]): Promise<AddedTombstones> {
     const name = segment.name + TOMBSTONES_SUFFIX;
     const volume = this.#target(segment);
     const [info] = await volume.stat([name]);
@@ -108,19 +108,19 @@ export class Tombstones {
     const before = info ? await this.#keptBytes(volume, segment.name, info.bytes) : 0;
     if (info && info.bytes > before) await volume.truncate(name, before);
     const lines = utf8(tombstones.map(formatLine).join(''));
-    const mark = { volume: volume.name, segmentName: segment.name, before, after: before + lines.length };
+    const added = { volume: volume.name, segmentName: segment.name, before, after: before + lines.length };
     try {
       await volume.append(name, before, [lines]);
       await volume.sync([name]);
-      return mark;
+      return added;
     } catch (error) {
-      await this.takeBack(mark);
+      await this.takeBack(added);
       throw error;
     }
   }
 
   /** Undoes an addition, as far as the volume lets it; what is left is cut off by the next. */
-  async takeBack({ volume, segmentName, before }: TombstoneMark): Promise<void> {
+  async takeBack({ volume, segmentName, before }: AddedTombstones): Promise<void> {
     await this.#volumes
       .get(volume)
       .truncate(segmentName + TOMBSTONES_SUFFIX, before)

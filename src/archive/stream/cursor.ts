@@ -13,7 +13,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type EpochMs, PinakesError } from '../../base/index.ts';
-import type { SnapshotMark } from './snapshot.ts';
+import type { SnapshotBounds } from './snapshot.ts';
 
 const VERSION = 1;
 
@@ -33,7 +33,7 @@ export type StreamPosition = {
 
 export type Cursor = {
   readonly query: string;
-  readonly snapshot: SnapshotMark;
+  readonly snapshot: SnapshotBounds;
   /** The version of the ranking that the stream goes by; absent where it goes by none. */
   readonly ranking?: string;
   /** Absent before the first record. */
@@ -63,7 +63,7 @@ export function parseCursor(text: string): Cursor {
   const [, query, epoch, before, segments, open, segment, offset, innerOffset, urlKey, time] = value as unknown[];
   if (typeof query !== 'string' || typeof epoch !== 'string' || !isCount(before) || !isCount(segments)) throw bad();
   if (!Array.isArray(open) || !open.every(isOpenEntry)) throw bad();
-  const snapshot: SnapshotMark = { epoch, before, segments, open };
+  const snapshot: SnapshotBounds = { epoch, before, segments, open };
   const view = { query, snapshot, ...(typeof ranking === 'string' && { ranking }) };
   if (value.length === 6) return { ...view, position: undefined };
   if (!isCount(segment) || !isCount(offset) || !(isCount(innerOffset) || innerOffset === BEFORE_RECORD)) throw bad();

@@ -21,7 +21,7 @@ import { digestOf, type EpochMs, fileError, PinakesError, syncDirectory, toHex, 
 import type { Segment } from '../../catalog/index.ts';
 import { PLAIN_NAME } from '../collections.ts';
 import { Exclusive } from '../exclusive.ts';
-import { Snapshot, type SnapshotMark, type SnapshotParts } from './snapshot.ts';
+import { Snapshot, type SnapshotBounds, type SnapshotParts } from './snapshot.ts';
 
 const FILE_NAME = 'snapshots.json';
 const FILE_VERSION = 1;
@@ -31,7 +31,8 @@ export type NamedSnapshot = {
   readonly time: EpochMs;
   /** Volume, name and length of every segment. */
   readonly segments: readonly (readonly [string, string, number])[];
-  readonly mark: SnapshotMark;
+  /** Called `mark` in the file. */
+  readonly mark: SnapshotBounds;
 };
 
 export class NamedSnapshots {
@@ -94,7 +95,7 @@ export class NamedSnapshots {
       const segments = (await snapshot.segments()).map(
         ({ segment, endBytes }) => [segment.volume, segment.name, endBytes] as const,
       );
-      const named: NamedSnapshot = { name, time: parts.clock(), segments, mark: snapshot.mark };
+      const named: NamedSnapshot = { name, time: parts.clock(), segments, mark: snapshot.bounds };
       await this.#write([...this.#snapshots, named]);
       return named;
     });

@@ -53,10 +53,10 @@ export class PageIndex {
   }
 
   async #keysOf(id: PageId): Promise<UrlKey[]> {
-    const mark = segmentsFingerprint(this.#archive);
+    const fingerprint = segmentsFingerprint(this.#archive);
     const made = (await this.#archive.catalog.notes(PAGES_NOTE))[PAGES_NOTE];
     const found = made === undefined ? undefined : await this.#search(id);
-    if (found !== undefined && (found.length > 0 || made === mark)) return found;
+    if (found !== undefined && (found.length > 0 || made === fingerprint)) return found;
     this.#making ??= this.#make().finally(() => {
       this.#making = undefined;
     });
@@ -89,7 +89,7 @@ export class PageIndex {
   async #make(): Promise<void> {
     const { catalog, scratch } = this.#archive;
     // Taken before the walk: what comes in meanwhile may be missing, and is then looked for.
-    const mark = segmentsFingerprint(this.#archive);
+    const fingerprint = segmentsFingerprint(this.#archive);
     const draft = `${this.#path}.tmp`;
     try {
       const file = await open(draft, 'w');
@@ -111,7 +111,7 @@ export class PageIndex {
       await unlink(draft).catch(() => {});
       throw fileError(cause, this.#path, 'writing');
     }
-    await catalog.write({ putNotes: { [PAGES_NOTE]: mark } });
+    await catalog.write({ putNotes: { [PAGES_NOTE]: fingerprint } });
   }
 
   async *#lines(): AsyncGenerator<string> {

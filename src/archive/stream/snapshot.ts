@@ -10,7 +10,7 @@ import { PinakesError } from '../../base/index.ts';
 import type { Place, Segment } from '../../catalog/index.ts';
 import { epochOf, type LineageParts, SegmentLineage } from '../segment/segment-lineage.ts';
 
-export type SnapshotMark = {
+export type SnapshotBounds = {
   /** Tells the numbering of segments from that before a rebuild. */
   readonly epoch: string;
   /** Segments that stand for this number or a later one are not part of it. */
@@ -31,15 +31,15 @@ export type SnapshotSegment = {
 export type SnapshotParts = LineageParts & { exclusive<T>(work: () => Promise<T>): Promise<T> };
 
 export class Snapshot {
-  readonly mark: SnapshotMark;
+  readonly bounds: SnapshotBounds;
   readonly lineage: SegmentLineage;
   /** Length at the instant, by the origin of a segment that was open. */
   readonly #openLengths: ReadonlyMap<number, readonly [number, number]>;
 
-  private constructor(mark: SnapshotMark, lineage: SegmentLineage) {
-    this.mark = mark;
+  private constructor(bounds: SnapshotBounds, lineage: SegmentLineage) {
+    this.bounds = bounds;
     this.lineage = lineage;
-    this.#openLengths = new Map(mark.open.map((entry) => [lineage.originOf(entry[0]), entry]));
+    this.#openLengths = new Map(bounds.open.map((entry) => [lineage.originOf(entry[0]), entry]));
   }
 
   /** The archive as it is now, between two changes. */
@@ -47,25 +47,25 @@ export class Snapshot {
     return parts.exclusive(async () => {
       const lineage = await SegmentLineage.load(parts);
       const segments = parts.segmentRegistry.all().filter((segment) => segment.bytes > 0);
-      const mark: SnapshotMark = {
+      const bounds: SnapshotBounds = {
         epoch: await epochOf(parts),
         before: (segments.at(-1)?.number ?? 0) + 1,
         segments: segments.length,
         open: segments.filter(({ state }) => state === 'open').map(({ number, bytes }) => [number, bytes] as const),
       };
-      return new Snapshot(mark, lineage);
+      return new Snapshot(bounds, lineage);
     });
   }
 
   /** The snapshot that a cursor carries. */
-  static async resume(parts: SnapshotParts, mark: SnapshotMark): Promise<Snapshot> {
+  static async resume(parts: SnapshotParts, bounds: SnapshotBounds): Promise<Snapshot> {
     return parts.exclusive(async () => {
-      if ((await epochOf(parts)) !== mark.epoch)
+      if ((await epochOf(parts)) !== bounds.epoch)
         throw new PinakesError('CURSOR_EXPIRED', { detail: 'the archive was rebuilt since' });
-      const snapshot = new Snapshot(mark, await SegmentLineage.load(parts));
+      const snapshot = new Snapshot(bounds, await SegmentLineage.load(parts));
       const { length } = await snapshot.segments();
-      if (length !== mark.segments)
-        throw new PinakesError('CURSOR_EXPIRED', { detail: `of ${mark.segments} segments ${length} are left` });
+      if (length !== bounds.segments)
+        throw new PinakesError('CURSOR_EXPIRED', { detail: `of ${bounds.segments} segments ${length} are left` });
       return snapshot;
     });
   }
@@ -74,7 +74,7 @@ export class Snapshot {
   async segments(): Promise<SnapshotSegment[]> {
     const parts: SnapshotSegment[] = [];
     for (const [origin, segment] of this.lineage.standing()) {
-      if (origin >= this.mark.before || segment.bytes === 0) continue;
+      if (origin >= this.bounds.before || segment.bytes === 0) continue;
       parts.push({ origin, segment, endBytes: await this.endOf(segment) });
     }
     return parts;
@@ -91,7 +91,7 @@ export class Snapshot {
   /** Whether a record belongs to it; its place is that of now, or of any time since. */
   async holds(place: Place): Promise<boolean> {
     const origin = this.lineage.originOf(place.segment);
-    if (origin >= this.mark.before) return false;
+    if (origin >= this.bounds.before) return false;
     const opened = this.#openLengths.get(origin);
     if (!opened) return true;
     if (opened[0] === place.segment) return place.offset < opened[1];

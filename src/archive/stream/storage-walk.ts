@@ -93,7 +93,7 @@ export class StorageWalk {
   /** Where a segment is begun: behind what came before. */
   async #beginning(segment: Segment, origin: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
     const { since } = this.#options;
-    if (since === undefined || origin >= since.mark.before) return { segment, offset: 0, isSame: false };
+    if (since === undefined || origin >= since.bounds.before) return { segment, offset: 0, isSame: false };
     // A segment that took another's place since the lineage was learned is not in it yet.
     if (since.lineage.originOf(segment.number) !== origin) await since.lineage.refresh();
     return { segment, offset: await since.endOf(segment), isSame: false };

@@ -169,7 +169,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
    */
   cursor(): string {
     const ranking = this.#ranking === undefined ? {} : { ranking: this.#ranking };
-    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position: this.#position, ...ranking });
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot.bounds, position: this.#position, ...ranking });
   }
 
   /** A record is good until the next is asked for. */
@@ -185,12 +185,12 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   /** The same for everything before the record at an offset of a segment. */
   cursorBefore(segment: number, offset: number): string {
     const position = { segment, offset, innerOffset: BEFORE_RECORD };
-    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position });
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot.bounds, position });
   }
 
   /** Whether records of the snapshot may have been deleted since it was taken: those do not come any more. */
   async mayLack(): Promise<boolean> {
-    const { before } = this.#snapshot.mark;
+    const { before } = this.#snapshot.bounds;
     return (await this.#snapshot.segments()).some(({ segment }) => segment.number >= before || segment.deadBytes > 0);
   }
 

@@ -98,7 +98,7 @@ type OpenedFile = {
 };
 
 /** One file while it is being added. */
-export class FileSource implements StepSource {
+export class AddedFile implements StepSource {
   readonly path: string;
   readonly #archive: OpenedArchive;
   readonly #options: AddOptions;
@@ -162,7 +162,7 @@ export class FileSource implements StepSource {
     path: string,
     options: AddOptions,
     earlier?: FileIdentity,
-  ): Promise<FileSource> {
+  ): Promise<AddedFile> {
     try {
       const handle = await open(path, 'r');
       try {
@@ -187,7 +187,7 @@ export class FileSource implements StepSource {
         // What the disk did not give is looked for again, from the beginning on; but not when that might bring back
         // what was deleted.
         const held = ledger?.hasGap && ledger.deleted === deleted ? undefined : ledger;
-        return new FileSource(archive, options, { path, handle, identity, coding, kind, note, held, deleted });
+        return new AddedFile(archive, options, { path, handle, identity, coding, kind, note, held, deleted });
       } catch (error) {
         await handle.close();
         throw error;
@@ -482,8 +482,8 @@ function oddHead({ bytes, contentLength }: RecordHead, length: number): Uint8Arr
   if (contentLength === length && isEnded) return bytes;
   let lines = isEnded ? text.replace(/\r?\n$/, '') : text.replace(/\n?$/, '\n');
   if (contentLength !== length) {
-    const mark = /^warc-truncated[ \t]*:/im.test(lines) ? '' : 'WARC-Truncated: unspecified\r\n';
-    lines = `${lines.replace(/^content-length[ \t]*:[^\n]*\n/gim, '')}${mark}Content-Length: ${length}\r\n`;
+    const truncated = /^warc-truncated[ \t]*:/im.test(lines) ? '' : 'WARC-Truncated: unspecified\r\n';
+    lines = `${lines.replace(/^content-length[ \t]*:[^\n]*\n/gim, '')}${truncated}Content-Length: ${length}\r\n`;
   }
   return Buffer.from(`${lines}\r\n`, 'latin1');
 }

@@ -1,0 +1,103 @@
+/**
+ * The decisions of compaction, made from facts alone: which capture becomes the holder of a content, which revisits
+ * have to name another record, and what happens to the records of one segment. Nothing here reads a file or the catalog.
+ */
+import type { BlockKey, Capture } from '../../catalog/index.ts';
+import type { RecordHead } from '../../warc/index.ts';
+import { blockId } from '../revisit/catalog-draft.ts';
+import type { Referent } from '../revisit/referent.ts';
+import type { Tombstone } from '../segment/tombstones.ts';
+
+/** What happens to the records of one segment when it is written anew. All other records are copied. */
+export type RewritePlan = {
+  /** Offsets of records that leave. */
+  readonly drop: ReadonlySet<number>;
+  /** Deleted records that stay for now because others still refer to them, by their offsets. */
+  readonly keepDead: ReadonlyMap<number, Tombstone>;
+  /** Offsets of revisits that become holders, each with the content that it gets. */
+  readonly promote: ReadonlyMap<number, BlockKey>;
+  /** Offsets of revisits that get another referent. */
+  readonly repoint: ReadonlyMap<number, Referent>;
+};
+
+/** What one step of compaction asks of a segment. The plan contains the part of it that is still possible. */
+export type RewriteWish = {
+  readonly drop?: Iterable<number>;
+  readonly promote?: ReadonlyMap<number, BlockKey>;
+  readonly repoint?: ReadonlyMap<number, Referent>;
+  /** Contents that revisits in other segments may still point at. Their deleted records stay for now. */
+  readonly mayBePointedAt?: ReadonlyMap<string, BlockKey>;
+};
+
+/** The deleted records of a segment at the moment of planning. */
+export type DeadRecords = {
+  /** By offset. */
+  readonly tombstones: ReadonlyMap<number, Tombstone>;
+  /** Offsets of those that the catalog still has as the holder of a content. */
+  readonly holding: ReadonlySet<number>;
+};
+
+/** The plan for a segment. Undefined when nothing of the wish is left to do. */
+export function planRewrite({ tombstones, holding }: DeadRecords, wish: RewriteWish): RewritePlan | undefined {
+  const drop = new Set<number>();
+  for (const offset of wish.drop ?? []) {
+    const tombstone = tombstones.get(offset);
+    const isPointedAt = tombstone?.block && wish.mayBePointedAt?.has(blockId(tombstone.block));
+    if (tombstone && !holding.has(offset) && !isPointedAt) drop.add(offset);
+  }
+  // A record that was deleted since the wish was made is neither promoted nor repointed.
+  const isLive = ([offset]: [number, unknown]) => !tombstones.has(offset);
+  const promote = new Map([...(wish.promote ?? [])].filter(isLive));
+  const repoint = new Map([...(wish.repoint ?? [])].filter(isLive));
+  if (drop.size + promote.size + repoint.size === 0) return undefined;
+  const keepDead = new Map([...tombstones].filter(([offset]) => !drop.has(offset)));
+  return { drop, keepDead, promote, repoint };
+}
+
+/** Chooses, for contents whose holders are deleted, the captures that hold them from now on. */
+export class HolderChoice {
+  readonly #chosen = new Map<string, Capture>();
+
+  /** `isRewritable`: whether the segment of the capture can be written anew, which promoting a revisit needs. */
+  consider(content: string, capture: Capture, isRewritable: boolean): void {
+    if (capture.kind === 'revisit' && !isRewritable) return;
+    const other = this.#chosen.get(content);
+    if (!other || isBetterHolder(capture, other)) this.#chosen.set(content, capture);
+  }
+
+  /** Full records, which have the payload: the catalog only has to name them as holders. With their contents. */
+  appointments(): [content: string, capture: Capture][] {
+    return [...this.#chosen].filter(([, { kind }]) => kind !== 'revisit');
+  }
+
+  /** Revisits that are written anew with the payload: by segment number, the content for each offset. */
+  promotions(): Map<number, Map<number, BlockKey>> {
+    const bySegment = new Map<number, Map<number, BlockKey>>();
+    for (const { kind, place, block } of this.#chosen.values()) {
+      if (kind !== 'revisit') continue;
+      const promotions = bySegment.get(place.segment) ?? new Map<number, BlockKey>();
+      promotions.set(place.offset, block!);
+      bySegment.set(place.segment, promotions);
+    }
+    return bySegment;
+  }
+}
+
+/** A better kind of holder comes first, and of two of a kind the earlier capture. */
+function isBetterHolder(capture: Capture, other: Capture): boolean {
+  return rank(capture) < rank(other) || (rank(capture) === rank(other) && capture.time < other.time);
+}
+
+/** Full records first, then revisits with a head of their own, then revisits that only say "not modified". */
+function rank({ kind, status }: Capture): number {
+  if (kind !== 'revisit') return 0;
+  return status === 304 ? 2 : 1;
+}
+
+/** Whether a revisit names this record already, by URI and date. */
+export function pointsAt(head: RecordHead, referent: Referent): boolean {
+  return (
+    head.get('warc-refers-to-target-uri') === referent.refersToTargetUri &&
+    head.get('warc-refers-to-date') === referent.refersToDate
+  );
+}
