@@ -12,7 +12,7 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../record-facts.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
 import { AddedFile } from './added-file.ts';
-import type { FileIdentity } from './file-identity.ts';
+import type { FileSamples } from './file-samples.ts';
 
 /** Adds files by copying. */
 export async function addFiles(
@@ -116,13 +116,13 @@ async function filesToRead(
   files: readonly string[],
   options: AddOptions,
   report: AddReport,
-): Promise<Map<string, FileIdentity>> {
-  const unread = new Map<string, FileIdentity>();
+): Promise<Map<string, FileSamples>> {
+  const unread = new Map<string, FileSamples>();
   for (const file of new Set(files)) {
     try {
-      const { deletedSince, identity } = await lookAt(archive, file, options);
+      const { deletedSince, samples } = await lookAt(archive, file, options);
       report.files++;
-      if (deletedSince === undefined) unread.set(file, identity);
+      if (deletedSince === undefined) unread.set(file, samples);
       else {
         report.filesKnown++;
         report.deletedSince = Math.max(report.deletedSince, deletedSince);
@@ -140,11 +140,11 @@ async function lookAt(
   archive: OpenedArchive,
   file: string,
   options: AddOptions,
-): Promise<{ readonly deletedSince: number | undefined; readonly identity: FileIdentity }> {
+): Promise<{ readonly deletedSince: number | undefined; readonly samples: FileSamples }> {
   const source = await AddedFile.open(archive, file, options);
   try {
     const deletedSince = (await source.wasAdded()) ? await source.deletedSince() : undefined;
-    return { deletedSince, identity: source.identity };
+    return { deletedSince, samples: source.samples };
   } finally {
     await source.close();
   }
@@ -162,7 +162,7 @@ export function isOfInput(error: unknown, file: string): error is PinakesError {
 /** The files that are being read at the moment. What is wrong with one costs only itself (I10). */
 class OpenSources {
   readonly #archive: OpenedArchive;
-  readonly #identities: ReadonlyMap<string, FileIdentity>;
+  readonly #samples: ReadonlyMap<string, FileSamples>;
   readonly #options: AddOptions;
   readonly #report: AddReport;
   readonly #open = new Map<string, AddedFile>();
@@ -170,12 +170,12 @@ class OpenSources {
 
   constructor(
     archive: OpenedArchive,
-    identities: ReadonlyMap<string, FileIdentity>,
+    samples: ReadonlyMap<string, FileSamples>,
     options: AddOptions,
     report: AddReport,
   ) {
     this.#archive = archive;
-    this.#identities = identities;
+    this.#samples = samples;
     this.#options = options;
     this.#report = report;
   }
@@ -183,7 +183,7 @@ class OpenSources {
   async use(file: string, work: (source: AddedFile) => Promise<void>): Promise<void> {
     if (this.#failed.has(file)) return;
     try {
-      const open = () => AddedFile.open(this.#archive, file, this.#options, this.#identities.get(file));
+      const open = () => AddedFile.open(this.#archive, file, this.#options, this.#samples.get(file));
       const source = this.#open.get(file) ?? (await open());
       this.#open.set(file, source);
       await work(source);

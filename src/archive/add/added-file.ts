@@ -36,14 +36,7 @@ import { Registrar } from '../write/registrar.ts';
 import { Spool } from '../write/spool.ts';
 import type { AddOptions, AddReport } from './add-report.ts';
 import { AddStep, type StepSource } from './add-step.ts';
-import {
-  type FileIdentity,
-  fileIdentityOf,
-  isOther,
-  isReplaced,
-  readBeforeGap,
-  SAMPLED_BYTES,
-} from './file-identity.ts';
+import { type FileSamples, isOther, isReplaced, readBeforeGap, SAMPLED_BYTES, samplesOf } from './file-samples.ts';
 import { SkippedCaptures } from './skipped-captures.ts';
 import { isSameVisit, visitOf } from './visit.ts';
 
@@ -86,7 +79,7 @@ type Ledger = {
 type OpenedFile = {
   readonly path: string;
   readonly handle: FileHandle;
-  readonly identity: FileIdentity;
+  readonly samples: FileSamples;
   readonly coding: Coding;
   /** The segments that its records go to. */
   readonly kind: SegmentKind;
@@ -103,7 +96,7 @@ export class AddedFile implements StepSource {
   readonly #archive: OpenedArchive;
   readonly #options: AddOptions;
   readonly #handle: FileHandle;
-  readonly identity: FileIdentity;
+  readonly samples: FileSamples;
   readonly #note: string;
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
@@ -139,7 +132,7 @@ export class AddedFile implements StepSource {
     this.#options = options;
     this.path = opened.path;
     this.#handle = opened.handle;
-    this.identity = opened.identity;
+    this.samples = opened.samples;
     this.#coding = opened.coding;
     this.#kind = opened.kind;
     this.#note = opened.note;
@@ -161,17 +154,17 @@ export class AddedFile implements StepSource {
     archive: OpenedArchive,
     path: string,
     options: AddOptions,
-    earlier?: FileIdentity,
+    earlier?: FileSamples,
   ): Promise<AddedFile> {
     try {
       const handle = await open(path, 'r');
       try {
         const { coding, dictionary } = readFileStart(path);
-        const identity = earlier ?? (await fileIdentityOf(path, handle));
-        const { print } = identity;
+        const samples = earlier ?? (await samplesOf(path, handle));
+        const { digest } = samples;
         const collectionName = options.collection ?? 'default';
         const collection = await archive.collections.number(collectionName);
-        const volume = options.volume ?? (await volumeChoice(archive.volumes))(print);
+        const volume = options.volume ?? (await volumeChoice(archive.volumes))(digest);
         // Uncompressed records are stored as gzip members: the same records, in less room.
         const kind: SegmentKind = {
           collection,
@@ -180,14 +173,14 @@ export class AddedFile implements StepSource {
           coding: coding === 'zstd' ? 'zstd' : 'gzip',
           dictionary,
         };
-        const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
+        const note = `${ADDED_NOTE}${collection}:${Buffer.from(digest).toString('hex')}`;
         const noted = options.again ? undefined : (await archive.catalog.notes(note))[note];
         const deleted = await deletedFrom(archive.catalog, collection);
         const ledger = noted === undefined ? undefined : (JSON.parse(noted) as Ledger);
         // What the disk did not give is looked for again, from the beginning on; but not when that might bring back
         // what was deleted.
         const held = ledger?.hasGap && ledger.deleted === deleted ? undefined : ledger;
-        return new AddedFile(archive, options, { path, handle, identity, coding, kind, note, held, deleted });
+        return new AddedFile(archive, options, { path, handle, samples, coding, kind, note, held, deleted });
       } catch (error) {
         await handle.close();
         throw error;
@@ -215,7 +208,7 @@ export class AddedFile implements StepSource {
 
   /** Whether the ledger is of this very file, and not only of one with the same samples. */
   #isSurely({ seen }: Ledger): boolean {
-    return this.identity.size <= SAMPLED_BYTES || seen === this.identity.seen;
+    return this.samples.size <= SAMPLED_BYTES || seen === this.samples.seen;
   }
 
   /** Captures that were deleted from the collection since the file was added. */
@@ -243,13 +236,13 @@ export class AddedFile implements StepSource {
       return;
     }
     const { hasGap = false, deleted = await deletedFrom(this.#archive.catalog, this.#kind.collection) } = this.#ledger;
-    this.#ledger = { ...this.#ledger, seen: this.identity.seen, done: !this.#hasFindings && !hasGap, deleted };
+    this.#ledger = { ...this.#ledger, seen: this.samples.seen, done: !this.#hasFindings && !hasGap, deleted };
     await this.#archive.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
     // The threads opened it by its path: what they found has to be of the bytes that are copied.
-    if (await isReplaced(this.path, this.identity)) throw this.#changed();
+    if (await isReplaced(this.path, this.samples)) throw this.#changed();
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
     if (!this.#ledger.hasGap && batch.findings.some(({ code }) => code === 'sector-unreadable'))
       this.#ledger = { ...this.#ledger, hasGap: true, deleted: this.#deletedBefore };
@@ -284,7 +277,7 @@ export class AddedFile implements StepSource {
   }
 
   async #assertSame(): Promise<void> {
-    if (await isOther(this.path, this.#handle, this.identity)) throw this.#changed();
+    if (await isOther(this.path, this.#handle, this.samples)) throw this.#changed();
   }
 
   #changed(): PinakesError {

@@ -4,7 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { PinakesError } from '../../base/index.ts';
+import { fileError, makeDirectories, PinakesError } from '../../base/index.ts';
 import {
   createDirectoryVolume,
   createLinkedVolume,
@@ -15,7 +15,6 @@ import {
   type Volume,
 } from '../../volume/index.ts';
 import type { VolumeSetting } from '../connector.ts';
-import { makeDirectory } from './made-directory.ts';
 import { misnamedFiles } from './misnamed-files.ts';
 import { volumeWriter } from './volume-writer.ts';
 
@@ -140,6 +139,18 @@ export class VolumeSet {
 
   async close(): Promise<void> {
     await Promise.all(this.available().map((volume) => volume.close()));
+  }
+}
+
+/** Creates a directory unless it exists. Reports a file in its way as such. */
+export async function makeDirectory(path: string): Promise<void> {
+  try {
+    await makeDirectories(path);
+  } catch (cause) {
+    const { code } = cause as { code?: string };
+    // The system reports EEXIST for a file at the path and ENOTDIR for a file on the way to it.
+    if (code === 'EEXIST' || code === 'ENOTDIR') throw new PinakesError('FILE_NOT_DIRECTORY', { where: path, cause });
+    throw fileError(cause, path, 'writing');
   }
 }
 

@@ -9,59 +9,59 @@ import { resolve } from 'node:path';
 import { equal, fileError, PinakesError, sectorRest } from '../../base/index.ts';
 import { ifGiven } from '../damage.ts';
 
-const FINGERPRINT_BYTES = 16 * 1024;
-const FINGERPRINT_SAMPLES = 17;
+const SAMPLE_BYTES = 16 * 1024;
+const SAMPLES = 17;
 /** The samples of a file up to this size are all its bytes. */
-export const SAMPLED_BYTES = FINGERPRINT_BYTES * FINGERPRINT_SAMPLES;
+export const SAMPLED_BYTES = SAMPLE_BYTES * SAMPLES;
 
 /**
  * What a file was before anybody read it: unless its length and times are others, it is the same still; else its
  * samples tell.
  */
-export type FileIdentity = { readonly size: number; readonly seen: string; readonly print: Uint8Array };
+export type FileSamples = { readonly size: number; readonly seen: string; readonly digest: Uint8Array };
 
 function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {
   return `${resolve(path)} ${mtimeMs} ${ctimeMs}`;
 }
 
-export async function fileIdentityOf(path: string, handle: FileHandle): Promise<FileIdentity> {
+export async function samplesOf(path: string, handle: FileHandle): Promise<FileSamples> {
   const now = await handle.stat();
-  return { size: now.size, seen: seenAs(path, now), print: await fingerprintOf(path, handle, now.size) };
+  return { size: now.size, seen: seenAs(path, now), digest: await digestOfSamples(path, handle, now.size) };
 }
 
 /** Whether another file lies there by now, or other bytes. One that is gone is no other. */
-export async function isReplaced(path: string, identity: FileIdentity): Promise<boolean> {
+export async function isReplaced(path: string, samples: FileSamples): Promise<boolean> {
   const now = await stat(path).catch(() => undefined);
-  if (!now || isSurelySame(path, now, identity)) return false;
+  if (!now || isSurelySame(path, now, samples)) return false;
   const handle = await open(path, 'r').catch(() => undefined);
   if (!handle) return false;
   try {
-    return await isOther(path, handle, identity);
+    return await isOther(path, handle, samples);
   } finally {
     await handle.close();
   }
 }
 
 /** Whether a file has other bytes than it had. One that grew has the same. */
-export async function isOther(path: string, handle: FileHandle, identity: FileIdentity): Promise<boolean> {
+export async function isOther(path: string, handle: FileHandle, samples: FileSamples): Promise<boolean> {
   const now = await handle.stat();
-  if (isSurelySame(path, now, identity)) return false;
-  return now.size < identity.size || !equal(await fingerprintOf(path, handle, identity.size), identity.print);
+  if (isSurelySame(path, now, samples)) return false;
+  return now.size < samples.size || !equal(await digestOfSamples(path, handle, samples.size), samples.digest);
 }
 
-function isSurelySame(path: string, now: Stats, { size, seen }: FileIdentity): boolean {
+function isSurelySame(path: string, now: Stats, { size, seen }: FileSamples): boolean {
   return now.size === size && seenAs(path, now) === seen;
 }
 
 /** Of the first `size` bytes, as far as the disk gives them. */
-async function fingerprintOf(path: string, handle: FileHandle, size: number): Promise<Uint8Array> {
+async function digestOfSamples(path: string, handle: FileHandle, size: number): Promise<Uint8Array> {
   const hash = createHash('sha256').update(String(size));
-  const piece = Buffer.alloc(FINGERPRINT_BYTES);
+  const piece = Buffer.alloc(SAMPLE_BYTES);
   let readAt = -1;
   let bytes = 0;
   let givenBytes = 0;
-  for (let sample = 0; sample < FINGERPRINT_SAMPLES; sample++) {
-    const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const position = Math.floor((Math.max(0, size - SAMPLE_BYTES) * sample) / (SAMPLES - 1));
     // All samples of a small file are the same.
     const length = Math.min(piece.length, size - position);
     if (position !== readAt) bytes = await readAround(path, handle, piece, length, position);
