@@ -1,4 +1,4 @@
-/** How adding copies, and what its revisits say of the records they lean on, through the archive's front door. */
+/** How adding copies records, and what its revisits say about the records that they refer to. */
 import assert from 'node:assert/strict';
 import { createCipheriv } from 'node:crypto';
 import { statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ function pages(name: string, count: number): ForeignRecord[] {
   ).flatMap((one) => [one, requestOf(one)]);
 }
 
-test('I4 Bytes pass through: records larger than what is copied at once, and those around them, come over byte for byte', async (t) => {
+test('I4 Bytes pass through: records larger than one copy step, and their neighbours, are copied byte for byte', async (t) => {
   const archive = await makeArchive(t);
   const twin = (n: number) => response(`http://twin.example/${n}`, NOON, contentOf('a 3'));
   const large = response('http://large.example/', NOON, noise(1, 5 * MIB));
@@ -43,12 +43,12 @@ test('I4 Bytes pass through: records larger than what is copied at once, and tho
   const [segment] = archive.segments();
   const stored = await bytesOf(archive.segmentBytes(segment!.name));
   for (const [index, member] of members(kept).members.entries())
-    assert.ok(stored.includes(member), `member ${index} is not there as it came`);
+    assert.ok(stored.includes(member), `member ${index} was not copied as it is`);
   assert.deepEqual(await payloadAt(archive, 'http://large.example/'), Buffer.from(noise(1, 5 * MIB)));
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a revisit names the record that holds its content, whether that is small, large, long-headed, zstd or ARC', async (t) => {
+test('a revisit names the record that holds its content, whether that is small, large, zstd, ARC or has a long head', async (t) => {
   const archive = await makeArchive(t);
   const longField = { name: 'X-Long', value: Buffer.from(noise(2, 20_000)).toString('base64') };
   const holders: Record<string, ForeignRecord> = {
@@ -65,7 +65,7 @@ test('a revisit names the record that holds its content, whether that is small, 
   ];
   assert.deepEqual((await archive.add(files)).failures, []);
   const bodies = [contentOf('small'), noise(3, 2 * MIB), contentOf('long'), contentOf('packed'), contentOf('old')];
-  // Twice in one file, and again in another: asked for in one go, found again, and from the archive.
+  // Twice in one file and again in another: looked up together, found again, and found in the archive.
   for (const round of [1, 2, 3]) {
     const twins = [1, 2].flatMap((time) =>
       bodies.map((body, n) => response(`http://twin.example/${n}`, NOON + round * 10_000 + time * 1000, body)),
@@ -79,10 +79,10 @@ test('a revisit names the record that holds its content, whether that is small, 
   assert.equal(revisits.length, 30);
   for (const { head } of revisits) {
     const holder = full.get(head.get('warc-refers-to'));
-    assert.ok(holder, `${head.targetUri} leans on ${head.get('warc-refers-to')}, which is not there`);
+    assert.ok(holder, `${head.targetUri} refers to ${head.get('warc-refers-to')}, which is not there`);
     assert.equal(head.get('warc-refers-to-target-uri'), holder.head.targetUri);
     assert.equal(head.get('warc-refers-to-date'), holder.head.date);
-    // Other tools look for the holder by these words.
+    // Other tools look for the holder by this text.
     const words = holder.head.get('warc-payload-digest');
     assert.equal(head.get('warc-payload-digest'), words);
     const name = `${holder.payloadSha256}~0`;
@@ -91,7 +91,7 @@ test('a revisit names the record that holds its content, whether that is small, 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a response is kept though a revisit of the same id and visit is there, whose original is not', async (t) => {
+test('a response is kept although the archive has a revisit of the same id and visit without its original', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://a.example/';
   const lost = response('http://lost.example/', NOON, contentOf('lost'));
@@ -106,10 +106,10 @@ test('a response is kept though a revisit of the same id and visit is there, who
   assert.equal(walked.filter(({ head }) => head.type === 'response').length, 1);
 });
 
-test('contents that came under addresses too long to be kept in mind are leaned on like others, in every step and file', async (t) => {
+test('contents with URLs too long for the cache are shared like others, in every step and file', async (t) => {
   const archive = await makeArchive(t);
   const longUrl = (n: number) => `http://long.example/${n}?${Buffer.from(noise(n + 1, 60_000)).toString('hex')}`;
-  // Larger than a revisit, which names the address of its original.
+  // Larger than a revisit, which names the URL of its original.
   const contents = Array.from({ length: 80 }, (_, n) => utf8(`long ${n} `.repeat(20_000)));
   const originals = contents.map((content, n) => response(longUrl(n), NOON + n, content));
   const copies = (name: string) =>
@@ -129,7 +129,7 @@ for (const [coding, cuts] of [
   ['zstd', [1, 4]],
 ] as const)
   for (const cut of cuts)
-    test(`a file whose last ${coding} member lacks ${cut} bytes is told of, and what is added behind its last record can be read by any tool`, async (t) => {
+    test(`a file whose last ${coding} member lacks ${cut} bytes is reported, and any tool can read what is added behind its last record`, async (t) => {
       const archive = await makeArchive(t);
       const torn = join(archive.directory, 'torn.warc');
       const last = response('http://torn.example/', NOON, contentOf('torn'));
@@ -153,7 +153,7 @@ for (const [coding, cuts] of [
       assert.deepEqual(await answers(archive), before);
     });
 
-test('a revisit that is cut short and names a capture that became a revisit here is there after a rebuild too', async (t) => {
+test('a truncated revisit that names a capture which became a revisit here survives a rebuild too', async (t) => {
   const archive = await makeArchive(t);
   const holder = response('http://holder.example/', NOON, contentOf('shared'));
   const twin = response('http://twin.example/', NOON, contentOf('shared'));
@@ -170,7 +170,7 @@ test('a revisit that is cut short and names a capture that became a revisit here
 });
 
 for (const inPlace of [false, true])
-  test(`an ARC document that is no HTTP message is a resource, ${inPlace ? 'in place' : 'copied'}, before a rebuild and after it`, async (t) => {
+  test(`an ARC document that is not an HTTP message is a resource, ${inPlace ? 'in place' : 'copied'}, before a rebuild and after it`, async (t) => {
     const archive = await makeArchive(t);
     const file = join(archive.directory, 'old.arc');
     const version = '1 0 Another\nURL IP-address Archive-date Content-type Archive-length\n';

@@ -1,4 +1,4 @@
-/** What adding says of digests that records declare wrongly. */
+/** What adding reports about digests that records declare wrongly. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { type Finding, utf8 } from '../../src/base/index.ts';
 import { type ForeignRecord, members, response, sha1Of, warcinfo, writeForeign } from './foreign-file.ts';
 import { contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
 
-test('a record whose declared digest is of other bytes than any it has is told of when it is added, and kept', async (t) => {
+test('a record that declares a digest of other bytes is reported when it is added, and kept', async (t) => {
   const sha256 = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
   const declaring = (name: string, fields: string[], framed: Uint8Array, payloadDigest: string): ForeignRecord => {
     const { record } = response(`http://${name}.example/`, NOON, framed);
@@ -29,7 +29,7 @@ test('a record whose declared digest is of other bytes than any it has is told o
     declaring('framed', ['Transfer-Encoding: chunked'], chunked, sha256(chunked)),
     declaring('chunked-wrong', ['Transfer-Encoding: chunked'], chunked, other),
     declaring('decoded', ['Content-Encoding: gzip'], packed, sha256(body)),
-    declaring('unknown', [], body, sha1Of(utf8('not hashed for this'))),
+    declaring('unknown', [], body, sha1Of(utf8('these bytes were not hashed'))),
     note,
   ];
   for (const { inPlace, workers } of [

@@ -1,4 +1,4 @@
-/** Files that were joined of several codings (`cat a.warc b.warc.gz`): all of their records are added. */
+/** Files that were joined from several codings (`cat a.warc b.warc.gz`): all of their records are added. */
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import {
   walk,
 } from './trial-archive.ts';
 
-/** Of some megabytes, so that several ranges of a scan lie in each part. */
+/** A few megabytes, so that several ranges of a scan are in each part. */
 function pages(name: string): ForeignRecord[] {
   return Array.from({ length: 60 }, (_, n) =>
     response(`http://${name}.example/${n}`, NOON, contentOf(`${name} ${n}`, 250_000)),
@@ -46,13 +46,13 @@ for (const [codings, workers] of [
         await payloadAt(archive, `http://${name}.example/59`),
         Buffer.from(contentOf(`${name} 59`, 250_000)),
       );
-    for (const { length } of await walk(archive)) assert.ok(length, 'each stands alone in its segment');
+    for (const { length } of await walk(archive)) assert.ok(length, 'each has a segment of its own member');
     assert.deepEqual(await audit(archive), []);
     assert.equal((await archive.verify()).errors, 0);
     assert.deepEqual((await archive.add([file])).captures, 0);
   });
 
-test('records that only who comes from the beginning of a joined file can tell are added, though what is known stands before them', async (t) => {
+test('records of a joined file that can be read only from its beginning are added, although known records precede them', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const known = Array.from({ length: 3 }, (_, n) => contentOf(`known ${n}`, 1_000_000));
@@ -77,7 +77,7 @@ test('records that only who comes from the beginning of a joined file can tell a
   assert.deepEqual(await payloadAt(archive, 'http://arc.example/4'), Buffer.from(contentOf('new 2')));
 });
 
-test('in place only the records in the coding that a file begins with are entered, and the rest is told of as an error', async (t) => {
+test('in place only the records in the first coding of a file are catalogued, and the rest is reported as an error', async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'joined.warc.gz');
   const bytes = [...members(PARTS.first, 'gzip').members, ...members(PARTS.second, 'none').members];
@@ -92,7 +92,7 @@ test('in place only the records in the coding that a file begins with are entere
   assert.deepEqual((await archive.add([file])).captures, 60);
 });
 
-test('records of another coding in a segment are told of when it is entered, and no compaction takes them away', async (t) => {
+test('records of another coding in a segment are reported when it is catalogued, and compaction keeps them', async (t) => {
   const told: string[] = [];
   const onFinding = ({ level, code }: Finding) => void told.push(`${level} ${code}`);
   const archive = await makeArchive(t, { onFinding });

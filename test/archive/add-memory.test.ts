@@ -1,5 +1,5 @@
 /**
- * `pinakes add` stays within its memory whatever a file holds (I9). Each file is a few megabytes that unpack to
+ * `pinakes add` stays within its memory whatever a file contains (I9). Each file has a few megabytes that unpack to
  * hundreds.
  */
 import assert from 'node:assert/strict';
@@ -46,7 +46,7 @@ const files: readonly Hostile[] = [
   },
 ];
 
-test(`adding more captures of one URL and second, with contents that are held, stays below ${MEMORY_BYTES_MAX / 1e6} MB`, async (t) => {
+test(`adding more captures of one URL and second, with contents that the archive has, stays below ${MEMORY_BYTES_MAX / 1e6} MB`, async (t) => {
   const directory = await temporaryDirectory(t);
   const archive = join(directory, 'archive');
   assert.equal(pinakes('init', '--archive', archive).status, 0);

@@ -1,4 +1,6 @@
-/** What adding says when a file changes under it, or when the archive cannot be written to: no more than was added. */
+/**
+ * What adding reports when a file changes meanwhile, or when the archive cannot be written to: exactly what was added.
+ */
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, fstatSync, readdirSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -18,7 +20,7 @@ function pages(name: string, count: number, bytes: number): ForeignRecord[] {
 
 for (const workers of [0, 2])
   for (const left of [0, 5_000_000])
-    test(`a file that is cut to ${left} bytes while ${workers} threads read it is told of, and what is counted is there`, async (t) => {
+    test(`a file that is cut to ${left} bytes while ${workers} threads read it is reported, and the counted captures are there`, async (t) => {
       const archive = await makeArchive(t);
       const directory = await temporaryDirectory(t);
       const file = await writeForeign(join(directory, 'cut.warc.gz'), pages('cut', 160, 150_000));
@@ -42,17 +44,17 @@ for (const workers of [0, 2])
     });
 
 for (const [how, replace] of [
-  ['has another put in its place', renameSync],
-  ['is written over', copyFileSync],
+  ['is replaced by another', renameSync],
+  ['is overwritten', copyFileSync],
 ] as const)
-  test(`a file that ${how} after it was read, and before it is copied, is told of, and nothing of the two is mixed`, async (t) => {
+  test(`a file that ${how} after it was read and before it is copied is reported, and the two are not mixed`, async (t) => {
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
     const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
     const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 300, 1500));
     const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 300, 1700));
     let isReplaced = false;
-    // The threads have read the second file by the time the first one is copied.
+    // The threads have read the second file when the first one is copied.
     const onProgress = () => {
       if (!isReplaced) replace(other, file);
       isReplaced = true;
@@ -67,7 +69,7 @@ for (const [how, replace] of [
     assert.deepEqual(await audit(archive), []);
   });
 
-test('a file that another takes the place of between two ranges of it is told of, and nothing of the two is mixed', async (t) => {
+test('a file that is replaced between two ranges of it is reported, and the two are not mixed', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 220, 50_000));
@@ -82,19 +84,19 @@ test('a file that another takes the place of between two ranges of it is told of
     failures.map(({ code, where }) => [code, where]),
     [['FILE_CHANGED', file]],
   );
-  assert.ok(captures > 0, 'what was taken in before stays');
+  assert.ok(captures > 0, 'what was added before stays');
   assert.deepEqual(await audit(archive), []);
 });
 
 for (const count of [0, 2, 300])
-  test(`a file of ${count} records that grows while it is added is taken as far as it was read, and the rest when it is added again`, async (t) => {
+  test(`a file of ${count} records that grows while it is added is added as far as it was read, and the rest when it is added again`, async (t) => {
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
     const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
     const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', count, 1500));
     const more = readFileSync(await writeForeign(join(directory, 'more.warc.gz'), pages('more', 3, 1500)));
     let isGrown = false;
-    // The threads have most likely read the second file by the time the first one is copied.
+    // The threads have most likely read the second file when the first one is copied.
     const onProgress = () => {
       if (!isGrown) appendFileSync(file, more);
       isGrown = true;
@@ -105,7 +107,7 @@ for (const count of [0, 2, 300])
     assert.equal((await archive.verify()).errors, 0);
   });
 
-test('a file that is written over while it is copied is told of, and nothing of the two is mixed', async (t) => {
+test('a file that is overwritten while it is copied is reported, and the two are not mixed', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
@@ -125,7 +127,7 @@ test('a file that is written over while it is copied is told of, and nothing of 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a segment that may not be written to ends the add: it is no fault of the file', async (t) => {
+test('a segment that cannot be written to ends the add, since it is not a fault of the file', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), pages('a', 3, 2000));
   const volume = volumesOf(archive).get('main');
@@ -139,7 +141,7 @@ test('a segment that may not be written to ends the add: it is no fault of the f
 });
 
 for (const at of ['the beginning', 'the middle'])
-  test(`a file that the disk gives no more from ${at} on costs only itself`, async (t) => {
+  test(`a file that the disk cannot read from ${at} on costs only itself`, async (t) => {
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
     const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
@@ -150,7 +152,7 @@ for (const at of ['the beginning', 'the middle'])
     await handle.close();
     const read = reads.read as (this: FileHandle, ...given: [Buffer, number, number, number]) => Promise<unknown>;
     let isBroken = at === 'the beginning';
-    // As the system answers for a bad sector; only the samples and the copy are read this way.
+    // The error of the system for a bad sector. Only the samples and the copy are read this way.
     t.mock.method(reads, 'read', async function (this: FileHandle, ...given: [Buffer, number, number, number]) {
       if (isBroken && fstatSync(this.fd).ino === ino)
         throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
@@ -175,7 +177,7 @@ for (const at of ['the beginning', 'the middle'])
     assert.deepEqual(await audit(archive), []);
   });
 
-test('a full disk ends an add of packages too: what comes after it would only meet the same', async (t) => {
+test('a full disk ends an add of packages too, since every later package would meet it as well', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const warc = await writeForeign(join(directory, 'a.warc.gz'), pages('a', 3, 2000));
@@ -191,7 +193,7 @@ test('a full disk ends an add of packages too: what comes after it would only me
   assert.equal((await archive.add(packages)).captures, 3);
 });
 
-test('a file in a package may have a name as long as names can be', async (t) => {
+test('a file in a package may have a name of any allowed length', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const warc = await writeForeign(join(directory, `${'a'.repeat(247)}.warc.gz`), pages('a', 3, 2000));
@@ -201,7 +203,7 @@ test('a file in a package may have a name as long as names can be', async (t) =>
   assert.deepEqual([failures, captures], [[], 3]);
 });
 
-test('a failure in a file of a package names that file, and not where it was laid out', async (t) => {
+test('a failure in a file of a package names that file, and not its place in the spool', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'p.wacz');

@@ -1,4 +1,4 @@
-/** What adding files promises, through the archive's front door. */
+/** What adding files guarantees. */
 import assert from 'node:assert/strict';
 import { copyFile, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ async function segmentBytes(archive: Archive): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-test('I4 Bytes pass through: every kept member stands in the segment byte for byte, duplicates become revisits with their own head', async (t) => {
+test('I4 Bytes pass through: every kept member is in the segment byte for byte, and duplicates become revisits with their own head', async (t) => {
   const archive = await makeArchive(t);
   const records = site('a', 20);
   const twin = response('http://twin.example/', NOON, contentOf('a 3'), [{ name: 'X-Kept', value: 'yes' }]);
@@ -56,7 +56,7 @@ test('I4 Bytes pass through: every kept member stands in the segment byte for by
   assert.deepEqual([report.captures, report.duplicates, report.unresolved, report.failures], [21, 1, 0, []]);
   const stored = await segmentBytes(archive);
   for (const [index, member] of members(records).members.entries())
-    assert.ok(stored.includes(member), `member ${index} is not there as it came`);
+    assert.ok(stored.includes(member), `member ${index} was not copied as it is`);
   assert.ok(stored.includes(Buffer.concat(members(records).members)), 'the members are copied as one run');
   const revisit = (await walk(archive)).find(({ head }) => head.type === 'revisit')!;
   assert.equal(revisit.head.get('warc-previous-record-id'), twin.record.recordId);
@@ -68,7 +68,7 @@ test('I4 Bytes pass through: every kept member stands in the segment byte for by
 
 test('the same file adds nothing the second time, also when the catalog has forgotten that it was added', async (t) => {
   const archive = await makeArchive(t);
-  // More records than are decided on together, so that requests are parted from their responses.
+  // More records than one step handles, so that requests are separated from their responses.
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), site('a', 1500));
   await archive.add([file]);
   const before = await answers(archive);
@@ -81,21 +81,21 @@ test('the same file adds nothing the second time, also when the catalog has forg
   assert.equal((await segmentBytes(archive)).length, bytes, 'no record was written again');
 });
 
-/** A plain file too large to be known by samples, and its twin that differs in one letter between them. */
+/** A plain file too large to be known by its samples, and its twin that differs in one letter between them. */
 async function twins(directory: string): Promise<[string, string]> {
   const records = Array.from({ length: 40 }, (_, n) =>
     response(`http://twin.example/${n}`, NOON + n * 1000, contentOf(`twin ${n}`, 20_000)),
   );
   const file = await writeForeign(join(directory, 'one.warc'), records, 'none');
   const bytes = await readFile(file);
-  // A sixteenth of the file behind its first sample the next one begins; this is the middle of what is between them.
+  // The next sample begins a sixteenth of the file after the first one. This is the middle of the bytes between them.
   const at = Math.floor(bytes.length / 32) + 8000;
   bytes[at] = bytes[at] === 0x30 ? 0x31 : 0x30;
   await writeFile(join(directory, 'two.warc'), bytes);
   return [file, join(directory, 'two.warc')];
 }
 
-test('a file with the samples of another is read, and so is one that was put into the place of another', async (t) => {
+test('a file with the samples of another is read, and so is a file that replaced another one', async (t) => {
   const archive = await makeArchive(t);
   const [one, two] = await twins(archive.directory);
   assert.equal((await archive.add([one])).captures, 40);
@@ -111,7 +111,7 @@ test('a file with the samples of another is read, and so is one that was put int
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a file that was moved does not bring back what was deleted, and whoever adds it is told', async (t) => {
+test('a file that was moved does not bring back what was deleted, and the report says so', async (t) => {
   const archive = await makeArchive(t);
   const [one] = await twins(archive.directory);
   await archive.add([one]);
@@ -123,7 +123,7 @@ test('a file that was moved does not bring back what was deleted, and whoever ad
   assert.equal((await archive.add([moved], { again: true })).captures, 1);
 });
 
-test('a file whose ledger does not say where it lay is read once more, and nothing added', async (t) => {
+test('a file whose note does not say where it was is read once more, and adds nothing', async (t) => {
   const archive = await makeArchive(t);
   const [one] = await twins(archive.directory);
   await archive.add([one]);
@@ -136,14 +136,14 @@ test('a file whose ledger does not say where it lay is read once more, and nothi
   assert.equal((await archive.add([one])).filesKnown, 1);
 });
 
-test('what belongs to a new capture is taken, though the archive knows another of the same URL and second', async (t) => {
+test('records of a new capture are added although the archive has another capture of the same URL and second', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://api.example/';
   const known = response(url, NOON, contentOf('known'));
   const linked = response(url, NOON, contentOf('linked'));
   const naming = response(url, NOON, contentOf('naming'));
   const [knownRequest, linkedRequest] = [requestOf(known), requestOf(linked)];
-  // Named by its response only.
+  // Only its response names it.
   const bare = requestOf(naming);
   const namedRequest = { ...bare, record: { ...bare.record, fields: [] } };
   const fields = [{ name: 'WARC-Concurrent-To', value: bare.record.recordId }];
@@ -159,7 +159,7 @@ test('what belongs to a new capture is taken, though the archive knows another o
   );
 });
 
-test('a record that a file has twice is taken once, and a rebuild says the same', async (t) => {
+test('a record that a file has twice is added once, and a rebuild gives the same', async (t) => {
   const archive = await makeArchive(t);
   const one = response('http://a.example/', NOON, contentOf('twice'));
   await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), one, one])]);
@@ -170,7 +170,7 @@ test('a record that a file has twice is taken once, and a rebuild says the same'
   assert.deepEqual(await audit(archive), []);
 });
 
-test('an add that was interrupted goes on where it was, and loses and doubles nothing', async (t) => {
+test('an interrupted add continues where it was, and neither loses nor doubles anything', async (t) => {
   const archive = await makeArchive(t);
   const records = site('a', 1500);
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), records);
@@ -188,10 +188,10 @@ test('an add that was interrupted goes on where it was, and loses and doubles no
   assert.equal((await walk(archive)).filter(({ head }) => head.type === 'request').length, 1500);
 });
 
-test('how far an add has come is told in bytes of each file, whether it copies or not', async (t) => {
+test('the progress of an add is reported in bytes of each file, whether it copies or not', async (t) => {
   const archive = await makeArchive(t);
   const files: string[] = [];
-  // The first is more than is handed over at once.
+  // The first batch is larger than what is passed on at once.
   for (const [name, count] of [
     ['a', 4000],
     ['b', 10],
@@ -217,7 +217,7 @@ test('how far an add has come is told in bytes of each file, whether it copies o
   }
 });
 
-test('a file that was compressed as a whole is taken in record by record, however many there are', async (t) => {
+test('a file that was compressed as a whole is added record by record, however many there are', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeWholeGzip(join(archive.directory, 'whole.warc.gz'), site('whole', 2500));
   const report = await archive.add([file]);
@@ -243,7 +243,7 @@ test('plain files become gzip members of the same records', async (t) => {
   assert.deepEqual(await audit(archive), []);
 });
 
-test('zstd files with a dictionary keep their frames and the dictionary; files with different dictionaries do not mix', async (t) => {
+test('zstd files with a dictionary keep their frames and the dictionary, and files with different dictionaries are not mixed', async (t) => {
   const archive = await makeArchive(t);
   const samples = (name: string) => Array.from({ length: 200 }, (_, n) => contentOf(`${name} sample ${n}`, 800));
   const one = trainDictionary(samples('one'), { bytesMax: 8192, id: 40001 });
@@ -260,7 +260,7 @@ test('zstd files with a dictionary keep their frames and the dictionary; files w
   assert.equal(before.length, 24);
   const told: unknown[] = [];
   for await (const _ of archive.streamWarc({ onDamage: (damage) => told.push(damage) }));
-  assert.deepEqual(told, [], 'a dictionary is no record that is missed');
+  assert.deepEqual(told, [], 'a dictionary does not count as a missing record');
   await archive.rebuild();
   assert.deepEqual(await answers(archive), before);
   await archive.delete({ url: 'http://one.example/3' });
@@ -270,7 +270,7 @@ test('zstd files with a dictionary keep their frames and the dictionary; files w
   assert.deepEqual(await payloadAt(archive, 'http://two.example/3'), Buffer.from(contentOf('two 3')));
 });
 
-test('a segment that was begun with a dictionary is compacted', async (t) => {
+test('a segment that begins with a dictionary is compacted', async (t) => {
   const archive = await makeArchive(t);
   const samples = Array.from({ length: 200 }, (_, n) => contentOf(`sample ${n}`, 800));
   const dictionary = trainDictionary(samples, { bytesMax: 8192, id: 40001 });
@@ -301,7 +301,7 @@ test('ARC documents become records that keep their payload, their date and their
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I10 Dirty input is data: of a damaged file all that can be read is taken in, and the rest is told with file and offset', async (t) => {
+test('I10 Dirty input is data: everything readable in a damaged file is added, and the rest is reported with file and offset', async (t) => {
   const archive = await makeArchive(t);
   const records = site('hurt', 40);
   const file = members(records);
@@ -325,10 +325,10 @@ test('I10 Dirty input is data: of a damaged file all that can be read is taken i
   assert.deepEqual(await audit(archive), []);
   await writeFile(path, whole);
   await archive.add([path]);
-  assert.equal((await allCaptures(archive)).length, 40, 'the mended file brings what was missing');
+  assert.equal((await allCaptures(archive)).length, 40, 'the repaired file brings what was missing');
 });
 
-test('a damaged file that comes again is told of again, and adds nothing, neither records without a capture nor what was deleted', async (t) => {
+test('a damaged file that is added again is reported again, and adds neither records without a capture nor what was deleted', async (t) => {
   const archive = await makeArchive(t);
   const path = await writeForeign(join(archive.directory, 'hurt.warc'), site('hurt', 4), 'none');
   const whole = await readFile(path, 'latin1');
@@ -348,24 +348,24 @@ test('a damaged file that comes again is told of again, and adds nothing, neithe
   assert.deepEqual(await add(), { ...first, captures: 0, deletedSince: 1 });
   assert.equal(bytes(), before);
   assert.equal((await add({ again: true })).captures, 1);
-  // Elsewhere, or with another time, it may be another file; of one so small all bytes are known to be the same.
+  // With another path or time it may be another file. Of a file this small, all bytes are known to be the same.
   await utimes(path, new Date(0), new Date(0));
   assert.equal((await add()).captures, 0);
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I10 Dirty input is data: a file that is none, or not there, costs only itself', async (t) => {
+test('I10 Dirty input is data: a file that is missing or not a WARC file costs only itself', async (t) => {
   const archive = await makeArchive(t);
   const good = await writeForeign(join(archive.directory, 'good.warc.gz'), site('good', 3));
   const bad = join(archive.directory, 'bad.warc.gz');
-  await writeFile(bad, 'this is no WARC file at all');
+  await writeFile(bad, 'this is not a WARC file at all');
   const report = await archive.add([join(archive.directory, 'nowhere.warc.gz'), bad, good]);
   assert.equal(report.captures, 3);
   assert.ok(report.failures.some(({ code }) => code === 'FILE_MISSING'));
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a record that was cut off is taken as far as it goes, and says so', async (t) => {
+test('a record that was cut off is added as far as it goes, and says so', async (t) => {
   const archive = await makeArchive(t);
   const records = site('cut', 2);
   const path = await writeForeign(join(archive.directory, 'cut.warc'), records.slice(0, 4), 'none');
@@ -380,7 +380,7 @@ test('a record that was cut off is taken as far as it goes, and says so', async 
 });
 
 for (const isNamed of [true, false]) {
-  test(`revisits of other crawlers, ${isNamed ? 'named by URI and date' : 'known by digest only'}, find their content in whatever order files come`, async (t) => {
+  test(`revisits of other crawlers, ${isNamed ? 'named by URI and date' : 'known by digest only'}, find their content in any order of files`, async (t) => {
     const archive = await makeArchive(t);
     const original = response('http://first.example/', NOON, contentOf('original'));
     const later = revisitOf(original, 'http://later.example/', NOON + 5000, isNamed);
@@ -400,7 +400,7 @@ for (const isNamed of [true, false]) {
   });
 }
 
-test('a revisit whose original never comes stays listed as unresolved, also after compaction and a rebuild', async (t) => {
+test('a revisit whose original is never added stays listed as unresolved, also after compaction and a rebuild', async (t) => {
   const archive = await makeArchive(t);
   const lost = response('http://lost.example/', NOON, contentOf('lost'));
   const orphan = revisitOf(lost, 'http://orphan.example/', NOON + 1000);
@@ -438,7 +438,7 @@ test('I5 No capture loses its content: a foreign revisit keeps it when the origi
   assert.deepEqual(await answers(archive), before);
 });
 
-test('a duplicate of what another file brought leans on it, and its foreign revisits find the content too', async (t) => {
+test('a duplicate of a content from another file refers to it, and its foreign revisits find the content too', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const first = response('http://first.example/', NOON, contentOf('common'));
@@ -458,8 +458,8 @@ test('I5 No capture loses its content: a revisit known only by a digest of its o
   const directory = await temporaryDirectory(t);
   const body = contentOf('called otherwise');
   await archive.store(page('http://first.example/', NOON, body));
-  // Some crawlers hash what others do not, such as the framing of chunks; their revisits then say what their responses
-  // said.
+  // Some crawlers hash what others leave out, such as the framing of chunks. Their revisits repeat the digest of their
+  // responses.
   const plain = response('http://second.example/', NOON + 1000, body);
   const second = { ...plain, record: { ...plain.record, payloadDigest: 'sha1:QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ' } };
   const third = revisitOf(second, 'http://third.example/', NOON + 2000, false);
@@ -484,7 +484,7 @@ test('I5 No capture loses its content: a revisit known only by a digest of its o
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I5 No capture loses its content: a foreign revisit of a capture that became a revisit here points at what holds the content', async (t) => {
+test('I5 No capture loses its content: a foreign revisit of a capture that became a revisit here points at the record that holds the content', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const body = contentOf('chained');
@@ -503,7 +503,7 @@ test('I5 No capture loses its content: a foreign revisit of a capture that becam
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a file whose captures were deleted since it was added is not passed over in silence, and can be taken in again', async (t) => {
+test('a file whose captures were deleted since it was added is reported, and can be added again', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), site('gone', 3));
   assert.equal((await archive.add([file])).deletedSince, 0);
@@ -520,7 +520,7 @@ test('a file whose captures were deleted since it was added is not passed over i
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a file that holds no record is refused by name, nothing is kept of it, and the others are added', async (t) => {
+test('a file without a record is refused by name, nothing of it is kept, and the others are added', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const photo = join(directory, 'photo.warc.gz');
@@ -536,8 +536,7 @@ test('a file that holds no record is refused by name, nothing is kept of it, and
 });
 
 /**
- * Visits of one content: more than an add takes in one step, so that it meets again what it entered itself some steps
- * before.
+ * Visits with one content: more than one step of an add takes, so that a later step meets what an earlier one entered.
  */
 function visitsOfOne(from: number, to: number): ForeignRecord[] {
   const shared = contentOf('shared', 1200);
@@ -555,7 +554,7 @@ test('a record that comes again many steps later is the same capture', async (t)
   assert.deepEqual(await audit(archive), []);
 });
 
-test('two adds at the same time that bring the same records enter each once', async (t) => {
+test('two adds of the same records at the same time enter each record once', async (t) => {
   const archive = await makeArchive(t);
   const visits = visitsOfOne(0, 4500);
   const one = await writeForeign(join(archive.directory, 'one.warc.gz'), visits);

@@ -1,4 +1,4 @@
-/** A small archive for tests: pages that share contents, with a clock that stands still and ids that repeat. */
+/** A small archive for tests: pages that share contents, with a fixed clock and ids that repeat. */
 import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,10 +11,10 @@ import { openWithParts } from './opened-parts.ts';
 
 export const START_MS = Date.parse('2024-03-01T10:00:00Z');
 
-/** A directory that goes away with the test. */
+/** A directory that is removed after the test. */
 export function scratch(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-archive-'));
-  // What is open in it is closed by later hooks, and may write meanwhile.
+  // Later hooks close what is open in it and may write meanwhile.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
@@ -31,14 +31,19 @@ export async function openSample(directory: string, options: Partial<ArchiveOpti
 
 let opened = 0;
 
-/** A page of a given content; contents with one number are the same bytes, over the least size that is deduplicated. */
+/**
+ * A page with a given content. Contents with the same number have the same bytes, and all are large enough to be
+ * deduplicated.
+ */
 export function contentOf(number: number): string {
   return `<title>${number}</title>${`<p>The scroll of shelf ${number}.</p>`.repeat(80)}`;
 }
 
 export type Page = { readonly url: string; readonly day: number; readonly content: number };
 
-/** The page on the n-th day; three days in a row have the same content, and two sites share all of theirs. */
+/**
+ * The page on the n-th day. Three days in a row have the same content, and the two sites share all of their contents.
+ */
 export function samplePages(count: number): Page[] {
   return Array.from({ length: count }, (_, index) => ({
     url: `http://${index % 2 === 0 ? 'a' : 'b'}.test/page/${index % 7}`,
@@ -73,12 +78,12 @@ export async function textOf(payload: AsyncIterable<Uint8Array>): Promise<string
   return Buffer.concat(pieces).toString();
 }
 
-/** The body of a page as the archive gives it. */
+/** The body of a page as the archive returns it. */
 export async function bodyOf(archive: Archive, page: Page): Promise<string> {
   return textOf((await archive.get(page.url, timeOf(page))).payload);
 }
 
-/** Pages that the archive does not give back as they are; their days. */
+/** The days of the pages that the archive does not return as they were stored. */
 export async function lostDays(archive: Archive, pages: readonly Page[]): Promise<number[]> {
   const days: number[] = [];
   for (const page of pages) {
@@ -110,7 +115,7 @@ export function segmentFiles(directory: string): string[] {
   return filesBelow(directory).filter((path) => /\.w?arc(\.gz|\.zst)?(\.open)?$/.test(path));
 }
 
-/** Hands findings to a list. */
+/** Collects findings in a list. */
 export function gather(): { findings: Finding[]; onFinding: (finding: Finding) => void } {
   const findings: Finding[] = [];
   return { findings, onFinding: (finding) => void findings.push(finding) };

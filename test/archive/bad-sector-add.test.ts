@@ -1,6 +1,6 @@
 /**
- * Files that come in though the disk does not give some of their bytes: all else of them does, and is there however the
- * disk changes later.
+ * Files are added although the disk cannot read some of their bytes. Everything else of them is added, and stays there
+ * however the disk changes later.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -43,13 +43,13 @@ class Sample {
     writeFileSync(this.file, this.bytes);
   }
 
-  /** The first, one a little behind it, one in the middle, and the last. */
+  /** The first sector, one shortly after it, one in the middle, and the last. */
   get sectors(): number[] {
     const last = Math.floor((this.bytes.length - 1) / SECTOR_BYTES);
     return [0, 3, last >> 1, last].map((sector) => sector * SECTOR_BYTES);
   }
 
-  /** Pages of which no byte lies in these sectors. */
+  /** Pages without a byte in these sectors. */
   beside(...sectors: number[]): number[] {
     const isMet = ({ from, to }: { from: number; to: number }) =>
       sectors.some((sector) => from < sector + SECTOR_BYTES && to > sector);
@@ -70,7 +70,7 @@ async function reopened(t: TestContext, archive: Archive): Promise<Archive> {
 
 for (const coding of ['gzip', 'zstd', 'none'] as const) {
   for (const inPlace of [true, false])
-    test(`I10: all but what a bad sector holds is added, ${inPlace ? 'in place' : 'copied'}, and the sector is told of: ${coding}`, async (t) => {
+    test(`I10: everything but the content of a bad sector is added, ${inPlace ? 'in place' : 'copied'}, and the sector is reported: ${coding}`, async (t) => {
       const sample = new Sample(await temporaryDirectory(t), coding);
       for (const sector of sample.sectors) {
         const archive = await makeArchive(t);
@@ -95,7 +95,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
       }
     });
 
-  test(`a file that was added in place is known again when a sector goes bad or can be read again: ${coding}`, async (t) => {
+  test(`a file that was added in place is recognized when a sector goes bad or can be read again: ${coding}`, async (t) => {
     const sample = new Sample(await temporaryDirectory(t), coding);
     for (const sector of sample.sectors) {
       let archive = await makeArchive(t);
@@ -109,7 +109,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
         await assertReadable(archive, bad === undefined ? sample.beside(sector) : sample.beside(sector, bad));
         const report = await archive.add([sample.file], { inPlace: true, workers: 0 });
         assert.deepEqual(report.failures, []);
-        // The first time that all of it can be read, what the sector held comes in.
+        // The content of the sector is added at the first time that all of the file can be read.
         if (bad === undefined) captures += report.captures;
         assert.equal((await allCaptures(archive)).length, captures);
       }
@@ -119,7 +119,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
   });
 }
 
-/** A file of which samples are taken, and none of them where its disk does not give bytes. */
+/** A file that is large enough to be sampled, with no sample in its bad sectors. */
 function writeLarge(directory: string, coding: Coding): { file: string; contents: Buffer[]; sector: number } {
   const contents = Array.from({ length: 300 }, () => randomBytes(3000));
   const pages = contents.map((content, n) => response(urlOf(n), NOON + n * 1000, content));
@@ -130,7 +130,7 @@ function writeLarge(directory: string, coding: Coding): { file: string; contents
 }
 
 for (const coding of ['gzip', 'zstd', 'none'] as const)
-  test(`what a bad sector held is added when the file comes again and the sector can be read: ${coding}`, async (t) => {
+  test(`the content of a bad sector is added when the file is added again and the sector can be read: ${coding}`, async (t) => {
     const { file, contents, sector } = writeLarge(await temporaryDirectory(t), coding);
     const archive = await makeArchive(t);
     const mend = await breakSector(t, file, sector);
@@ -145,7 +145,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
   });
 
 for (const isInterrupted of [false, true])
-  test(`what a bad sector of a file in place held is entered when the file comes again, but for what was deleted${isInterrupted ? ', also when the add was interrupted' : ''}`, async (t) => {
+  test(`the content of a bad sector of a file in place is catalogued when the file is added again, except what was deleted${isInterrupted ? ', also when the add was interrupted' : ''}`, async (t) => {
     const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
     let archive = await makeArchive(t);
     const mend = await breakSector(t, file, sector);
@@ -168,7 +168,7 @@ for (const isInterrupted of [false, true])
     assert.equal((await archive.verify()).errors, 0);
   });
 
-test('what a bad sector held is added also when the add was interrupted behind it', async (t) => {
+test('the content of a bad sector is added also when the add was interrupted behind it', async (t) => {
   const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
   const archive = await makeArchive(t);
   const mend = await breakSector(t, file, sector);
@@ -181,7 +181,7 @@ test('what a bad sector held is added also when the add was interrupted behind i
   for (const [n, content] of contents.entries()) assert.deepEqual(await payloadAt(archive, urlOf(n)), content);
 });
 
-test('a file with a bad sector brings nothing back that was deleted since, and that is told', async (t) => {
+test('a file with a bad sector brings back nothing that was deleted since, and the report says so', async (t) => {
   const { file, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
   const archive = await makeArchive(t);
   const mend = await breakSector(t, file, sector);
@@ -217,7 +217,7 @@ test('a file that was replaced by another of the same length is refused, whichev
   }
 });
 
-test('records around bad sectors are the same to one who reads them one by one, and nobody else passes over any', async (t) => {
+test('records around bad sectors are the same when they are read one by one, and no other reader skips any', async (t) => {
   for (const coding of ['gzip', 'zstd', 'none'] as const) {
     const sample = new Sample(await temporaryDirectory(t), coding);
     for (const sector of sample.sectors) {

@@ -1,6 +1,6 @@
 /**
- * Compaction over a disk that fails at random places: once all can be read again nothing is missing, and what was
- * deleted is gone.
+ * Compaction over a disk that fails at random places: once everything can be read again, nothing is missing and what
+ * was deleted is gone.
  */
 import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
@@ -27,7 +27,7 @@ const SECTOR_BYTES = 512;
 
 type Below = (limit: number) => number;
 
-/** Files of pages and of revisits that point at any earlier record of their content, be it a page or a revisit. */
+/** Files of pages and of revisits that point at any earlier record of their content, a page or a revisit. */
 async function fill(archive: Archive, directory: string, below: Below, hasLinked: boolean): Promise<void> {
   const earlier: ForeignRecord[][] = Array.from({ length: CONTENTS }, () => []);
   for (let file = 0; file < 5; file++) {
@@ -47,7 +47,7 @@ async function fill(archive: Archive, directory: string, below: Below, hasLinked
   }
 }
 
-/** Lets the disk not give some sectors, each for good or once, until the answer is called. */
+/** Makes some sectors unreadable, each for good or once, until the returned function is called. */
 async function failSome(t: TestContext, paths: readonly string[], below: Below): Promise<() => void> {
   const broken = paths
     .filter(() => below(10) < 4)
@@ -83,12 +83,12 @@ async function payloadsOf(archive: Archive): Promise<string[]> {
 }
 
 for (let seed = 0; seed < 6; seed++)
-  test(`I5, I6: compaction over a disk that fails takes no content from a capture, and leaves nothing for good: seed ${seed}`, async (t) => {
+  test(`I5, I6: compaction over a failing disk takes no content from a capture, and leaves nothing for good: seed ${seed}`, async (t) => {
     const random = seededRandom(seed);
     const below = (limit: number) => Math.floor(random() * limit);
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
-    // What only files lean on that were added in place stays with its deleted record.
+    // Contents that only files added in place refer to stay with their deleted records.
     const hasLinked = seed % 2 === 1;
     await fill(archive, directory, below, hasLinked);
     for (const { url } of await allCaptures(archive)) if (below(10) < 4) await archive.delete({ url });
@@ -107,7 +107,7 @@ for (let seed = 0; seed < 6; seed++)
     assert.deepEqual((await again.compact()).damaged, []);
     const left = again.segments().filter(({ deadBytes }) => deadBytes > 0);
     if (!hasLinked) assert.deepEqual(left, []);
-    // Revisits that came pointing at a revisit still may.
+    // Revisits that pointed at a revisit when they were added still may.
     const problems = (await audit(again)).filter((problem) => !problem.startsWith('a revisit points at'));
     assert.deepEqual(problems, []);
     await again.rebuild();

@@ -1,12 +1,12 @@
-/** A disk that does not give some bytes of a file any more. */
+/** A disk that cannot read some bytes of a file. */
 import fs, { fstatSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
 /**
- * Lets the disk give no byte of a file from one offset to another, as behind a bad sector, until the answer is called
- * or it was asked so often; `after`: but for the first times.
+ * Makes the bytes of a file from one offset to another unreadable, as behind a bad sector, until the returned function
+ * is called or for a number of reads. `after`: how many reads succeed first.
  */
 export async function breakFile(
   t: TestContext,
@@ -31,7 +31,7 @@ export async function breakFile(
   return () => mocked.mock.restore();
 }
 
-/** Lets the disk not give a stretch of a file, whichever way it is read on this thread, until the answer is called. */
+/** Makes a range of a file unreadable, whichever way this thread reads it, until the returned function is called. */
 export async function breakSector(t: TestContext, path: string, from: number, to = from + 4096): Promise<() => void> {
   const mendHandles = await breakFile(t, path, from, { to });
   const { ino } = statSync(path);

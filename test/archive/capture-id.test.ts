@@ -1,21 +1,21 @@
-/** Names of captures that outlive every move of their records, and what the owner file says of a server. */
+/** Ids of captures that stay valid wherever their records are moved, and what the owner file says about a server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { captureId, openArchive, ownerOf } from '../../src/archive/index.ts';
 import { allCaptures, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
-test('a capture is found by its id before and after compaction and rebuild, and no longer once it was deleted', async (t) => {
+test('a capture is found by its id before and after compaction and rebuild, and not after its deletion', async (t) => {
   const archive = await makeArchive(t);
   for (let n = 0; n < 6; n++)
     await archive.store(page(`http://a.example/${n}?q=\u00e9`, NOON + n, contentOf(`c ${n % 3}`)), {
       collection: n % 2 ? 'odd' : 'even',
     });
-  // The second collection gets the lower number from whoever counts by name.
+  // The second collection gets the lower number when numbers follow names.
   await archive.store(page('http://z.example/', NOON, contentOf('z')), { collection: 'a-later-one' });
   const captures = await allCaptures(archive);
   const ids = captures.map(captureId);
   assert.equal(new Set(ids).size, captures.length);
-  for (const id of ids) assert.match(id, /^[A-Za-z0-9._~-]+$/, 'an id stands in a path without escapes');
+  for (const id of ids) assert.match(id, /^[A-Za-z0-9._~-]+$/, 'an id needs no escapes in a path');
   await archive.delete({ url: captures[0]!.url });
   await archive.compact();
   const check = async () => {
@@ -43,7 +43,7 @@ test('captures of one URL and moment in two collections have ids of their own', 
   assert.deepEqual(await archive.captureById(elsewhere), second, 'numbers of collections may have changed');
 });
 
-test('captures of endless URLs have ids of bounded length', async (t) => {
+test('captures with very long URLs have ids of bounded length', async (t) => {
   const archive = await makeArchive(t);
   const start = `http://a.example/${'\u{1f980}'.repeat(200)}${'x'.repeat(5000)}`;
   for (const end of ['a', 'b']) await archive.store(page(start + end, NOON, contentOf(end)));
@@ -55,7 +55,7 @@ test('captures of endless URLs have ids of bounded length', async (t) => {
   }
 });
 
-test('what is no id finds nothing', async (t) => {
+test('a text that is not an id finds nothing', async (t) => {
   const archive = await makeArchive(t);
   const { capture } = await archive.store(page('http://a.example/', NOON, contentOf('a')));
   const id = captureId(capture);
@@ -71,7 +71,7 @@ test('what is no id finds nothing', async (t) => {
     assert.equal(await archive.captureById(text), undefined, text.slice(0, 80));
 });
 
-test('who has the archive open says which server does, until it takes that back', async (t) => {
+test('the owner of an archive publishes which server has it open, until it withdraws that', async (t) => {
   const archive = await makeArchive(t);
   assert.equal((await ownerOf(archive.directory))?.server, undefined);
   const server = { url: 'http://localhost:8080', tokenFile: '/somewhere/token' };

@@ -1,6 +1,6 @@
 /**
- * What a response says of its capture stays with the capture when its record becomes a revisit, and when that becomes a
- * full record again.
+ * What a response says about its capture stays with the capture when its record becomes a revisit, and when the revisit
+ * becomes a full record again.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ function fieldsFor(requestId: string): Field[] {
   ];
 }
 
-/** A response and a request that only the response says it belongs to. */
+/** A response, and a request that only the response names. */
 function visit(url: string, time: number, body: string): ForeignRecord[] {
   const bare = response(url, time, contentOf(body));
   const { record, block } = requestOf(bare);
@@ -35,7 +35,7 @@ function visit(url: string, time: number, body: string): ForeignRecord[] {
 
 const told = (fields: readonly Field[]) => fields.map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
 
-test('a duplicate keeps the fields of its capture as a revisit, and the revisit as a full record', async (t) => {
+test('a duplicate keeps the fields of its capture as a revisit, and the revisit keeps them as a full record', async (t) => {
   const archive = await makeArchive(t);
   const first = visit('http://a.example/first', NOON, 'same');
   const second = visit('http://a.example/second', NOON + 1000, 'same');
@@ -61,7 +61,7 @@ test('a duplicate keeps the fields of its capture as a revisit, and the revisit 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I6 Deleted means gone: with a duplicate goes the request that only its response named', async (t) => {
+test("I6 Deleted means gone: the request that only a duplicate's response named goes with the duplicate", async (t) => {
   const archive = await makeArchive(t);
   const first = visit('http://a.example/first', NOON, 'same');
   const second = visit('http://a.example/second', NOON + 1000, 'same');

@@ -1,6 +1,6 @@
 /**
- * Closing an archive under work: what was acknowledged is kept, what was not ends with an error that says why, and
- * closing ends.
+ * Closing an archive in use: what was acknowledged is kept, everything else ends with an error that says why, and the
+ * close completes.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ async function filledArchive(t: TestContext): Promise<Archive> {
   return archive;
 }
 
-test('closing ends though stores go on coming, and every store that was acknowledged is there', async (t) => {
+test('closing completes while new stores arrive, and every acknowledged store is there', async (t) => {
   const archive = await makeArchive(t);
   const stored: string[] = [];
   const storing = (async () => {
@@ -39,7 +39,7 @@ test('closing ends though stores go on coming, and every store that was acknowle
   assert.deepEqual((await allCaptures(again)).map(({ url }) => url).sort(), stored.sort());
 });
 
-test('a store whose body is still coming when the archive is closed is refused, and leaves nothing', async (t) => {
+test('a store whose body is still arriving when the archive is closed is refused, and leaves nothing', async (t) => {
   const archive = await makeArchive(t);
   const { promise: isClosed, resolve } = Promise.withResolvers<void>();
   async function* slow(): AsyncGenerator<Uint8Array> {
@@ -54,7 +54,7 @@ test('a store whose body is still coming when the archive is closed is refused, 
   await assert.rejects(storing, CLOSED);
 });
 
-test('an add that is under way when the archive is closed ends with that error, and goes on where it stopped', async (t) => {
+test('an add in progress when the archive is closed ends with that error, and continues later where it stopped', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 3000 }, (_, at) =>
     response(`https://b.example/${at}`, NOON, contentOf(`${at}`, 200)),
@@ -74,7 +74,7 @@ test('an add that is under way when the archive is closed ends with that error, 
   assert.equal((await again.verify()).errors, 0);
 });
 
-test('what reads a closed archive is told that it was closed', async (t) => {
+test('reading a closed archive fails with ARCHIVE_CLOSED', async (t) => {
   const archive = await filledArchive(t);
   const [capture, other] = await allCaptures(archive);
   const { payload } = await archive.open(capture!);
@@ -86,7 +86,7 @@ test('what reads a closed archive is told that it was closed', async (t) => {
   await listing.next();
   await using view = await archive.view();
   await archive.close();
-  // It is in memory already.
+  // It is already in memory.
   assert.ok((await bytesOf(payload)).length > 0);
   const reads: Record<string, () => Promise<unknown>> = {
     get: () => archive.get('https://a.example/2'),
@@ -105,7 +105,7 @@ test('what reads a closed archive is told that it was closed', async (t) => {
   for (const [name, read] of Object.entries(reads)) await assert.rejects(read, CLOSED, name);
 });
 
-test('what changes a closed archive is refused, and closing it again does nothing', async (t) => {
+test('changes of a closed archive are refused, and closing it again does nothing', async (t) => {
   const archive = await filledArchive(t);
   await archive.close();
   const changes: Record<string, () => Promise<unknown>> = {

@@ -1,6 +1,6 @@
 /**
- * What compaction leaves alone: what it cannot read, what it cannot know to be deleted, and records that belong to
- * captures which stay.
+ * What compaction leaves alone: what it cannot read, what it cannot know to be deleted, and records of captures that
+ * stay.
  */
 import assert from 'node:assert/strict';
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ async function namesIn(archive: Archive): Promise<string[]> {
   return (await allCaptures(archive)).map(({ url }) => new URL(url).pathname.slice(1)).sort();
 }
 
-test('a segment with bytes that cannot be read is left as it is and named, and the others are compacted', async (t) => {
+test('a segment with unreadable bytes is left as it is and named, and the others are compacted', async (t) => {
   const archive = await makeArchive(t);
   await store(archive, ['goes', 'hurt', 'stays']);
   const [segment] = archive.segments();
@@ -45,7 +45,7 @@ test('a segment with bytes that cannot be read is left as it is and named, and t
     files.sort(),
     [segment!.name, `${segment!.name}.tombstones.open`].map((name) => name.split('/')[1]),
   );
-  // Once the bytes are as they were, so is everything.
+  // Once the bytes are restored, everything is as before.
   await writeFile(join(archive.directory, 'volumes/main', segment!.name), bytes);
   assert.deepEqual((await archive.compact()).damaged, []);
   for (const name of ['hurt', 'stays', 'another'])
@@ -77,7 +77,7 @@ test('while a volume is missing, segments with deleted records wait, and nothing
   assert.deepEqual(await namesIn(again), ['stays']);
 });
 
-test('the request of a page stays when something is deleted that names the page', async (t) => {
+test('the request of a page stays when another record that names the page is deleted', async (t) => {
   const archive = await makeArchive(t);
   const original = response(urlOf('page'), NOON, contentOf('page'));
   const named = [{ name: 'WARC-Concurrent-To', value: original.record.recordId }];

@@ -1,6 +1,6 @@
 /**
- * Writers call one content by different digests. Whatever name a capture brought along, a foreign revisit that knows
- * only this name finds the content.
+ * Writers name one content by different digests. A foreign revisit that has only one of these names finds the content,
+ * whichever capture brought the name.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { audit, bytesOf, contentOf, makeArchive, NOON } from './trial-archive.ts
 const FILLING = 2100;
 const BODY = contentOf('one content of many names');
 
-/** The same record under another name of its content. */
+/** The same record with another name for its content. */
 function called(name: string, { record, block }: ForeignRecord): ForeignRecord {
   return { record: { ...record, payloadDigest: name }, block };
 }

@@ -1,4 +1,4 @@
-/** Very many captures of one URL and one moment: what is asked about one of them is never answered by reading all. */
+/** Very many captures of one URL and one moment: no question about one of them is answered by reading all. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { allCaptures, answers, audit, bytesOf, contentOf, makeArchive, NOON } fr
 const URL = 'https://api.example/answer';
 const CROWD = 2500;
 
-/** Counts the captures that questions are answered with, as long as the archive is open. */
+/** Counts the captures in the answers of the catalog, until the archive is closed. */
 function countAnswers(catalog: Catalog): () => number {
   let count = 0;
   const ask = catalog.findCaptures.bind(catalog);
@@ -32,7 +32,7 @@ async function crowdedFile(t: TestContext, change: (one: ForeignRecord) => Forei
   return { archive, file, again };
 }
 
-test('adding, verifying, rebuilding and deleting a crowd asks for each capture a few times', async (t) => {
+test('adding, verifying, rebuilding and deleting a crowd reads each capture a few times', async (t) => {
   const { archive, file, again } = await crowdedFile(t);
   const counted = countAnswers(catalogOf(archive));
   await archive.add([file], { workers: 1 });
@@ -49,7 +49,7 @@ test('adding, verifying, rebuilding and deleting a crowd asks for each capture a
   assert.ok(counted() < 12 * CROWD, `${counted()} captures were read`);
 });
 
-test('a crowd of records that share one id is kept whole, moves whole when its segment is written anew, and none is taken for another', async (t) => {
+test('a crowd of records with one id is kept whole, is moved whole when its segment is written anew, and none is taken for another', async (t) => {
   const sameId = ({ record, block }: ForeignRecord) => ({ record: { ...record, recordId: '<urn:one:id>' }, block });
   const { archive, file, again } = await crowdedFile(t, sameId);
   assert.equal((await archive.add([file], { workers: 1 })).captures, CROWD);
@@ -65,7 +65,7 @@ test('a crowd of records that share one id is kept whole, moves whole when its s
   assert.deepEqual(await audit(archive), []);
 });
 
-test('deleting a crowd looks each capture up where it stands, and does not search the moment for it', async (t) => {
+test('deleting a crowd looks each capture up by its place, and does not search the moment for it', async (t) => {
   const { archive, file } = await crowdedFile(t);
   await archive.add([file], { workers: 1 });
   const catalog = catalogOf(archive);

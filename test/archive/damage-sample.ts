@@ -1,4 +1,4 @@
-/** Damages records where they lie in segments, as a disk does: nothing that the archive keeps hears of it. */
+/** Damages records in segments as a disk does: the archive is not notified. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { Archive } from '../../src/archive/index.ts';
@@ -6,8 +6,8 @@ import type { Place } from '../../src/catalog/index.ts';
 import { segmentFiles } from './archive-sample.ts';
 
 /**
- * `sum`: a bit of the checksum; `middle`: bytes inside, so that the member does not decode to its end; `start`: so that
- * it is no member any more; `all`: NULs in its place.
+ * `sum`: a bit of the checksum. `middle`: inner bytes, so that the member does not decode to its end. `start`: so that
+ * it is not a member any more. `all`: NULs in its place.
  */
 export type Wound = 'sum' | 'middle' | 'start' | 'all';
 
@@ -26,8 +26,8 @@ export function wound(archive: Archive, place: Place, how: Wound): Wounded {
 }
 
 /**
- * Changes a byte behind the middle of a gzip member so that it does not decode: many changes only make it decode to
- * something else.
+ * Changes a byte in the second half of a gzip member so that it does not decode. Many changes would only make it decode
+ * to other bytes.
  */
 function breakOff(member: Buffer): void {
   for (let at = Math.floor(member.length / 2); at < member.length - 8; at++) {

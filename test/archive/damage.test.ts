@@ -1,5 +1,5 @@
 /**
- * What reading back says of damage: nothing that can be read is kept back, and nothing damaged is given without a word.
+ * What reading reports about damage: everything readable is returned, and nothing damaged is returned without a report.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -43,14 +43,14 @@ function metadataOf({ record: { recordId, date, targetUri } }: ForeignRecord): F
 
 const briefly = ({ segment, offset, code, url, comes }: OutputDamage) => ({ segment, offset, code, url, comes });
 
-test('a sound record says that nothing of it is damaged', async (t) => {
+test('a sound record reports no damage', async (t) => {
   const archive = await filled(await makeArchive(t));
   const found = await archive.get(urlOf(1), undefined, { checksDigest: true });
   await bytesOf(found.payload);
   assert.deepEqual(found.damage(), []);
 });
 
-test('a record with a wrong checksum is given, and says where it is damaged', async (t) => {
+test('a record with a wrong checksum is returned, and reports where it is damaged', async (t) => {
   const archive = await filled(await makeArchive(t));
   const at = await woundUrl(archive, urlOf(2), 'sum');
   const found = await archive.get(urlOf(2));
@@ -60,7 +60,7 @@ test('a record with a wrong checksum is given, and says where it is damaged', as
   assert.match(damage!.message, /checksum/);
 });
 
-test('of a record that does not decode to its end, what can be read is given', async (t) => {
+test('of a record that does not decode to its end, the readable part is returned', async (t) => {
   const archive = await filled(await makeArchive(t));
   await woundUrl(archive, urlOf(2), 'middle');
   const found = await archive.get(urlOf(2));
@@ -76,7 +76,7 @@ test('a record of which nothing can be read is an error of its own', async (t) =
   await assert.rejects(archive.get(urlOf(2)), (error: PinakesError) => error.code === 'RECORD_DAMAGED');
 });
 
-test('a revisit tells of the damage of the record it leans on', async (t) => {
+test('a revisit reports the damage of the record that it refers to', async (t) => {
   const archive = await makeArchive(t);
   await archive.store(page(urlOf(1), NOON, contentOf('same')));
   await archive.store(page(urlOf(2), NOON + 1000, contentOf('same')));
@@ -90,13 +90,13 @@ test('a revisit tells of the damage of the record it leans on', async (t) => {
   );
 });
 
-test('a payload whose digest is not its name is told of where no checksum could tell', async (t) => {
+test('a payload whose digest is not its name is reported where no checksum covers it', async (t) => {
   const file = join(await temporaryDirectory(t), 'others.warc');
   await writeForeign(file, [warcinfo(), response(urlOf(1), NOON, contentOf('uncompressed', 600_000))], 'none');
   const archive = await makeArchive(t);
   await archive.add([file], { inPlace: true });
   const bytes = readFileSync(file);
-  // Far from both ends, where the volume sees no change.
+  // Far from both ends, where the volume does not notice a change.
   bytes[300_000] = bytes[300_000]! ^ 1;
   writeFileSync(file, bytes);
   const found = await archive.get(urlOf(1));
@@ -108,7 +108,7 @@ test('a payload whose digest is not its name is told of where no checksum could 
 });
 
 for (const order of ['storage', 'url'] as const) {
-  test(`a stream in the order of ${order} tells each damaged record once, and gives all others`, async (t) => {
+  test(`a stream in the order of ${order} reports each damaged record once, and contains all others`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const sum = await woundUrl(archive, urlOf(1), 'sum');
     const middle = await woundUrl(archive, urlOf(2), 'middle');
@@ -133,7 +133,7 @@ for (const order of ['storage', 'url'] as const) {
   });
 }
 
-test('a stream of a selection does not tell of damaged records that it does not mean', async (t) => {
+test('a stream of a selection does not report damaged records outside the selection', async (t) => {
   const archive = await filled(await makeArchive(t));
   await woundUrl(archive, urlOf(1), 'sum');
   const told: OutputDamage[] = [];
@@ -155,7 +155,7 @@ test('the JSON line of a damaged record says so', async (t) => {
 });
 
 for (const concurrentRecords of [true, false]) {
-  test(`an export tells each damaged record once and takes all others, ${concurrentRecords ? 'with' : 'without'} what goes with them`, async (t) => {
+  test(`an export reports each damaged record once and contains all others, ${concurrentRecords ? 'with' : 'without'} their concurrent records`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const sum = await woundUrl(archive, urlOf(1), 'sum');
     const middle = await woundUrl(archive, urlOf(2), 'middle');
@@ -179,7 +179,7 @@ for (const concurrentRecords of [true, false]) {
   });
 }
 
-test('requests and metadata records that are damaged are told of and counted', async (t) => {
+test('damaged requests and metadata records are reported and counted', async (t) => {
   const directory = await temporaryDirectory(t);
   const archive = await makeArchive(t);
   const pages = [0, 1, 2, 3].map((n) => response(urlOf(n), NOON + n, contentOf(`page ${n}`)));
@@ -213,7 +213,7 @@ test('requests and metadata records that are damaged are told of and counted', a
     wound(archive, placeAt('metadata', 2), 'sum'),
     wound(archive, placeAt('metadata', 3), 'middle'),
   ];
-  // So short that its head is hurt as well: what can be read of it, and what it goes with, is left to chance.
+  // So short that its head is damaged too. What can be read of it, and which capture it goes with, depends on chance.
   const request = wound(archive, placeAt('request', 0), 'middle');
   const told: OutputDamage[] = [];
   const report = await exported('damaged.warc.gz', told);
@@ -228,7 +228,7 @@ test('requests and metadata records that are damaged are told of and counted', a
   );
 });
 
-test('a revisit of a damaged content stays a revisit in a file that is to stand alone', async (t) => {
+test('a revisit of a damaged content stays a revisit in a self-contained file', async (t) => {
   const directory = await temporaryDirectory(t);
   const archive = await makeArchive(t);
   const original = response(urlOf(1), NOON, contentOf('same'));
@@ -247,7 +247,7 @@ test('a revisit of a damaged content stays a revisit in a file that is to stand 
 });
 
 for (const how of ['middle', 'start'] as const) {
-  test(`compaction leaves a segment alone in which something cannot be read, wounded in its ${how}`, async (t) => {
+  test(`compaction leaves a segment with an unreadable record alone, wounded in its ${how}`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const { segment } = await woundUrl(archive, urlOf(2), how);
     await archive.delete({ url: urlOf(0) });
@@ -261,12 +261,12 @@ for (const how of ['middle', 'start'] as const) {
     for (const n of [1, 3, 4, 5]) assert.deepEqual((await archive.get(urlOf(n))).damage(), []);
     assert.ok(
       archive.segments().some(({ name }) => name === segment),
-      'what is left of it is where it was',
+      'the rest of it is where it was',
     );
   });
 }
 
-test('compaction takes a damaged record out that was deleted, and copies one that is all there as it lies', async (t) => {
+test('compaction removes a damaged record that was deleted, and copies a complete damaged one as it is', async (t) => {
   const archive = await filled(await makeArchive(t));
   await woundUrl(archive, urlOf(0), 'start');
   await woundUrl(archive, urlOf(2), 'sum');
@@ -278,7 +278,7 @@ test('compaction takes a damaged record out that was deleted, and copies one tha
   assert.equal(found.damage()[0]!.code, 'gzip-crc');
 });
 
-test('a segment with a damaged record is not packed anew, which would call the record sound', async (t) => {
+test('a segment with a damaged record is not recompressed, since the record would look sound afterwards', async (t) => {
   const archive = await filled(await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } }), 60);
   await woundUrl(archive, urlOf(2), 'sum');
   const report = await archive.recompress({ worthwhileShare: 2 });

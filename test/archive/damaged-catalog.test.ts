@@ -1,6 +1,5 @@
 /**
- * A catalog that is damaged anywhere is found by a full verification, and made again by a rebuild, also while the
- * archive is open.
+ * A full verification finds damage anywhere in the catalog, and a rebuild repairs it, also while the archive is open.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -61,7 +60,7 @@ const WOUNDS: Record<string, (bytes: Buffer) => void> = {
 };
 
 for (const [what, alter] of Object.entries(WOUNDS))
-  test(`damage of a table of the catalog is found and cured in an archive that is open: ${what}`, async (t) => {
+  test(`damage in a table of the catalog is found and repaired while the archive is open: ${what}`, async (t) => {
     const archive = await filled(t);
     const before = await answers(archive);
     assert.deepEqual(await verified(archive), { errors: 0, problems: [] });
@@ -77,7 +76,7 @@ for (const [what, alter] of Object.entries(WOUNDS))
     assert.deepEqual(await answers(await reopened(t, archive.directory)), before);
   });
 
-test('every single bit of a table is guarded', async (t) => {
+test('every single bit of a table is protected', async (t) => {
   const archive = await filled(t);
   await archive.close();
   const [table] = tablesOf(archive.directory);
@@ -116,7 +115,7 @@ test('`pinakes rebuild` makes a damaged catalog again without reading it', async
   }
 });
 
-test('a rebuild that is killed after the old catalog was given up is finished by the next opening', async (t) => {
+test('a rebuild that was killed after it removed the old catalog is finished by the next opening', async (t) => {
   const archive = await filled(t);
   const before = await answers(archive);
   await archive.close();

@@ -1,4 +1,4 @@
-/** What delete, compact and rebuild promise, through the archive's front door. */
+/** What delete, compact and rebuild guarantee. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { appendFile, stat } from 'node:fs/promises';
@@ -40,18 +40,18 @@ const SELECTIONS: readonly [string, (archive: Archive) => Selection, number[]][]
   ['a host pattern', () => ({ prefix: 'odd.example/*' }), [1, 3, 5, 7]],
   ['a collection', (archive) => ({ collection: archive.collections.find('late') }), [4, 5, 6, 7]],
   ['a range of time', () => ({ from: NOON + 2000, to: NOON + 5000 }), [2, 3, 4, 5]],
-  ['a status that is not there', () => ({ status: 404 }), []],
+  ['a status that no capture has', () => ({ status: 404 }), []],
   [
     'a collection and a prefix',
     (archive) => ({ collection: archive.collections.find('early'), prefix: 'http://odd.example/' }),
     [1, 3],
   ],
   ['a URL and a prefix of it', () => ({ url: 'http://odd.example/3', prefix: 'http://odd.example/' }), [3]],
-  ['a URL and a prefix that is not its own', () => ({ url: 'http://odd.example/3', prefix: '*.even.example' }), []],
+  ['a URL and a prefix of another URL', () => ({ url: 'http://odd.example/3', prefix: '*.even.example' }), []],
 ];
 
 for (const [what, selection, numbers] of SELECTIONS) {
-  test(`deleting ${what} takes exactly what the preview said, and a rebuild brings nothing back`, async (t) => {
+  test(`deleting ${what} removes exactly what the preview showed, and a rebuild brings nothing back`, async (t) => {
     const archive = await makeArchive(t);
     await filled(archive);
     const preview = await archive.previewDelete(selection(archive));
@@ -80,7 +80,7 @@ for (const [what, selection, numbers] of SELECTIONS) {
   });
 }
 
-test('what came in since it was looked at is not deleted, and what moved or went since is no trouble', async (t) => {
+test('captures that were stored after the view are not deleted, and captures that moved or went since are handled', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const selection = { prefix: 'http://even.example/' };
@@ -95,7 +95,7 @@ test('what came in since it was looked at is not deleted, and what moved or went
   await audit(archive);
 });
 
-test('deleting by content key takes every capture of the content, and the content', async (t) => {
+test('deleting by content key removes every capture of the content, and the content', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const { key } = await archive.store(page('http://even.example/dir/8', NOON, contentOf('content 1')));
@@ -107,7 +107,7 @@ test('deleting by content key takes every capture of the content, and the conten
   assert.deepEqual(await audit(archive), []);
 });
 
-test('what is deleted by two at once is deleted once, and no content leaves too early', async (t) => {
+test('two deletions of the same captures at once delete them once, and no content leaves too early', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const reports = await Promise.all([
@@ -123,7 +123,7 @@ test('what is deleted by two at once is deleted once, and no content leaves too 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I5 No capture loses its content: storing and deleting go on while the archive is compacted', async (t) => {
+test('I5 No capture loses its content: storing and deleting continue while the archive is compacted', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 8000 } });
   for (let n = 0; n < 60; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`c ${n % 15}`)));
   for (let n = 0; n < 30; n++) await archive.delete({ url: `http://a.example/${n}` });
@@ -149,7 +149,7 @@ test('I5 No capture loses its content: storing and deleting go on while the arch
   assert.deepEqual(await answers(archive), before);
 });
 
-test('I5 No capture loses its content: a compaction that is stopped anywhere is finished by the next, and nothing dangles', async (t) => {
+test('I5 No capture loses its content: a compaction that is stopped anywhere is finished by the next one, and no revisit dangles', async (t) => {
   for (let stopAt = 1; stopAt < 40; stopAt++) {
     const archive = await makeArchive(t, { policies: { segmentBytesMax: 6000 }, seed: stopAt });
     for (let n = 0; n < 24; n++)
@@ -167,7 +167,7 @@ test('I5 No capture loses its content: a compaction that is stopped anywhere is 
     assert.deepEqual(await audit(archive), [], `after ${stopAt} exchanges`);
     if (stopAt % 2 === 0) await archive.rebuild();
     await archive.compact();
-    assert.deepEqual(await audit(archive), [], `after ${stopAt} exchanges and another compaction`);
+    assert.deepEqual(await audit(archive), [], `after ${stopAt} replacements and another compaction`);
     assert.ok(
       !(await walk(archive)).some(({ head }) => /\/\d$/.test(head.targetUri ?? '')),
       'what was deleted is gone',
@@ -175,10 +175,10 @@ test('I5 No capture loses its content: a compaction that is stopped anywhere is 
     await archive.close();
     if (!isStopped) return;
   }
-  assert.fail('the compaction has more exchanges than were tried');
+  assert.fail('the compaction has more replacements than were tried');
 });
 
-test('I4 Bytes pass through: compaction copies what it does not have to change byte for byte, and says what it changed', async (t) => {
+test('I4 Bytes pass through: compaction copies unchanged records byte for byte, and says which records it changed', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const membersOf = async () => {
@@ -200,7 +200,7 @@ test('I4 Bytes pass through: compaction copies what it does not have to change b
   assert.notEqual(promoted.head.recordId, ids.get('http://even.example/dir/4'));
 });
 
-test('a promoted revisit keeps its own head, whatever kind of record held its content', async (t) => {
+test('a promoted revisit keeps its own head, whichever type of record held its content', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('of many kinds');
   await archive.store({ kind: 'resource', url: 'http://a.example/r', time: NOON, mime: 'text/plain', body });
@@ -221,7 +221,7 @@ test('a promoted revisit keeps its own head, whatever kind of record held its co
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a revisit that only says "not modified" becomes a whole answer when it is promoted', async (t) => {
+test('a revisit that only says "not modified" becomes a complete response when it is promoted', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('unchanged');
   const original = response('http://a.example/', NOON, body);
@@ -252,7 +252,7 @@ test('a revisit that only says "not modified" becomes a whole answer when it is 
   assert.deepEqual(await answers(archive), before);
 });
 
-test('I3 Torn tails heal: a deletion whose tombstones were written and that the catalog never heard of is carried out at the next opening', async (t) => {
+test('I3 Torn tails heal: a deletion with durable tombstones that the catalog does not know is carried out at the next opening', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const doomed = (await allCaptures(archive)).filter(
@@ -273,7 +273,7 @@ test('I3 Torn tails heal: a deletion whose tombstones were written and that the 
   assert.deepEqual(await audit(again), []);
 });
 
-test('I3 Torn tails heal: a tombstone line that a crash cut short counts for nothing, and the next deletion goes on behind the last whole one', async (t) => {
+test('I3 Torn tails heal: a tombstone line that a crash cut short is ignored, and the next deletion continues after the last whole line', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   await archive.delete({ url: 'http://even.example/dir/0' });
@@ -314,7 +314,7 @@ test('I3 Torn tails heal: bytes behind the last whole member are cut off, wherev
   }
 });
 
-test('I3 Torn tails heal: whole records that the catalog never heard of are catalogued', async (t) => {
+test('I3 Torn tails heal: whole records that the catalog does not know are catalogued', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const before = await answers(archive);
@@ -326,7 +326,7 @@ test('I3 Torn tails heal: whole records that the catalog never heard of are cata
   assert.deepEqual(await audit(again), []);
 });
 
-test('deleting a content leaves another of the same URL, time and record id alone', async (t) => {
+test('deleting a content leaves another one with the same URL, time and record id alone', async (t) => {
   const archive = await makeArchive(t);
   const one = response('http://same.example/', NOON, contentOf('one'));
   const two = response('http://same.example/', NOON, contentOf('two'));

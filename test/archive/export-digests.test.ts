@@ -1,4 +1,4 @@
-/** Digests in CDX-9 and CDX-11: SHA-1 or nothing, since their readers take any other for one. */
+/** Digests in CDX-9 and CDX-11 are SHA-1 or absent, since readers take any other digest for SHA-1. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ function digests(lines: readonly string[]): string[] {
   return lines.map((text) => text.split(' ')).map((columns) => `${new URL(columns[2]!).pathname} ${columns[5]}`);
 }
 
-test('exported CDX lines carry the SHA-1 that a record declares, and others only when contents are read', async (t) => {
+test('exported CDX lines have the SHA-1 that a record declares, and others only when contents are read', async (t) => {
   const archive = await makeArchive(t);
   const declared = response('http://a.example/1-sha1', NOON, BODY);
   const records = [
@@ -50,10 +50,10 @@ test('exported CDX lines carry the SHA-1 that a record declares, and others only
   assert.deepEqual(digests(await exported('declared-sha1')), all('-', '-'));
   assert.deepEqual(digests(await exported('computed-sha1')), all(base32(OTHER), base32(contentOf('stored'))));
   const own = (await Array.fromAsync(archive.exportCdxj({}))).filter((text) => text.includes('"sha256:'));
-  assert.equal(own.length, 5, 'CDXJ goes on to carry the digests of the archive');
+  assert.equal(own.length, 5, 'CDXJ still has the digests of the archive');
 });
 
-test('CDX lines of files carry the SHA-1 that a record declares, and others only when that is asked for', async (t) => {
+test('CDX lines of files have the SHA-1 that a record declares, and others only on request', async (t) => {
   const { directory } = await makeArchive(t);
   const undeclared = { ...response('http://a.example/3-none', NOON, BODY) };
   const records = [

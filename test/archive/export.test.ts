@@ -31,7 +31,7 @@ type Seen = {
   readonly record: ReadingRecord['head'];
 };
 
-/** Every capture of a file, as a reader of the file sees it. */
+/** Every capture in a file, as a reader of the file sees it. */
 async function capturesIn(records: AsyncIterable<ReadingRecord>): Promise<Seen[]> {
   const seen: Seen[] = [];
   for await (const record of records) {
@@ -55,8 +55,7 @@ async function capturesIn(records: AsyncIterable<ReadingRecord>): Promise<Seen[]
 }
 
 /**
- * The HTTP head without the fields that tell of codings, which an expanded record has from the record that held its
- * payload.
+ * The HTTP head without the fields about codings, which an expanded record takes from the record that held its payload.
  */
 function withoutCodings(head: Uint8Array): string {
   const lines = Buffer.from(head).toString('latin1').split(/\r?\n/);
@@ -71,7 +70,7 @@ function sameAs(capture: Seen): string {
   return `${capture.url} ${capture.time} ${head} ${capture.payload}`;
 }
 
-/** Which capture it is; ARC records have no ids. */
+/** Identifies a capture; ARC records do not have ids. */
 function identityOf({ id, url, time, payload }: Seen): string {
   return `${id || payload} ${url} ${time}`;
 }
@@ -101,7 +100,7 @@ async function threePages(t: TestContext): Promise<Archive> {
 }
 
 describe('exporting WARC', () => {
-  test('takes the captures of the slice and the requests that go with them', async (t) => {
+  test('contains the captures of the slice and their requests', async (t) => {
     const archive = await threePages(t);
     const { records, report } = await exported(archive, { prefix: 'a.test/' });
     assert.deepEqual(
@@ -117,7 +116,7 @@ describe('exporting WARC', () => {
     assert.deepEqual([report.captures, report.concurrentRecords, report.revisits], [2, 2, 1]);
   });
 
-  test('leaves requests out when asked to', async (t) => {
+  test('leaves requests out on request', async (t) => {
     const archive = await threePages(t);
     const { records } = await exported(archive, {}, { concurrentRecords: false });
     assert.deepEqual(
@@ -136,7 +135,7 @@ describe('exporting WARC', () => {
     }
   });
 
-  test('keeps a revisit and its pointers when its holder is outside the slice', async (t) => {
+  test('keeps a revisit and its references when its holder is outside the slice', async (t) => {
     const archive = await threePages(t);
     const { records } = await exported(archive, { url: 'http://a.test/two' });
     const revisit = records.find(({ type }) => type === 'revisit')!;
@@ -194,7 +193,7 @@ describe('exporting WARC', () => {
     assert.match(Buffer.from(captures[1]!.head).toString(), /X-Second: yes/);
   });
 
-  test('self-contained, or resolved in a stream, a response that leans on a resource keeps its HTTP head', async (t) => {
+  test('self-contained, or resolved in a stream, a response that refers to a resource keeps its HTTP head', async (t) => {
     const archive = await makeArchive(t, { policies: { dedupBytesMin: 1 } });
     const body = contentOf('of a resource', 400);
     await archive.store({ kind: 'resource', url: 'http://a.test/resource', time: NOON, mime: 'text/plain', body });
@@ -220,7 +219,7 @@ describe('exporting WARC', () => {
     }
   });
 
-  test('self-contained, a "not modified" stays a revisit, and what it leans on comes along', async (t) => {
+  test('self-contained, a "not modified" stays a revisit, and the record that it refers to is included', async (t) => {
     const archive = await makeArchive(t);
     const file = join(await temporaryDirectory(t), 'crawl.warc.gz');
     const writer = await WarcFileWriter.create(file, { coding: 'gzip' });
@@ -259,7 +258,7 @@ describe('exporting WARC', () => {
     assert.deepEqual([all.captures.length, all.report.extras], [2, 0]);
   });
 
-  test('adding a self-contained export to the archive it came from adds nothing', async (t) => {
+  test('adding a self-contained export to its own archive adds nothing', async (t) => {
     const archive = await threePages(t);
     const collection = archive.collections.find('second');
     const { path } = await exported(archive, { collection }, { selfContained: true });
@@ -269,7 +268,7 @@ describe('exporting WARC', () => {
     assert.deepEqual(await archive.totals(), before);
   });
 
-  test('refuses to write over a file, and leaves nothing behind when it is interrupted', async (t) => {
+  test('refuses to overwrite a file, and leaves nothing behind when it is interrupted', async (t) => {
     const archive = await threePages(t);
     const { path } = await exported(archive, {});
     await assert.rejects(archive.exportWarc({}, path, { software: SOFTWARE }), { code: 'FILE_EXISTS' });
@@ -296,7 +295,7 @@ describe('exporting WARC', () => {
     }
   });
 
-  test('goes on when compaction moves the records under it', async (t) => {
+  test('continues when compaction moves the records meanwhile', async (t) => {
     const archive = await makeArchive(t, { policies: { dedupBytesMin: 64, segmentBytesMax: 6000 } });
     for (let n = 0; n < 40; n++) {
       const body = contentOf(`content ${n % 4 === 0 ? 0 : n}`, 800);
@@ -453,7 +452,8 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
       if (came.length - report.extras !== distinct)
         differing.push(`${file} had ${distinct} captures and came with ${came.length - report.extras}`);
       for (const key of wanted) if (!got.has(key)) differing.push(`${file} lost ${key}`);
-      // What came in addition can only be an original's revisit, now with its content, or what such a revisit leans on.
+      // An additional record can only be the revisit of an original, now with its content, or a record that such a
+      // revisit refers to.
       const revisits = originals.get(file)!.filter(({ type }) => type === 'revisit');
       const isRevisit = (capture: Seen) =>
         revisits.some(

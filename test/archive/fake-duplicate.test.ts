@@ -1,6 +1,6 @@
 /**
- * Contents whose fingerprints collide, made likely by a fingerprint of 8 bits: the papers' fake duplicates. Of 160
- * contents about 40 then share theirs with another.
+ * Contents whose fingerprints collide, which a fingerprint of 8 bits makes likely: the fake duplicates of the papers.
+ * About 40 of 160 contents share their fingerprint with another.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { seededRandom } from '../../src/base/index.ts';
 import { openWithParts } from './opened-parts.ts';
 import { answers, audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
-/** The first byte of the digest, and nothing else of it. */
+/** Only the first byte of the digest. */
 function weak(digest: Uint8Array): Uint8Array {
   const print = new Uint8Array(32);
   print[0] = digest[0]!;
@@ -24,7 +24,7 @@ for (const mode of ['compare', 'regular'] as const) {
     t.diagnostic(`seed ${seed}`);
     const random = seededRandom(seed);
     let archive = await makeArchive(t, { fingerprint: weak, policies: { segmentBytesMax: 100_000 }, seed });
-    // In regular mode contents of one size may be taken for each other; every content gets a size of its own.
+    // In regular mode, contents of one size may be taken for each other, so every content has a size of its own.
     const bodyOf = (content: number) => contentOf(`fake ${content}`, mode === 'compare' ? 1500 : 1500 + content);
     const stored: { url: string; time: number; content: number; key: string }[] = [];
     for (let n = 0; n < COUNT; n += 20) {

@@ -1,4 +1,4 @@
-/** WARC and ARC files as other crawlers make them, for tests of adding. */
+/** WARC and ARC files as other crawlers write them, for tests of adding. */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
@@ -96,7 +96,7 @@ export async function writeForeign(
   return path;
 }
 
-/** A file whose records were written plain and compressed all together, as `gzip file.warc` makes it. */
+/** A file whose records were compressed together, as `gzip file.warc` does it. */
 export async function writeWholeGzip(path: string, records: readonly ForeignRecord[]): Promise<string> {
   await writeFile(path, gzipSync(Buffer.concat(members(records, 'none').members)));
   return path;

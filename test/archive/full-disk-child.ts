@@ -1,8 +1,8 @@
 /**
- * Works with an archive on a small disk that it fills, and prints what it saw as JSON.
+ * Fills a small disk with an archive, and prints the outcome as JSON.
  *
- * Arguments: a directory on the small disk, and the name of a scene. A scene that comes after another goes on with its
- * archive.
+ * Arguments: a directory on the small disk, and the name of a scene. A scene that follows another one continues with
+ * its archive.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export type Seen = Readonly<Record<string, unknown>>;
 
 const MIB = 1024 * 1024;
 
-/** Takes all the room that is left, but for so many bytes. */
+/** Takes all free room except a number of bytes. */
 function fill(disk: string, freeBytes = 0): void {
   const { bavail, bsize } = statfsSync(disk);
   writeFileSync(join(disk, 'ballast'), Buffer.alloc(Math.max(0, bavail * bsize - freeBytes), 1));
@@ -43,7 +43,7 @@ function freeBytes(disk: string): number {
   return bavail * bsize;
 }
 
-/** A page of words that no other page has, which take the index much room. */
+/** A page of words that no other page has, which need much room in the index. */
 function pageOfWords(number: number): Buffer {
   const words = randomBytes(12_000).toString('hex').match(/.{8}/g)!;
   return Buffer.from(`<title>Page ${number}</title><p>${words.join(' ')}`);
@@ -67,7 +67,7 @@ function store(archive: Archive, collection: string, name: string, body = conten
   return archive.store(page(urlOf(name), NOON, body), { collection });
 }
 
-/** What became of something: `done`, or the code of its failure. */
+/** The outcome of some work: `done`, or the code of its failure. */
 function outcome(doing: Promise<unknown>): Promise<string> {
   return doing.then(
     () => 'done',
@@ -92,7 +92,7 @@ function reserveBytes(disk: string): number {
 }
 
 const SCENES = {
-  /** Everything that is done with an archive whose disk was filled by others. */
+  /** Every kind of work on an archive whose disk was filled by other files. */
   async filledByOthers(disk: string): Promise<Seen> {
     const first = await make(disk);
     await storeMany(first, 'one', 500);
@@ -125,12 +125,12 @@ const SCENES = {
     return { ...seen, ...after, isReserveBack, storeWithRoom, errorsWithRoom, reserveBytes: reserveBytes(disk) };
   },
 
-  /** The archive itself fills the disk, and the process ends there and then. */
+  /** The archive itself fills the disk, and the process ends at that moment. */
   async filledByItself(disk: string): Promise<Seen> {
     const archive = await make(disk);
     let stored = 0;
     let last = '';
-    // What one that is too large leaves free is filled by smaller ones.
+    // Smaller pages fill the room that a page was too large for.
     for (const bytes of [3_000_000, 100_000, 3000]) {
       do {
         const large = archive.store(page(`http://large.example/${stored}`, NOON, randomBytes(bytes)));
@@ -165,7 +165,7 @@ const SCENES = {
     return seen;
   },
 
-  /** One segment has nothing left, and there is no room to write the other anew. */
+  /** One segment has no live record, and there is no room to write the other one anew. */
   async compacted(disk: string): Promise<Seen> {
     const first = await make(disk);
     for (const index of range(36)) await store(first, 'large', `large ${index}`, randomBytes(MIB));
@@ -182,7 +182,7 @@ const SCENES = {
         throw error;
       }),
     );
-    // Those that still hold something deleted.
+    // The segments that still hold deleted records.
     const names = archive.segments().map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes > 0}`);
     const seen = {
       compact,
@@ -200,7 +200,7 @@ const SCENES = {
   },
 
   /**
-   * A content has to be promoted in a segment that there is no room for, before another that only loses records was
+   * A content has to be promoted in a segment without enough room, before another segment that only loses records is
    * written anew.
    */
   async promoted(disk: string): Promise<Seen> {
@@ -221,7 +221,7 @@ const SCENES = {
     return seen;
   },
 
-  /** The index would take more room than there is. */
+  /** The index would need more room than there is. */
   async indexed(disk: string): Promise<Seen> {
     const archive = await make(disk);
     for (const index of range(80)) await store(archive, 'one', `one ${index}`, pageOfWords(index));
@@ -241,7 +241,7 @@ const SCENES = {
     return { isShort: freeBefore < 4 * MIB, indexWhileFull, isRoomLeft, deleted, compact, indexWithRoom };
   },
 
-  /** The catalog has to be made again, with room to open an empty one and no more. */
+  /** The catalog has to be made again, with room for opening an empty one and no more. */
   async catalogLost(disk: string): Promise<Seen> {
     const first = await make(disk);
     await storeMany(first, 'one', 3000);
@@ -255,7 +255,7 @@ const SCENES = {
     return seen;
   },
 
-  /** Somebody removed the reserve. */
+  /** The reserve was removed. */
   async withoutReserve(disk: string): Promise<Seen> {
     const first = await make(disk);
     await storeMany(first, 'one', 500);

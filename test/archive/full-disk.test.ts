@@ -1,6 +1,6 @@
 /**
- * An archive on a full disk: it is opened, read and made smaller, it takes nothing more in, and nothing is lost. The
- * disk is a real one, small and of its own.
+ * An archive on a full disk can be opened, read and made smaller, refuses to grow, and loses nothing. The disk is a
+ * real, small one.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-
 
 const RESERVE_BYTES = 8 * 1024 * 1024;
 const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m none /mnt']).status === 0;
-const skip = !mayMount && 'no right to mount a small disk';
+const skip = !mayMount && 'no permission to mount a small disk';
 
 /** Plays scenes one after the other on a disk of 84 MiB, each in a process of its own. */
 async function play(t: TestContext, ...scenes: readonly Scene[]): Promise<Seen[]> {
@@ -32,7 +32,7 @@ async function play(t: TestContext, ...scenes: readonly Scene[]): Promise<Seen[]
     .map((line) => JSON.parse(line) as Seen);
 }
 
-test('on a full disk an archive is opened, read, deleted from and compacted, and takes nothing more in until there is room', {
+test('on a full disk an archive can be opened, read, deleted from and compacted, and it refuses to grow until there is room', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'filledByOthers');
@@ -56,7 +56,7 @@ test('on a full disk an archive is opened, read, deleted from and compacted, and
   });
 });
 
-test('an archive that filled its disk and was killed there is opened with everything that was acknowledged (I2, I3)', {
+test('an archive that filled its disk and was killed then opens with everything that was acknowledged (I2, I3)', {
   skip,
 }, async (t) => {
   const [filled, opened] = await play(t, 'filledByItself', 'openedAfterwards');
@@ -66,7 +66,7 @@ test('an archive that filled its disk and was killed there is opened with everyt
   assert.equal(opened!.errors, 0);
 });
 
-test('a disk that becomes full while an archive is open can be made room on by deleting, and storing goes on with room', {
+test('on a disk that becomes full while an archive is open, deleting makes room, and storing continues when there is room', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'filledMeanwhile');
@@ -78,7 +78,7 @@ test('a disk that becomes full while an archive is open can be made room on by d
   });
 });
 
-test('compaction without room for every segment does first what takes the least, and leaves the others as they are', {
+test('compaction without room for every segment begins with those that need the least, and leaves the others as they are', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'compacted');
@@ -92,7 +92,7 @@ test('compaction without room for every segment does first what takes the least,
   });
 });
 
-test('compaction on a full disk first writes anew what there is room for, and with what that frees goes on', {
+test('compaction on a full disk first writes anew what there is room for, and continues in the room that this frees', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'promoted');
@@ -113,19 +113,19 @@ test('an index that needs more room than there is stops while the archive can st
   });
 });
 
-test('a catalog that is gone is made again on a full disk (I3)', { skip }, async (t) => {
+test('a missing catalog is made again on a full disk (I3)', { skip }, async (t) => {
   const [seen] = await play(t, 'catalogLost');
   assert.deepEqual(seen, { captures: 3000, errors: 0 });
 });
 
-test('without a reserve opening on a full disk fails with DISK_FULL, and with room everything is there', {
+test('without a reserve, opening on a full disk fails with DISK_FULL, and with room everything is there', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'withoutReserve');
   assert.deepEqual(seen, { openWhileFull: 'DISK_FULL', isHeld: true, errors: 0 });
 });
 
-test('an archive has a reserve from the first thing that is stored on, and reading makes none', async (t) => {
+test('the first store creates the reserve of an archive, and reading does not', async (t) => {
   const archive = await makeArchive(t);
   const reserve = join(archive.directory, 'reserve');
   await archive.verify();

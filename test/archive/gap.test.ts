@@ -1,7 +1,4 @@
-/**
- * Bytes of segments that are gone, in ways that no checksum tells of: nothing is missing in what is given out without a
- * word.
- */
+/** Bytes of segments that are lost in ways that no checksum shows: no output lacks a record without a report. */
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,11 +50,11 @@ const WAYS: readonly [string, (t: TestContext, archive: Archive) => Promise<Give
   ['a stream', (t, archive) => streamed(t, archive, {})],
   ['a stream in the order of URLs', (t, archive) => streamed(t, archive, { order: 'url' })],
   ['an export', (t, archive) => exported(t, archive, true)],
-  ['an export without what goes along', (t, archive) => exported(t, archive, false)],
+  ['an export without concurrent records', (t, archive) => exported(t, archive, false)],
 ];
 
 for (const [name, give] of WAYS) {
-  test(`${name} tells of a record in whose place stand NULs`, async (t) => {
+  test(`${name} reports a record that NULs have replaced`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const { offset } = await woundUrl(archive, urlOf(2), 'all');
     const { urls, told } = await give(t, archive);
@@ -68,7 +65,7 @@ for (const [name, give] of WAYS) {
     );
   });
 
-  test(`${name} tells of records behind the end of a segment that was cut off between two`, async (t) => {
+  test(`${name} reports records behind the end of a segment that was cut off between two records`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const { offset } = await placeOf(archive, urlOf(5));
     truncateSync(segmentFiles(archive.directory)[0]!, offset);
@@ -80,7 +77,7 @@ for (const [name, give] of WAYS) {
 
 for (const coding of ['gzip', 'zstd', 'none'] as const)
   for (const [name, give] of WAYS)
-    test(`${name} gives all but what a bad sector took, and tells of that: ${coding}`, async (t) => {
+    test(`${name} contains everything except the content of a bad sector, and reports that: ${coding}`, async (t) => {
       const archive = await makeArchive(t);
       const file = join(await temporaryDirectory(t), 'others.warc');
       const pages = Array.from({ length: 200 }, (_, n) => response(urlOf(n), NOON + n, contentOf(`page ${n}`)));
@@ -110,7 +107,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
       );
     });
 
-test('NULs where a record stood are an error to a verification, also when the catalog was made without the record', async (t) => {
+test('verification reports NULs in the place of a record as an error, also when the catalog was made without the record', async (t) => {
   const archive = await filled(await makeArchive(t));
   const { offset } = await woundUrl(archive, urlOf(2), 'all');
   await archive.rebuild();
@@ -120,7 +117,7 @@ test('NULs where a record stood are an error to a verification, also when the ca
   assert.deepEqual(problems, ['record-damaged', offset]);
 });
 
-test('a stream that nobody hears of damage from breaks off at a bad sector', async (t) => {
+test('a stream without `onDamage` stops at a bad sector', async (t) => {
   const archive = await filled(await makeArchive(t));
   await breakFile(t, segmentFiles(archive.directory)[0]!, 4096, { to: 8192 });
   for (const order of ['storage', 'url'] as const)
@@ -132,7 +129,7 @@ test('a stream that nobody hears of damage from breaks off at a bad sector', asy
     );
 });
 
-test('a bad sector that is read after all costs a stream nothing, whichever read it was', async (t) => {
+test('a bad sector that can be read at the second attempt costs a stream nothing, whichever read failed', async (t) => {
   const archive = await filled(await makeArchive(t));
   for (let after = 0; after < 8; after++) {
     const mend = await breakFile(t, segmentFiles(archive.directory)[0]!, 4096, { times: 1, after });
@@ -142,7 +139,7 @@ test('a bad sector that is read after all costs a stream nothing, whichever read
   }
 });
 
-test('a stream tells of NULs where records of a file of others stood, and not of its padding', async (t) => {
+test("a stream reports NULs in the place of records in another writer's file, and not its padding", async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'others.warc.gz');
   const pages = Array.from({ length: 200 }, (_, n) => response(urlOf(n), NOON + n, contentOf(`page ${n}`)));
@@ -162,7 +159,7 @@ test('a stream tells of NULs where records of a file of others stood, and not of
   );
 });
 
-test('an export tells of a request in whose place stand NULs', async (t) => {
+test('an export reports a request that NULs have replaced', async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'crawl.warc.gz');
   const pages = [0, 1, 2].map((n) => response(urlOf(n), NOON + n, contentOf(`page ${n}`)));

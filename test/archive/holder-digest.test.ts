@@ -1,6 +1,6 @@
 /**
- * A revisit that is written anew says of its payload what the record that holds it says: other tools find an original
- * only by the same words.
+ * A revisit that is written anew repeats the payload digest of the record that holds its content, since other tools
+ * find an original only by the same text.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ function called(name: string, { record, block }: ForeignRecord): ForeignRecord {
   return { record: { ...record, payloadDigest: name }, block };
 }
 
-/** What the revisit of a URL says of its payload, and the record that it points at. */
+/** What the revisit of a URL says about its payload, and the record that it points at. */
 async function digestsOf(archive: Archive, url: string): Promise<[string | undefined, string | undefined]> {
   const records = await walk(archive);
   const own = records.find(({ head }) => head.type === 'revisit' && head.targetUri === url)!;
@@ -30,7 +30,7 @@ async function digestsOf(archive: Archive, url: string): Promise<[string | undef
   return [own.head.get('warc-payload-digest'), holder?.head.get('warc-payload-digest')];
 }
 
-test('a foreign revisit that add points at another record gets the digest text of that record', async (t) => {
+test('a foreign revisit that add repoints gets the digest text of the new record', async (t) => {
   const archive = await makeArchive(t);
   const first = called(nameOf('md5'), response('http://first.example/', NOON, BODY));
   const second = response('http://second.example/', NOON + 1000, BODY);
@@ -42,7 +42,7 @@ test('a foreign revisit that add points at another record gets the digest text o
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a revisit that compaction points at another record gets the digest text of that record, and its own name stays known', async (t) => {
+test('a revisit that compaction repoints gets the digest text of the new record, and its own name stays known', async (t) => {
   const archive = await makeArchive(t);
   const first = called(nameOf('md5'), response('http://first.example/', NOON, BODY));
   const early = called(nameOf('sha512'), revisitOf(first, 'http://early.example/', NOON + 1000));
@@ -55,7 +55,7 @@ test('a revisit that compaction points at another record gets the digest text of
   const [own, holder] = await digestsOf(archive, 'http://late.example/');
   assert.deepEqual([own, holder], [nameOf('sha512'), nameOf('sha512')]);
   await archive.rebuild();
-  // A revisit of another file that knows the content by the old name only.
+  // A revisit in another file that knows the content only by the old name.
   const lost = revisitOf(called(nameOf('sha1'), first), 'http://named.example/', NOON + 3000, false);
   const more = await writeForeign(join(archive.directory, 'b.warc.gz'), [warcinfo(), lost]);
   assert.equal((await archive.add([more], { workers: 0 })).unresolved, 0);

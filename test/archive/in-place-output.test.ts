@@ -8,7 +8,7 @@ import { MemberEncoder, readRecords, recordParts } from '../../src/warc/index.ts
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import { contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
 
-/** Responses of a crawler; the last one can be cut off in the middle. */
+/** Responses of a crawler. The last one can be cut off in the middle. */
 async function writeCrawl(path: string, coding: 'gzip' | 'none', cutBytes = 0): Promise<void> {
   const encoder = new MemberEncoder({ coding });
   const members = ['one', 'two', 'three'].map((name, index) =>
@@ -44,7 +44,7 @@ for (const { cutBytes, isMoved } of [
   { cutBytes: 300, isMoved: true },
   { cutBytes: 5, isMoved: true },
 ])
-  test(`files ${isMoved ? 'that were moved into the archive' : 'used in place'} go out as WARC, whatever they are: cut short by ${cutBytes} bytes, uncompressed, ARC`, async (t) => {
+  test(`files ${isMoved ? 'that were moved into the archive' : 'used in place'} are streamed and exported as WARC, whatever they are: cut short by ${cutBytes} bytes, uncompressed, ARC`, async (t) => {
     const archive = await makeArchive(t);
     const at = await temporaryDirectory(t);
     await writeCrawl(join(at, 'cut.warc.gz'), 'gzip', cutBytes);
@@ -90,7 +90,7 @@ for (const isMoved of [false, true])
     assert.ok(gunzipSync(await readFile(join(at, 'exported.warc.gz'))).includes(Buffer.from(large.block)));
   });
 
-test('what a crawler said of its captures goes along with them, also when its file was moved into the archive', async (t) => {
+test('what a crawler said about its captures is exported with them, also when its file was moved into the archive', async (t) => {
   const archive = await makeArchive(t);
   const at = await temporaryDirectory(t);
   const page = response('http://a.test/', NOON, contentOf('page'));

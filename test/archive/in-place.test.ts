@@ -23,7 +23,7 @@ const PAGES = samplePages(24);
 const FIRST = PAGES.slice(0, 12);
 const SECOND = PAGES.slice(12);
 
-test('files are used where they lie: nothing is copied, nothing in them changes, everything is given back', async (t) => {
+test('files are used in place: nothing is copied, nothing in them changes, and everything can be read', async (t) => {
   const directory = scratch(t);
   const files = { 'one.warc.gz': 'gzip', 'two.warc.zst': 'zstd', 'three.warc': 'none' } as const;
   const pages = samplePages(36);
@@ -63,7 +63,7 @@ test('a file that was added in place before adds nothing', async (t) => {
   await archive.close();
 });
 
-test('what is held in place is not stored again, and a revisit of it is written instead', async (t) => {
+test('a content that is held in place is not stored again, and a revisit of it is written instead', async (t) => {
   const directory = scratch(t);
   await writePages(join(directory, 'one.warc.gz'), FIRST);
   const later = FIRST.map((page) => ({ ...page, day: page.day + 50 }));
@@ -77,7 +77,7 @@ test('what is held in place is not stored again, and a revisit of it is written 
   await archive.close();
 });
 
-test('a linked file that changed or is gone costs only itself, and the error names it', async (t) => {
+test('a linked file that changed or is missing costs only itself, and the error names it', async (t) => {
   const directory = scratch(t);
   for (const [name, pages] of Object.entries({ one: FIRST, two: SECOND }))
     await writePages(join(directory, `${name}.warc.gz`), pages);
@@ -105,7 +105,7 @@ test('a linked file that changed or is gone costs only itself, and the error nam
   await rebuilt.close();
 });
 
-test('a capture that was deleted stays deleted, though its record stands in a file that is only read', async (t) => {
+test('a deleted capture stays deleted although its record is in a read-only file', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'one.warc.gz');
   await writePages(file, FIRST);
@@ -120,7 +120,7 @@ test('a capture that was deleted stays deleted, though its record stands in a fi
   await archive.close();
 });
 
-test('I6 a record that stands in two linked files is deleted in both, and a rebuild does not bring it back', async (t) => {
+test('I6 a record that is in two linked files is deleted in both, and a rebuild does not bring it back', async (t) => {
   const directory = scratch(t);
   const files = ['one.warc.gz', 'copy.warc.gz'].map((name) => join(directory, name));
   for (const file of files) await writePages(file, FIRST);
@@ -141,7 +141,7 @@ test('I6 a record that stands in two linked files is deleted in both, and a rebu
   await archive.close();
 });
 
-test('I10 records of one id and different contents are all kept, and each stays itself through deletion, compaction and rebuild', async (t) => {
+test('I10 records with one id and different contents are all kept, and are told apart through deletion, compaction and rebuild', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'careless.warc.gz');
   const pages = [0, 1, 2].map((content) => ({ url: 'http://a.test/', day: 1, content }));
@@ -166,7 +166,7 @@ test('I10 records of one id and different contents are all kept, and each stays 
   await archive.close();
 });
 
-test('a file that was linked and not yet catalogued when the process died is entered at the next opening', async (t) => {
+test('a file that was linked and not catalogued when the process died is catalogued at the next opening', async (t) => {
   const directory = scratch(t);
   const files = ['one.warc.gz', 'two.warc.gz'].map((name) => join(directory, name));
   await writePages(files[0]!, FIRST);
@@ -183,7 +183,7 @@ test('a file that was linked and not yet catalogued when the process died is ent
   await archive.close();
 });
 
-test('a file of records that share one member, a package, and what is no archive are refused by name; the others are added', async (t) => {
+test('a file of records that share one member, a package, and a file that is not an archive are refused by name, and the others are added', async (t) => {
   const directory = scratch(t);
   const path = (name: string) => join(directory, name);
   await writePages(path('good.warc.gz'), FIRST);
@@ -208,7 +208,7 @@ test('a file of records that share one member, a package, and what is no archive
   await archive.close();
 });
 
-test('an ARC file is used where it lies', async (t) => {
+test('an ARC file is used in place', async (t) => {
   const directory = scratch(t);
   const document = `HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n${contentOf(1)}`;
   const version = '1 0 ExampleOrg\nURL IP-address Archive-date Content-type Archive-length\n\n';
@@ -227,7 +227,7 @@ test('an ARC file is used where it lies', async (t) => {
   }
 });
 
-test('linked files can be migrated into a volume; they stay where they were, and only the link goes', async (t) => {
+test('linked files can be migrated into a volume: they stay where they were, and only the link is removed', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'one.warc.gz');
   await writePages(file, FIRST);
@@ -242,7 +242,7 @@ test('linked files can be migrated into a volume; they stay where they were, and
   await archive.close();
 });
 
-test('a package is added by copying: every WARC file in it, once', async (t) => {
+test('every WARC file in a package is added by copying, once', async (t) => {
   const directory = scratch(t);
   const warcs = ['one.warc.gz', 'two.warc.gz'].map((name) => join(directory, name));
   await writePages(warcs[0]!, FIRST);
@@ -259,7 +259,7 @@ test('a package is added by copying: every WARC file in it, once', async (t) => 
   await archive.close();
 });
 
-test('two additions in place at once make the volume for such files once', async (t) => {
+test('two additions in place at the same time create the volume for such files once', async (t) => {
   const directory = scratch(t);
   const files = ['one.warc.gz', 'two.warc.gz'].map((name) => join(directory, name));
   await writePages(files[0]!, FIRST, 'gzip');

@@ -44,7 +44,7 @@ test('an archive whose list of snapshots is damaged opens, names the file, and c
     findings.map(({ code, level, file: where }) => ({ code, level, where })),
     [{ code: 'snapshots-damaged', level: 'error', where: file }],
   );
-  assert.match(findings[0]!.message, /snapshots\.json: .*JSON.*Put it back from a backup/s);
+  assert.match(findings[0]!.message, /snapshots\.json: .*JSON.*Restore it from a backup/s);
   assert.deepEqual(await payloadAt(archive, 'http://a.example/3'), Buffer.from(contentOf('3')));
   await archive.store(page('http://a.example/new', NOON, contentOf('new')));
   const damaged = { code: 'SNAPSHOTS_DAMAGED', where: file };

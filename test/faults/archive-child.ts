@@ -1,12 +1,12 @@
 /**
- * Works on an archive until it is killed: stores, adds, deletes, compacts, recompresses, rebuilds, one after the other
- * and at once, as a seed decides. Says what it is about to do and what was acknowledged, one line each, before anything
- * else happens:
- *
- *     begin <kind> <number> ...     these captures may from now on be there, or be gone
+ * Works on an archive until it is killed: stores, adds, deletes, compacts, recompresses and rebuilds, one after another
+ * and at the same time, as a seed decides. Before anything else happens, it prints one line for what it is about to do
+ * and one for what was acknowledged:
+ * ```
+ *     begin <kind> <number> ...     from now on these captures may be there, or may be gone
  *     done <kind> <number> ...      the call has returned: they are there, or are gone
- *
- * Arguments: the archive's directory, the seed, and the number of the first capture.
+ * ```
+ * Arguments: the directory of the archive, the seed, and the number of the first capture.
  */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ async function remove(archive: Archive): Promise<void> {
   const chosen = captures.filter(() => random() < 0.15).slice(0, 12);
   if (random() < 0.3 && captures.length > 0) {
     const from = captures[below(captures.length)]!.time;
-    // Not beyond what is there: a capture that is being stored at the same time must not be meant.
+    // The range ends at the last stored capture: a capture that is being stored at the same time must not be selected.
     const to = Math.min(from + below(5000), Math.max(...captures.map(({ time }) => time)));
     const numbers = captures.filter(({ time }) => time >= from && time <= to).map(({ url }) => numberOf(url));
     await acknowledged('remove', numbers, () => archive.delete({ from, to }));
@@ -72,7 +72,7 @@ async function remove(archive: Archive): Promise<void> {
 
 const compact = (archive: Archive) => acknowledged('compact', [], () => archive.compact()).then(() => {});
 
-/** Of segments as small as these hardly any would become smaller; all are packed anew. */
+/** Hardly any segment as small as these would become smaller, so all of them are packed anew. */
 const recompress = (archive: Archive) =>
   acknowledged('recompress', [], () => archive.recompress({ worthwhileShare: 2 })).then(() => {});
 

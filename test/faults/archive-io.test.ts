@@ -1,4 +1,4 @@
-/** Volumes that fail under an archive, at every change of small works; `npm run faults` does the same to large ones. */
+/** A volume under an archive fails at every change of small works. `npm run faults` does the same with large works. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EFFECTS, failChanges, WORK_NAMES } from './archive-io.ts';

@@ -1,11 +1,11 @@
 /**
- * An operation of a volume that changes something fails while an archive stores, adds, deletes, compacts and
- * recompresses: the call says so, it goes on, and what was acknowledged is there, in the same process, in the next one,
+ * One changing operation of a volume fails while an archive stores, adds, deletes, compacts and recompresses. The call
+ * fails with an error, the archive continues, and what was acknowledged is there: in the same process, in the next one,
  * and after a rebuild.
  *
- * The works come in two sizes. The small ones make every kind of change with few calls, so that each change can fail in
- * turn in every run of the tests; the large ones make the same changes more often, with more segments and more captures
- * around them.
+ * The works come in two sizes. The small ones make every kind of change with few calls, so that every run of the tests
+ * can let each change fail in turn. The large ones make the same changes more often, with more segments and more
+ * captures around them.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import {
 } from '../archive/trial-archive.ts';
 import { bodyOf, numberOf, trialOf } from './trial.ts';
 
-/** Small enough that each work fills more than one. */
+/** Small enough that each work fills more than one segment. */
 const SEGMENT_BYTES: Readonly<Record<Size, number>> = { small: 4000, large: 9000 };
 
 const SETTING = { name: 'main', kind: 'directory', path: 'volumes/main', writable: true } as const;
@@ -43,13 +43,13 @@ type Outcome = {
 export type Size = 'small' | 'large';
 type Work = (archive: Archive, file: string, size: Size) => Promise<Outcome>;
 
-/** Calls that fail are noted; the rest goes on. */
+/** Calls that fail are noted, and the work continues. */
 function begin(archive: Archive) {
   const outcome: Outcome = { there: new Set(), gone: new Set(), unsure: new Set(), failures: [] };
   const attempt = async (numbers: readonly number[], target: Set<number>, call: () => Promise<unknown>) => {
     try {
       const report = await call();
-      // A deletion that found nothing says nothing about a store whose outcome is not known.
+      // A deletion that found nothing proves nothing about a store with an unknown outcome.
       const found = target === outcome.gone && (report as DeleteReport).captures === 0 ? [] : numbers;
       for (const number of found) {
         outcome.there.delete(number);
@@ -78,8 +78,8 @@ function begin(archive: Archive) {
 }
 
 /**
- * Every kind of change to what comes one by one. Contents repeat every forty captures: who goes first leaves one behind
- * that leans on it.
+ * Every kind of change to captures that are stored one by one. Contents repeat every forty captures, so that a deleted
+ * capture leaves another one that refers to its record.
  */
 const ofStores: Work = async (archive, _, size) => {
   const { outcome, store, group, remove, compact } = begin(archive);
@@ -93,7 +93,7 @@ const ofStores: Work = async (archive, _, size) => {
   return outcome;
 };
 
-/** The same for what comes in a file, with revisits of another crawler in it. */
+/** The same for captures that are added with a file, which has revisits of another crawler. */
 const ofFiles: Work = async (archive, file, size) => {
   const { outcome, attempt, store, group, remove, compact } = begin(archive);
   await (size === 'large' ? group(60) : store(60));
@@ -105,7 +105,7 @@ const ofFiles: Work = async (archive, file, size) => {
   return outcome;
 };
 
-/** Segments that are packed anew, before and after deletions, with contents that others lean on. */
+/** Segments that are packed anew, before and after deletions, with contents that other captures share. */
 const ofPacking: Work = async (archive, _, size) => {
   const { outcome, store, group, remove, compact, recompress } = begin(archive);
   await group(0);
@@ -132,7 +132,7 @@ export const EFFECTS = ['io-error', 'io-error-after', 'disk-full', 'power-loss']
 const WORKS: Readonly<Record<string, Work>> = { stores: ofStores, files: ofFiles, packing: ofPacking };
 export const WORK_NAMES: readonly string[] = Object.keys(WORKS);
 
-/** Lets the first change fail, then the second, and so on to the last; says how many failed. */
+/** Lets the first change fail, then the second, and so on to the last. Returns how many failed. */
 export async function failChanges(effect: (typeof EFFECTS)[number], workName: string, size: Size): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-io-'));
   try {
@@ -158,7 +158,7 @@ export async function failChanges(effect: (typeof EFFECTS)[number], workName: st
   }
 }
 
-/** False when the work makes fewer changes than that. */
+/** False when the work makes fewer changes than `nth`. */
 async function failChange(
   directory: string,
   effect: (typeof EFFECTS)[number],
@@ -176,7 +176,7 @@ async function failChange(
   const hasFired = faulty.fired.length > 0;
   if (!hasFired) assert.deepEqual(outcome.failures, []);
   for (const error of outcome.failures)
-    assert.ok(error instanceof PinakesError, `a failure that is no PinakesError: ${String(error)}`);
+    assert.ok(error instanceof PinakesError, `a failure that is not a PinakesError: ${String(error)}`);
   if (effect === 'power-loss') await faulty.crash();
   else await compare(archive, outcome);
   await archive.close();
@@ -187,10 +187,10 @@ async function failChange(
     return again;
   };
   const next = await reopened(catalog);
-  // What comes after the next process is looked at by turns: each change meets both, with two effects each.
+  // Half of the changes are tested with another catalog, the other half with the next process: each change meets both.
   if ((nth + EFFECTS.indexOf(effect)) % 2 === 0) {
     await next.close();
-    // As after the loss of the disk that the catalog lay on.
+    // As after the loss of the disk with the catalog.
     await (await reopened(new MemoryCatalog())).close();
     return hasFired;
   }

@@ -1,7 +1,7 @@
 /**
  * Kills a process that works on an archive at a random moment, opens the archive, and compares it with a simple model:
- * what was acknowledged is there, what was deleted stays deleted, what was under way is there whole or not at all. Then
- * the next process goes on with the same archive.
+ * what was acknowledged is there, what was deleted stays deleted, and a call in progress is complete or has no effect.
+ * Then the next process continues with the same archive.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -15,10 +15,10 @@ import { PinakesError, type Random, seededIds, seededRandom } from '../../src/ba
 import { allCaptures, answers, audit, bytesOf } from '../archive/trial-archive.ts';
 import { bodyOf, numberOf, trialOf } from './trial.ts';
 
-/** Time for some twenty calls; more would only make the archive larger that is gone through after every kill. */
+/** Time for some twenty calls. More calls would only enlarge the archive that is checked after every kill. */
 const AFTER_MS_MAX = 300;
 
-/** What is known of a capture: `open` when a call was under way that puts or removes it. */
+/** What is known of a capture. `open`: a call that stores or deletes it was in progress. */
 type State = 'there' | 'gone' | 'open';
 
 class Model {
@@ -33,13 +33,13 @@ class Model {
     if (step === 'done') this.acknowledged++;
     for (const number of numbers) {
       if (kind === 'put') this.states.set(number, step === 'done' ? 'there' : 'open');
-      // A removal can begin before the put of the same capture was acknowledged; the removal's word is then the later
-      // one.
+      // A removal can begin before the store of the same capture was acknowledged. Then the outcome of the removal is
+      // the later one.
       if (kind === 'remove') this.states.set(number, step === 'done' ? 'gone' : 'open');
     }
   }
 
-  /** Compares, and learns how what was open ended. */
+  /** Compares, and learns how the open calls ended. */
   async compare(archive: Archive): Promise<void> {
     const found = new Map((await allCaptures(archive)).map((capture) => [numberOf(capture.url), capture]));
     for (const [number, state] of this.states) {
@@ -55,7 +55,7 @@ class Model {
   }
 }
 
-/** Runs a child, kills it, and gives the lines it got out. */
+/** Runs a child, kills it, and returns the lines that it printed. */
 async function runAndKill(directory: string, seed: number, first: number, afterMs: number): Promise<string[]> {
   const child = spawn(
     process.execPath,
@@ -73,11 +73,11 @@ async function runAndKill(directory: string, seed: number, first: number, afterM
     else lines.push(line);
   }
   assert.equal(await ended, 'SIGKILL', `the child ended by itself: ${errors}`);
-  // The kill can cut the last line short; a number that is not whole would promise something else.
+  // The kill can cut off the last line, and an incomplete number would be another capture.
   return lines.filter((line) => /^(begin|done) (put|remove|compact|recompress|rebuild)( \d+)* ?$/.test(line));
 }
 
-/** A catalog that was being made anew says that it is not finished; then it is made anew, as its advice says. */
+/** An unfinished rebuild is reported at the opening. Then the catalog is rebuilt, as the advice of the error says. */
 async function reopen(directory: string, random: Random, lines: readonly string[]): Promise<Archive> {
   const options = { clock: Date.now, newId: seededIds(random) };
   try {
@@ -115,7 +115,7 @@ export async function killRounds(
           if (round % 4 === 3 || round === rounds - 1) {
             const before = await answers(archive);
             await archive.rebuild();
-            assert.deepEqual(await answers(archive), before, 'a rebuild gives other answers');
+            assert.deepEqual(await answers(archive), before, 'a rebuild changes the answers');
             assert.deepEqual(await audit(archive), []);
           }
         } finally {

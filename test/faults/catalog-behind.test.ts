@@ -1,8 +1,9 @@
 /**
- * The catalog is not made durable at every commit: after a power loss it may have forgotten the last of them, while the
- * segments and tombstones have everything. What it forgot is learned again from them (I3).
+ * The catalog is not made durable at every commit. After a power loss it may have lost the last commits, while the
+ * segments and tombstones are complete. It learns them again from these (I3).
  *
- * Two rounds on one archive: the first without a compaction before, the second with one, and with what the first left.
+ * There are two rounds on one archive: the first without a compaction before it, the second with one and with what the
+ * first round left.
  */
 import assert from 'node:assert/strict';
 import { cp, rm } from 'node:fs/promises';
@@ -27,7 +28,7 @@ async function deleteSome(archive: Archive, random: Random): Promise<void> {
   for (const { url } of await allCaptures(archive)) if (random() < 0.25) await archive.delete({ url });
 }
 
-test('I3 Torn tails heal: a catalog that has forgotten the last stores, additions and deletions learns them again', async (t) => {
+test('I3 Torn tails heal: a catalog that lost the last stores, additions and deletions learns them again', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const random = seededRandom(seed);
@@ -61,7 +62,7 @@ test('I3 Torn tails heal: a catalog that has forgotten the last stores, addition
       assert.deepEqual(await answers(third), expected, `round ${round}`);
       assert.deepEqual(await audit(third), []);
       const again = await third.add([file], { workers: 1 });
-      assert.ok(again.captures <= 1, 'only what was deleted since may come back');
+      assert.ok(again.captures <= 1, 'only what was deleted since then may come back');
       await third.delete({ url: `http://f.example/${round}` });
       await third.compact();
       assert.deepEqual(await audit(third), []);

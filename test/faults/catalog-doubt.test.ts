@@ -1,6 +1,6 @@
 /**
- * A change that the catalog does not confirm may have been made all the same. What it may speak of stays where it
- * stands, and nothing else takes its place: otherwise one capture would answer with the bytes of another.
+ * A change that the catalog does not confirm may have been written all the same. The records that it may refer to stay
+ * at their places and nothing overwrites them. Otherwise one capture would return the bytes of another.
  */
 import assert from 'node:assert/strict';
 import { rm, symlink } from 'node:fs/promises';
@@ -28,19 +28,19 @@ const urlOf = (name: string) => `http://x.example/${name}`;
 const store = (archive: Archive, name: string) => archive.store(page(urlOf(name), NOON, contentOf(name)));
 const fails = (code: string) => (error: unknown) => error instanceof PinakesError && error.code === code;
 
-/** Every capture answers with its own bytes. */
+/** Every capture has its own bytes. */
 async function readAll(archive: Archive): Promise<string[]> {
   const names: string[] = [];
   for (const capture of await allCaptures(archive)) {
     const name = new URL(capture.url).pathname.slice(1);
     const bytes = await bytesOf((await archive.open(capture)).payload);
-    assert.ok(bytes.equals(contentOf(name)), `${name} answers with other bytes`);
+    assert.ok(bytes.equals(contentOf(name)), `${name} has other bytes`);
     names.push(name);
   }
   return names.sort();
 }
 
-/** A catalog that makes a change and then says that it could not. */
+/** A catalog that writes a change and then reports a failure. */
 class DoubtfulCatalog extends MemoryCatalog {
   isFailing = false;
 
@@ -58,7 +58,7 @@ async function openDoubtful(t: TestContext) {
   return { catalog, open };
 }
 
-test('I2 Acknowledged is durable: what a failed change of the catalog may speak of is not overwritten by the next', async (t) => {
+test('I2 Acknowledged means durable: records of a failed change of the catalog are not overwritten by the next change', async (t) => {
   const { catalog, open } = await openDoubtful(t);
   const archive = await open(1);
   await store(archive, 'before');
@@ -75,7 +75,7 @@ test('I2 Acknowledged is durable: what a failed change of the catalog may speak 
   await again.close();
 });
 
-test('A deletion that the catalog does not confirm does not come back with a rebuild', async (t) => {
+test('A deletion that the catalog does not confirm is not undone by a rebuild', async (t) => {
   const { catalog, open } = await openDoubtful(t);
   const archive = await open(1);
   for (const name of ['stays', 'goes']) await store(archive, name);
@@ -90,12 +90,12 @@ test('A deletion that the catalog does not confirm does not come back with a reb
   await again.close();
 });
 
-/** A log of an earlier time that cannot be opened, and so not made durable. */
+/** An earlier log that cannot be opened, and so cannot be made durable. */
 function blockLog(catalogDirectory: string): Promise<void> {
   return symlink('000001.log', join(catalogDirectory, '000001.log'));
 }
 
-test('A log that cannot be made durable costs no store, and is seen to by the next change that is to be durable', async (t) => {
+test('A log that cannot be made durable costs no store, and the next durable change tries again', async (t) => {
   const archive = await makeArchive(t);
   const catalog = catalogOf(archive);
   while (catalog.batches % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await catalog.write({});
@@ -111,7 +111,7 @@ test('A log that cannot be made durable costs no store, and is seen to by the ne
   assert.deepEqual(await audit(archive), []);
 });
 
-/** Takes the directory away and writes until LevelDB wants a new file there. */
+/** Removes the directory and writes until LevelDB needs a new file there. */
 async function breakCatalog(catalog: Catalog, directory: string): Promise<void> {
   await rm(directory, { recursive: true });
   const large = { putNotes: { large: 'x'.repeat(6_000_000) } };
@@ -120,7 +120,7 @@ async function breakCatalog(catalog: Catalog, directory: string): Promise<void> 
   });
 }
 
-test('A catalog whose log could not be written takes no more changes until it is opened again', async (t) => {
+test('A catalog whose log could not be written refuses changes until it is opened again', async (t) => {
   const directory = join(await temporaryDirectory(t), 'catalog');
   const catalog = await openLevelCatalog(directory);
   assert.equal(catalog.refusal, undefined);
@@ -130,7 +130,7 @@ test('A catalog whose log could not be written takes no more changes until it is
   await catalog.close();
 });
 
-test('An archive whose catalog has stopped refuses every change before it touches a file, and still answers', async (t) => {
+test('An archive whose catalog has stopped refuses every change before it touches a file, and can still be read', async (t) => {
   const archive = await makeArchive(t);
   for (const name of ['one', 'two']) await store(archive, name);
   await breakCatalog(catalogOf(archive), join(archive.directory, 'catalog'));

@@ -1,4 +1,4 @@
-/** A clock that was set back gives names of segments a second time. */
+/** A clock that was set back produces names of segments a second time. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { dropCatalog, openArchive } from '../../src/archive/index.ts';
 import { allCaptures, contentOf, makeArchive, NOON, page, trialOptions } from '../archive/trial-archive.ts';
 
-test('tombstones that were left of a segment delete nothing from the one that would get its name', async (t) => {
+test('tombstones that a removed segment left behind delete nothing from a segment that would get its name', async (t) => {
   const clock = () => NOON;
   const archive = await makeArchive(t, { clock });
   const { directory } = archive;

@@ -1,7 +1,7 @@
 /**
- * `npm run faults -- --rounds 200 --seed 7`: lets every change of a volume fail once under an archive, and then kills
- * processes that work on one for as many rounds as are asked for. `--rounds 0` does the first only, `--kill-only` the
- * second.
+ * `npm run faults -- --rounds 200 --seed 7`: lets every change of a volume under an archive fail once, and then kills
+ * processes that work on an archive for the given number of rounds. `--rounds 0` does only the first part,
+ * `--kill-only` only the second.
  */
 import { parseArgs } from 'node:util';
 import { EFFECTS, failChanges, WORK_NAMES } from './archive-io.ts';

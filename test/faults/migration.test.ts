@@ -43,7 +43,7 @@ async function openOn(directory: string, { main, second }: Volumes, catalog: Cat
   return openSample(directory, { volumes, catalog });
 }
 
-/** Two disks, the pages on the first, one of them deleted. */
+/** Two disks, with the pages on the first. One page is deleted. */
 async function fill(directory: string, catalog: Catalog): Promise<Disks> {
   const disks = { main: new MemoryDisk(), second: new MemoryDisk() };
   const archive = await openOn(directory, volumesOn(disks), catalog);
@@ -53,7 +53,7 @@ async function fill(directory: string, catalog: Catalog): Promise<Disks> {
   return disks;
 }
 
-/** Everything is there but the page that was deleted, and nothing is wrong. */
+/** Everything is there except the deleted page, and verification finds no problem. */
 async function assertWhole(archive: Archive, context: string): Promise<void> {
   assert.deepEqual(await lostDays(archive, PAGES), [0], context);
   assert.equal((await archive.totals()).captures, PAGES.length - 1, context);
@@ -85,7 +85,7 @@ for (const side of ['main', 'second'] as const) {
         fired++;
         if (effect === 'power-loss') await faulty.crash();
         const context = `seed ${SEED}, operation ${nth}: ${JSON.stringify(faulty.fired[0])}`;
-        // Every other time the catalog is lost with it.
+        // Every second time, the catalog is lost as well.
         const kept = nth % 2 === 0 ? catalog : new MemoryCatalog();
         const healed = await openOn(directory, volumesOn(disks), kept);
         await assertWhole(healed, context);

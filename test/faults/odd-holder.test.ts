@@ -1,6 +1,6 @@
 /**
- * The power goes while odd records and revisits of them are added: the revisits stand in another segment, and none may
- * be on the disk without its original.
+ * The power fails while odd records and revisits of them are added. The revisits go to another segment, and none may be
+ * on the disk without its original.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';

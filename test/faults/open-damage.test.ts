@@ -1,6 +1,6 @@
 /**
- * What is damaged or gone when an archive is opened costs only itself: an open segment, tombstones, a segment that was
- * about to lose or to replace something.
+ * Damage and losses that an opening finds cost only themselves: in an open segment, in tombstones, or in a segment that
+ * was about to lose or replace records.
  */
 import assert from 'node:assert/strict';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -33,8 +33,8 @@ async function openSegment(t: Parameters<typeof makeArchive>[0]) {
 test('damage in the middle of an open segment does not cost its last record', async (t) => {
   const { path, places, good, reopened } = await openSegment(t);
   const { offset, length } = places[1]!;
-  // A flag that announces a field which is not there lets the member seem to go on to the end of the file, as do some
-  // changes to its last bytes.
+  // A flag for a field that is missing makes the member seem to continue to the end of the file. So do some changes to
+  // its last bytes.
   const changes = [[3, 0x04], ...Array.from({ length: 12 }, (_, index) => [length - 20 + index, 0x40])];
   for (const [index, bit] of changes) {
     const at = offset + index!;
@@ -59,7 +59,7 @@ test('a torn tail of any length costs only itself', async (t) => {
 });
 
 /**
- * An archive that was killed when the tombstone of its first capture was durable and the catalog had not heard of it.
+ * An archive that was killed when the tombstone of its first capture was durable and the catalog did not know of it.
  */
 async function halfDeleted(t: Parameters<typeof makeArchive>[0]) {
   const archive = await makeArchive(t);
@@ -84,7 +84,7 @@ async function halfDeleted(t: Parameters<typeof makeArchive>[0]) {
   return { archive, path, first: first!.place, reopened };
 }
 
-test('a deletion is carried out though its segment is gone, cut, or damaged where the record stood', async (t) => {
+test('a deletion is carried out although its segment is missing, cut off, or damaged at the record', async (t) => {
   for (const harm of ['gone', 'cut', 'damaged']) {
     const { path, first, reopened } = await halfDeleted(t);
     const good = await readFile(path);
@@ -97,7 +97,7 @@ test('a deletion is carried out though its segment is gone, cut, or damaged wher
   }
 });
 
-test('tombstones that are damaged are told of, and keep no archive from being opened', async (t) => {
+test('damaged tombstones are reported, and the archive opens all the same', async (t) => {
   const { path, reopened } = await halfDeleted(t);
   await writeFile(`${path}.tombstones.open`, 'what was here is gone\n-7 -\n');
   assert.deepEqual(await reopened(), { names: NAMES, errors: 0, codes: ['tombstones-damaged'] });
@@ -105,13 +105,13 @@ test('tombstones that are damaged are told of, and keep no archive from being op
   assert.deepEqual(await reopened(), { names: NAMES, errors: 0, codes: ['tombstones-damaged'] });
 });
 
-test('a segment that was taking the place of another and is gone keeps no archive from being opened', async (t) => {
+test('an archive opens although a replacement disappeared in the middle of its swap', async (t) => {
   const { archive, reopened } = await halfDeleted(t);
   const { directory } = archive;
   const again = await openWithParts(directory, trialOptions({ seed: 3 }));
   const catalog = catalogOf(again);
   const write = catalog.write.bind(catalog);
-  // What the kill of a process leaves in the middle of an exchange.
+  // The state after a process was killed in the middle of a swap.
   catalog.write = (batch) => (batch.removeSegments?.length ? Promise.reject(new Error('killed')) : write(batch));
   await assert.rejects(again.compact(), /killed/);
   const fresh = again.segments().at(-1)!;
@@ -126,7 +126,7 @@ test('a segment that was taking the place of another and is gone keeps no archiv
   await mended.close();
 });
 
-test('a segment that is gone is told of when the archive is opened, as one that was cut is', async (t) => {
+test('a missing segment and a segment that was cut off are reported when the archive is opened', async (t) => {
   const { path, reopened } = await halfDeleted(t);
   const tombstones = `${path}.tombstones.open`;
   await rename(path, `${path}.away`);
@@ -140,7 +140,7 @@ test('a segment that is gone is told of when the archive is opened, as one that 
   assert.deepEqual((await reopened()).codes, []);
 });
 
-test('a segment in which nothing was ever written is not told of as missing, though its removal was interrupted', async (t) => {
+test('a segment without any record is not reported as missing when its removal was interrupted', async (t) => {
   const archive = await makeArchive(t);
   const { directory } = archive;
   const catalog = catalogOf(archive);
@@ -158,7 +158,7 @@ test('a segment in which nothing was ever written is not told of as missing, tho
   await again.close();
 });
 
-test('tombstones that are gone or of an earlier day are told of at every opening until they are back, and what they deleted stays deleted', async (t) => {
+test('missing or older tombstones are reported at every opening until they are back, and what they deleted stays deleted', async (t) => {
   const { archive: first, path, reopened } = await halfDeleted(t);
   const file = `${path}.tombstones.open`;
   await reopened();

@@ -1,7 +1,7 @@
 /**
- * Files that were copied at different times and put back together: a segment that was written anew beside an older
- * state of the one it replaced. What was stored last is there, what was deleted is not, and nothing is removed that is
- * the only copy.
+ * Files that were copied at different times and restored together: a replacement beside an older state of the segment
+ * that it replaced. What was stored last is there, what was deleted is not, and no file is removed that is the only
+ * copy.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
@@ -37,8 +37,8 @@ async function seal(archive: Archive): Promise<void> {
 }
 
 /**
- * Two copies into one directory, as a backup makes them that removes nothing: the first while the segment grew, the
- * second once it was written anew.
+ * Copies an archive twice into one directory, as a backup does that never removes files: first while a segment grows,
+ * then after it was written anew.
  */
 async function copyTwice(t: TestContext, between: (archive: Archive) => Promise<void>): Promise<string> {
   const directory = await temporaryDirectory(t);
@@ -74,7 +74,7 @@ async function assertHolds(directory: string, names: readonly string[]): Promise
   }
 }
 
-test('a segment that was packed anew counts before the growing one that an earlier copy left beside it', async (t) => {
+test('a recompressed segment counts before the growing one that an earlier copy left beside it', async (t) => {
   const backup = await copyTwice(t, async (archive) => {
     await seal(archive);
     await archive.recompress({ worthwhileShare: 5 });
@@ -104,7 +104,7 @@ test('the last of several compactions counts before what earlier copies left of 
   await assertHolds(backup, ALL.slice(2));
 });
 
-test('a later segment that was copied only in part takes nobody’s place, and the older state stays', async (t) => {
+test('a replacement that was copied only in part replaces nothing, and the older state stays', async (t) => {
   const backup = await copyTwice(t, async (archive) => {
     await archive.delete({ url: urlOf(7) });
     await archive.compact();
@@ -120,7 +120,7 @@ test('a later segment that was copied only in part takes nobody’s place, and t
   assert.deepEqual(await readdir(folder), before);
 });
 
-/** A finished segment beside the one it replaces, as an interruption between the two leaves them, and no catalog. */
+/** A finished replacement beside the segment that it replaces, as an interrupted swap leaves them, and no catalog. */
 async function interruptExchange(t: TestContext): Promise<{ directory: string; folder: string; old: string }> {
   const directory = await temporaryDirectory(t);
   await createArchive(directory);
@@ -139,13 +139,13 @@ async function interruptExchange(t: TestContext): Promise<{ directory: string; f
   return { directory, folder, old };
 }
 
-test('a finished segment counts also when its forebear is damaged', async (t) => {
+test('a finished replacement counts even when the replaced segment is damaged', async (t) => {
   const { directory, folder, old } = await interruptExchange(t);
   await writeFile(join(folder, old), 'no longer what it was');
   await assertHolds(directory, ['1', '2']);
 });
 
-test('a finished segment takes the place of its forebear when the catalog is lost', async (t) => {
+test('a finished replacement is swapped in when the catalog is lost', async (t) => {
   const { directory } = await interruptExchange(t);
   await assertHolds(directory, ['1', '2']);
 });
@@ -170,7 +170,7 @@ test('an unfinished copy of a compacted segment costs neither the segment nor it
   assert.deepEqual(await readdir(second), ['.pinakes-volume']);
 });
 
-test('an unfinished segment in a volume that was made read-only meanwhile does not keep the archive closed', async (t) => {
+test('an archive opens with an unfinished segment in a volume that was made read-only meanwhile', async (t) => {
   const { directory, folder, old } = await interruptExchange(t);
   const later = (await readdir(folder)).find((name) => name.endsWith('.warc.gz') && name !== old)!;
   await rename(join(folder, later), join(folder, `${later}.open`));
@@ -181,7 +181,7 @@ test('an unfinished segment in a volume that was made read-only meanwhile does n
   await archive.close();
 });
 
-test('an exchange that was interrupted in a volume that is not there now waits for it', async (t) => {
+test('a swap that was interrupted in a volume that is missing now waits for that volume', async (t) => {
   const directory = await temporaryDirectory(t);
   const second = join(directory, 'second');
   await createArchive(directory);

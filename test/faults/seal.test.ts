@@ -1,6 +1,6 @@
 /**
- * A full segment that cannot be sealed: what it holds is durable and in the catalog, so whoever stored it is told that
- * it is, and it is not stored again.
+ * A full segment that cannot be sealed: its records are durable and in the catalog, so its stores are acknowledged and
+ * not repeated.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ import {
 const SETTING = { name: 'main', kind: 'directory', path: 'volumes/main', writable: true } as const;
 const NUMBERS = [0, 1, 2, 3, 4, 5];
 
-test('stores are acknowledged, once, when a segment that they filled cannot be sealed', async (t) => {
+test('stores are acknowledged once when the segment that they filled cannot be sealed', async (t) => {
   const directory = await temporaryDirectory(t);
   await createArchive(directory, { policies: { segmentBytesMax: 3000 } });
   const inner = openMemoryVolume('main');

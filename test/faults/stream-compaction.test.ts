@@ -1,7 +1,7 @@
 /**
- * A compaction fails at its n-th change, for every n, between two halves of a stream. The archive is as small as it can
- * be with three segments, contents that they share, and a cursor in the middle of one, so that there are about forty
- * changes and each can have its turn.
+ * A compaction fails at its n-th change, for every n, between two halves of a stream. The archive is as small as
+ * possible with three segments, contents that they share, and a cursor in the middle of one. So there are about forty
+ * changes, and each can fail in turn.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -18,12 +18,12 @@ const SETTING = { name: 'main', kind: 'directory', path: 'volumes/main', writabl
 const CAPTURES = 9;
 const CONTENTS = 4;
 const COUNT_BEFORE = 4;
-/** Deletions and a compaction of three segments cannot do with less. */
+/** Deletions and a compaction of three segments make at least this many changes. */
 const CHANGES_MIN = 30;
 
 const urlOf = (n: number) => `http://a.test/${String(n).padStart(3, '0')}`;
 
-/** URLs of the captures that a stream gives, from a cursor on. */
+/** URLs of the captures in a stream, from a cursor on. */
 async function urls(
   archive: Archive,
   order: StreamOrder,
@@ -46,21 +46,21 @@ type Half = {
   readonly cursor: string;
 };
 
-/** The first half of a stream, and what all of it gives. */
+/** The first half of a stream, and what the whole stream contains. */
 async function begin(archive: Archive, order: StreamOrder): Promise<Half> {
   const expected = new Set((await urls(archive, order)).urls);
   return { order, expected, ...(await urls(archive, order, undefined, COUNT_BEFORE)) };
 }
 
 /**
- * Streams some, compacts with the n-th change failing, and streams the rest: in the same process, or in the next. False
- * when nothing failed.
+ * Streams one half, compacts with the n-th change failing, and streams the rest in the same process or in the next one.
+ * False when nothing failed.
  */
 async function interrupted(directory: string, effect: Effect, nth: number): Promise<boolean> {
   const random = seededRandom(nth);
   const inner = openMemoryVolume('main');
   const catalog = new MemoryCatalog();
-  // One clock for all three processes: time does not go back, and no name of a segment comes twice.
+  // One clock for all three processes, so that time does not go back and no segment name occurs twice.
   let now = NOON;
   const clock = () => (now += 1000);
   const open = (volume: FaultyVolume, seed: number) =>
@@ -81,7 +81,7 @@ async function interrupted(directory: string, effect: Effect, nth: number): Prom
       () => true,
       () => false,
     );
-    // Whether a deletion that failed has happened is not known; either is right.
+    // It is not known whether a failed deletion has taken effect. Both outcomes are right.
     for (const { expected } of halves) expected.delete(url);
     if (!isDeleted) break;
   }
@@ -110,7 +110,7 @@ describe('I8: a cursor outlives a compaction that fails at any change', () => {
   for (const effect of ['io-error', 'io-error-after', 'power-loss'] as const) {
     test(`in the order of storage and of URLs, with ${effect}`, async (t) => {
       const directory = await mkdtemp(join(tmpdir(), 'pinakes-stream-'));
-      // What is open in it is closed by later hooks, and may write meanwhile.
+      // Later hooks close what is open in it and may write meanwhile.
       t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
       await createArchive(directory, { policies: { segmentBytesMax: 3000 } });
       let nth = 1;

@@ -1,4 +1,4 @@
-/** Captures of which everything follows from their number, so that a parent knows what a killed child had stored. */
+/** Captures that are determined by their number, so that a parent knows what a killed child had stored. */
 import { contentOf, NOON } from '../archive/trial-archive.ts';
 
 export type Trial = { readonly number: number; readonly url: string; readonly time: number; readonly content: number };

@@ -1,6 +1,6 @@
 /**
- * A catalog that is made again holds the contents of deleted records for a while, since others may turn up that lean on
- * them. Once all was read, they go; not before.
+ * A catalog that is being made again keeps the contents of deleted records for a while, since captures that refer to
+ * them may still be found. They are removed when everything was read, and not before.
  */
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
@@ -41,7 +41,7 @@ test('I6 Deleted means gone: also when the opening that made the catalog again w
   await again.close();
 });
 
-test('I5 No capture loses its content: one in a volume that was not there while the catalog was made again finds it', async (t) => {
+test('I5 No capture loses its content: a capture in a volume that was missing while the catalog was made again finds its content', async (t) => {
   const directory = await temporaryDirectory(t);
   const second = join(directory, 'second');
   await createArchive(join(directory, 'archive'));
