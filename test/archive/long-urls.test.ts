@@ -1,6 +1,6 @@
 /**
- * URLs of any length, many of which begin alike for longer than the catalog's order goes: all that leads to captures
- * still does, to each once.
+ * URLs of any length, many of which have a longer common beginning than the catalog's keys. Every way to captures still
+ * finds each of them once.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ const START = `http://long.example/${'x'.repeat(700)}/`;
 const URLS = ['a', 'b', 'b/1', 'b/2?q=1', 'bb', `b/${'y'.repeat(30_000)}`, 'c?q=1', 'c?q=2'].map((end) => START + end);
 const OTHERS = ['http://long.example/', 'http://long.example/y', `http://long.example/${'x'.repeat(700)}`];
 
-test('URLs that begin alike are stored, found, streamed, listed and deleted as others are', async (t) => {
+test('URLs with a long common beginning are stored, found, streamed, listed and deleted like others', async (t) => {
   const archive = await makeArchive(t);
   const all = [...URLS, ...OTHERS];
   for (const [index, url] of all.entries())

@@ -1,4 +1,4 @@
-/** Going through everything takes long in a large archive: who waits is told how far it is, and can have it stopped. */
+/** Walks over everything take long in a large archive, so they report their progress and can be aborted. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ async function linesOf(lines: AsyncIterable<string>): Promise<number> {
   return count;
 }
 
-test('statistics, deletions and index lines tell how far they are', async (t) => {
+test('statistics, deletions and index lines report their progress', async (t) => {
   const archive = await filledArchive(t);
   const told: number[] = [];
   const onProgress = (now: number) => void told.push(now);
@@ -35,7 +35,7 @@ test('statistics, deletions and index lines tell how far they are', async (t) =>
   assert.equal(last(), 3);
 });
 
-test('segments that the catalog does not know are told as they are read, at the opening and with a new volume', async (t) => {
+test('segments that the catalog does not know are reported as they are read, at the opening and with a new volume', async (t) => {
   const archive = await filledArchive(t);
   const segments = archive.segments().map(({ name, bytes }) => ({ name, bytes }));
   await archive.close();
@@ -54,7 +54,7 @@ test('segments that the catalog does not know are told as they are read, at the 
   assert.deepEqual(told, segments);
 });
 
-test('statistics, previews of deletions and index lines stop when they are called off', async (t) => {
+test('statistics, previews of deletions and index lines stop when they are aborted', async (t) => {
   const archive = await filledArchive(t);
   const signal = AbortSignal.abort();
   const isAbort = { name: 'AbortError' };
@@ -63,7 +63,7 @@ test('statistics, previews of deletions and index lines stop when they are calle
   await assert.rejects(linesOf(archive.exportCdxj({}, undefined, { signal })), isAbort);
 });
 
-test('a table whose rows come without a pause is called off by what happens meanwhile, and leaves nothing behind', async (t) => {
+test('a table whose rows arrive without a pause can be aborted, and leaves nothing behind', async (t) => {
   const { directory } = await makeArchive(t);
   const stop = new AbortController();
   function* rows() {

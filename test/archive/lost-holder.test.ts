@@ -1,6 +1,6 @@
 /**
- * What comes in again takes the place of a stored copy that cannot be read any more, for every capture that leans on
- * it.
+ * A content that is stored again replaces a stored copy that cannot be read any more, for every capture with this
+ * content.
  */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
@@ -27,7 +27,7 @@ const AGAIN = 'http://again.example/';
 const LAST = 'http://last.example/';
 const BODY = contentOf('kept once');
 
-/** A content with a holder that cannot be read, and a revisit of it. */
+/** A content whose holder cannot be read, and a revisit of it. */
 async function withLostHolder(t: TestContext): Promise<Archive> {
   const archive = await makeArchive(t);
   await archive.store(page(FIRST, NOON, BODY));
@@ -43,7 +43,7 @@ async function kindsOf(archive: Archive): Promise<Record<string, string>> {
 
 const healed = { [FIRST]: 'response', [LATER]: 'revisit', [AGAIN]: 'response', [LAST]: 'revisit' };
 
-/** Every capture but the damaged one has the content, also when the catalog is made again from the segments. */
+/** Every capture except the damaged one has the content, also when the catalog is made again from the segments. */
 async function assertHealed(archive: Archive): Promise<void> {
   assert.deepEqual(await kindsOf(archive), healed);
   for (const url of [LATER, AGAIN, LAST]) assert.deepEqual(await payloadAt(archive, url), Buffer.from(BODY), url);
@@ -54,14 +54,14 @@ async function assertHealed(archive: Archive): Promise<void> {
   await rebuilt.close();
 }
 
-test('a page that is stored again holds the content, and those after it are revisits of it', async (t) => {
+test('a page that is stored again holds the content, and later pages are revisits of it', async (t) => {
   const archive = await withLostHolder(t);
   const stored = [page(AGAIN, NOON + 2000, BODY), page(LAST, NOON + 3000, BODY)];
   await Promise.all(stored.map((one) => archive.store(one)));
   await assertHealed(archive);
 });
 
-test('a file that is added holds it as well', async (t) => {
+test('a page of an added file holds the content as well', async (t) => {
   const archive = await withLostHolder(t);
   const records = [warcinfo(), response(AGAIN, NOON + 2000, BODY), response(LAST, NOON + 3000, BODY)];
   const file = join(await temporaryDirectory(t), 'again.warc.gz');
@@ -71,7 +71,7 @@ test('a file that is added holds it as well', async (t) => {
   await assertHealed(archive);
 });
 
-test('pages are stored though the file with their earlier copies is away, and those are used when it is back', async (t) => {
+test('pages are stored while the file with their earlier copies is missing, and the earlier copies are used when it is back', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 1000 } });
   await archive.store(page(FIRST, NOON, BODY));
   const [file] = segmentFiles(archive.directory);
@@ -82,7 +82,7 @@ test('pages are stored though the file with their earlier copies is away, and th
   assert.deepEqual(await payloadAt(archive, FIRST), Buffer.from(BODY));
 });
 
-test('an answer that nothing has changed is kept though the copy it speaks of cannot be read', async (t) => {
+test('a "not modified" response is kept although the copy that it refers to cannot be read', async (t) => {
   const archive = await makeArchive(t);
   await archive.store(page(FIRST, NOON, BODY));
   const notModified = (await archive.findCapture(FIRST))!;

@@ -1,4 +1,4 @@
-/** Reading goes on while segments move to another volume. */
+/** Reading continues while segments move to another volume. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ async function filled(archive: Archive): Promise<void> {
 }
 
 for (const order of ['storage', 'url', 'time'] as const) {
-  test(`I8: a stream in the order of ${order} goes on while its segments move to another volume`, async (t) => {
+  test(`I8: a stream in the order of ${order} continues while its segments move to another volume`, async (t) => {
     const archive = await makeArchive(t, { policies: { segmentBytesMax: 9000 } });
     await filled(archive);
     const selection = { types: ['response', 'revisit'] };
@@ -32,7 +32,7 @@ for (const order of ['storage', 'url', 'time'] as const) {
   });
 }
 
-test('an export and payloads that are being read are whole, though their segments move meanwhile', async (t) => {
+test('an export and payloads that are being read are complete although their segments move meanwhile', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 9000 } });
   await archive.store(page('http://a.example/large', NOON, contentOf('large', 4_000_000)));
   await filled(archive);

@@ -1,7 +1,4 @@
-/**
- * Records that are read, though something about them is not as it should be, and what becomes of them when they are
- * added.
- */
+/** Records that can be read although something about them is wrong, and what becomes of them when they are added. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +8,7 @@ import { type ForeignRecord, foreignId, response, writeForeign } from './foreign
 import { allCaptures, audit, bytesOf, contentOf, makeArchive, NOON, walk } from './trial-archive.ts';
 
 for (const date of ['2024-02-30T00:00:00Z', '', 'blue monday', '1709287200']) {
-  test(`I10 Dirty input is data: a response of the date ${JSON.stringify(date)} is kept as it came and is no capture`, async (t) => {
+  test(`I10 Dirty input is data: a response with the date ${JSON.stringify(date)} is kept as it is and is not a capture`, async (t) => {
     const archive = await makeArchive(t);
     const sound = response('http://a.example/sound', NOON, contentOf('same'));
     const { record, block } = response('http://a.example/odd', NOON, contentOf('same'));
@@ -28,7 +25,7 @@ for (const date of ['2024-02-30T00:00:00Z', '', 'blue monday', '1709287200']) {
   });
 }
 
-test('I10 Dirty input is data: a line end inside a value stands for a blank, and in a URI for itself; the record keeps its bytes', async (t) => {
+test('I10 Dirty input is data: a line end inside a value counts as a blank, in a URI as itself, and the record keeps its bytes', async (t) => {
   const archive = await makeArchive(t);
   const odd = (id: string, url: string, body: Uint8Array) => {
     const message = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nX-Odd: a\rb\r\n\r\n'), body]);
@@ -56,12 +53,12 @@ test('I10 Dirty input is data: a line end inside a value stands for a blank, and
   );
   const segment = archive.segments().find(({ name }) => name.startsWith('default/odd-'));
   const stored = await bytesOf(archive.segmentBytes(segment!.name));
-  assert.ok(stored.includes(whole), 'the record stands there as it came');
+  assert.ok(stored.includes(whole), 'the record is stored as it was');
   assert.deepEqual(await audit(archive), []);
   assert.equal((await archive.verify()).errors, 0);
 });
 
-test('I7 Never a false duplicate: a content that goes on in other records is not judged by its first part', async (t) => {
+test('I7 Never a false duplicate: a content that continues in other records is not judged by its first part', async (t) => {
   const archive = await makeArchive(t);
   const segmented = (time: number, rest: string): ForeignRecord[] => {
     const url = 'http://a.example/segmented';

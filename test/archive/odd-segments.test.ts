@@ -1,4 +1,4 @@
-/** Records that stop other readers: where they are kept, what the archive says of them, and what goes out of it. */
+/** Records that stop other readers: where they are kept, what the archive reports about them, and what is exported. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const HTTP = 'Content-Type: application/http; msgtype=response';
 
 type OddOptions = { readonly version?: string; readonly end?: string; readonly body?: string };
 
-/** A gzip member with a response of these lines; each name has a content of its own. */
+/** A gzip member with a response that has these header lines. Each name has a content of its own. */
 function member(name: string, lines: readonly string[], options: OddOptions = {}): Buffer {
   const { version = 'WARC/1.1', end = '\r\n\r\n', body = name } = options;
   const message = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n'), contentOf(body)]);
@@ -70,7 +70,7 @@ const ODD: readonly [name: string, bytes: Buffer, isCapture: boolean][] = [
   ['no-field', member('no-field', ['WARC-Type: response', DATE, target('no-field'), HTTP, 'no colon']), true],
 ];
 
-test('I4 Bytes pass through: records that stop other readers are kept as they came, in segments of their own', async (t) => {
+test('I4 Bytes pass through: records that stop other readers are kept as they are, in segments of their own', async (t) => {
   const archive = await makeArchive(t);
   const file = ODD.flatMap(([name, bytes]) => [usual(`before-${name}`), bytes]);
   const { report } = await addFile(archive, 'a.warc.gz', Buffer.concat([...file, usual('last')]));
@@ -131,10 +131,10 @@ test('an export writes odd captures as the standard asks, and counts what it lea
   const one = await archive.exportWarc({ url: 'http://a.example/last' }, join(archive.directory, 'one.warc.gz'), {
     software: 'test',
   });
-  assert.deepEqual([one.captures, one.oddLeftOut], [1, 0], 'of other URLs nothing is left out');
+  assert.deepEqual([one.captures, one.oddLeftOut], [1, 0], 'with other URLs nothing is left out');
 });
 
-test('a record that other readers cannot find the end of is written anew', async (t) => {
+test('a record whose end other readers cannot find is written anew', async (t) => {
   const archive = await makeArchive(t);
   const ends = ['', '\r\n', '\n\n', '\r\n\r\n\r\n', '\r\n\r\n\0'];
   const loose = [...ends.map((end, at) => usual(`end-${at}`, { end })), usual('version', { version: 'WARC/1.0 ' })];
@@ -176,7 +176,7 @@ test('an export writes a record over several gzip members anew as one', async (t
   assert.deepEqual(spans, [false, false]);
 });
 
-test('a duplicate with an odd date becomes a sound revisit, and so does one of an odd original', async (t) => {
+test('a duplicate with an odd date becomes a sound revisit, and so does a duplicate of an odd original', async (t) => {
   const archive = await makeArchive(t);
   const odd = dated('odd', '2008-10-294T05:21:46-0700', { body: 'same' });
   const copy = dated('copy', '2008-10-294T05:21:47-0700', { body: 'same' });
@@ -202,7 +202,7 @@ test('a duplicate with an odd date becomes a sound revisit, and so does one of a
   assert.equal((await archive.verify()).errors, 0);
 });
 
-test('control characters of odd heads do not go into what is written anew, and a rebuild counts the same', async (t) => {
+test('control characters of odd heads are not copied into new records, and a rebuild counts the same', async (t) => {
   const archive = await makeArchive(t);
   const lines = (name: string) => ['WARC-Type: response', DATE, target(name), HTTP];
   const file = [
@@ -271,7 +271,7 @@ test('ARC records with odd dates, columns and URLs are captures, and one without
     ['http://a.example/hex 192.0.2.1 a0d1fdddf3165d0447b1f7a285c61c1c9 text/html', 'http://a.example/hex', undefined],
   ];
   const start = arc('filedesc://a.arc 0.0.0.0 20000101000000 text/plain', version);
-  // A document that is no HTTP message and has no media type gets none.
+  // A document that is not an HTTP message and does not have a media type gets none.
   const bodyOf = (url: string) => (url.endsWith('/none') ? 'no message' : message(url));
   const file = Buffer.concat([start, ...heads.map(([head, url]) => arc(head, bodyOf(url)))]);
   const { report, findings } = await addFile(archive, 'a.arc', file);
@@ -292,7 +292,7 @@ test('ARC records with odd dates, columns and URLs are captures, and one without
   assert.equal((await archive.stats()).undatedRecords, 1);
 });
 
-test('odd segments are taken up again by the next opening, and stay apart when they are compacted', async (t) => {
+test('odd segments are resumed by the next opening, and stay separate when they are compacted', async (t) => {
   const archive = await makeArchive(t);
   const first = [dated('one', '2024-03-01T12:00:00+02:00'), dated('two', 'blue monday')];
   await addFile(archive, 'a.warc.gz', Buffer.concat(first));
@@ -318,7 +318,7 @@ test('odd segments are taken up again by the next opening, and stay apart when t
   assert.deepEqual(await audit(again), []);
 });
 
-test('odd records of files that are added in place are counted too, and exports leave them out', async (t) => {
+test('odd records in files that are added in place are counted too, and exports leave them out', async (t) => {
   const archive = await makeArchive(t);
   const file = join(archive.directory, 'linked.warc.gz');
   await writeFile(file, Buffer.concat([usual('one'), dated('two', 'blue monday'), dated('three', '20240301100000')]));
@@ -347,7 +347,7 @@ test('a revisit of another crawler with an odd date finds its original, and is e
   assert.ok((await readFile(path)).length > 0);
 });
 
-/** A request, as the browser sent it for the response of this name. */
+/** A request as the browser sent it for the response of this name. */
 function request(name: string, date: string, lines: readonly string[] = []): Buffer {
   const message = Buffer.from(`GET /${name} HTTP/1.1\r\nCookie: secret-of-${name}\r\n\r\n`);
   const head = ['WARC/1.1', `WARC-Record-ID: <urn:request:${name}>`, 'WARC-Type: request', `WARC-Date: ${date}`];
@@ -362,7 +362,7 @@ const linked = (name: string) => `WARC-Concurrent-To: <urn:odd:${name}>`;
 const SOUND = '2024-03-01T10:00:00Z';
 const ODD_DATE = '20240301100000';
 
-/** Visits of which only one record is odd, the request before its response and behind it. */
+/** Visits in which only one record is odd, with the request before its response and after it. */
 const HALF_ODD: Readonly<Record<string, (name: string) => readonly Buffer[]>> = {
   'odd request behind': (name) => [usual(name, { body: 'same' }), request(name, 'blue monday', [linked(name)])],
   'odd request before': (name) => [request(name, '', [linked(name)]), usual(name, { body: 'same' })],
@@ -371,7 +371,7 @@ const HALF_ODD: Readonly<Record<string, (name: string) => readonly Buffer[]>> = 
 };
 
 for (const [kind, visit] of Object.entries(HALF_ODD)) {
-  test(`I6 Deleted means gone: a visit with one odd record leaves as a whole (${kind})`, async (t) => {
+  test(`I6 Deleted means gone: a visit with one odd record is removed as a whole (${kind})`, async (t) => {
     const archive = await makeArchive(t);
     const file = [usual('before'), ...visit('first'), usual('between'), ...visit('again'), usual('after')];
     await addFile(archive, 'a.warc.gz', Buffer.concat(file));
@@ -390,7 +390,7 @@ for (const [kind, visit] of Object.entries(HALF_ODD)) {
   });
 }
 
-test('I6 Deleted means gone: a visit leaves as a whole where two steps of an add meet', async (t) => {
+test('I6 Deleted means gone: a visit is removed as a whole where two steps of an add meet', async (t) => {
   const archive = await makeArchive(t);
   const names = Array.from({ length: 900 }, (_, i) => `page-${i}`);
   const visits = names.flatMap((name) => [request(name, '2024-03-01T10:00:00Z'), dated(name, '20240301100000')]);

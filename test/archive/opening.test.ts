@@ -1,4 +1,4 @@
-/** An archive whose opening is broken off. */
+/** An archive whose opening is aborted. */
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import {
   trialOptions,
 } from './trial-archive.ts';
 
-test('an opening and the adding of a volume can be broken off, and what is left comes in with the next opening', async (t) => {
+test('an opening and the adding of a volume can be aborted, and the next opening catalogues the rest', async (t) => {
   const made = await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } });
   for (let n = 0; n < 90; n++) await made.store(page(`http://a.example/${n}`, NOON + n, contentOf(`page ${n}`)));
   assert.ok(made.segments().length > 2);

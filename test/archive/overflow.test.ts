@@ -1,5 +1,5 @@
 /**
- * Content keys of contents that were stored anew on purpose: each goes on naming its content, whatever is added,
+ * Content keys of contents that were deliberately stored again: each still names its content, whatever is added,
  * deleted and rebuilt.
  */
 import assert from 'node:assert/strict';
@@ -18,7 +18,7 @@ for (const inPlace of [false, true]) {
     await archive.delete({ url: 'https://a.example/first' });
     await archive.compact();
     await assert.rejects(archive.content(first.key), { code: 'CONTENT_MISSING' });
-    // Too small to become a revisit, so its record says nothing of overflows.
+    // Too small to become a revisit, so its record does not mention overflows.
     const added = response('https://b.example/', NOON, body);
     const file = await writeForeign(join(archive.directory, 'other.warc.gz'), [warcinfo(), added]);
     await archive.add([file], { workers: 1, inPlace });

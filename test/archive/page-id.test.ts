@@ -1,4 +1,4 @@
-/** Pages are found by their ids alone, whatever came in or left since the ids were last looked up. */
+/** Pages are found by their ids alone, whatever was stored or deleted since the ids were last looked up. */
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ test('a page is found by its id: the latest capture, or the one nearest to a tim
   await assert.rejects(archive.getPage(pageId('http://nowhere.example/')), missing);
 });
 
-test('ids are found of what came in later, and of nothing that was deleted', async (t) => {
+test('ids of pages that were stored later are found, and ids of deleted pages are not', async (t) => {
   const archive = await makeArchive(t);
   await archive.store(page('http://a.example/1', NOON, contentOf('1')));
   await assert.rejects(archive.getPage(pageId('http://a.example/2')), missing);
@@ -51,7 +51,7 @@ test('ids are found of what came in later, and of nothing that was deleted', asy
   assert.equal(
     (await archive.getPage(pageId('http://a.example/2'))).capture.url,
     'http://a.example/2',
-    'it is derived',
+    'the file is derived',
   );
 });
 

@@ -1,4 +1,4 @@
-/** A query means the same captures wherever it is asked: in exports, in streams of every order, in deletions. */
+/** A query selects the same captures in exports, in streams of every order, and in deletions. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ const QUERIES = [
   'status:5xx',
 ];
 
-test('a query means the same captures in every order of stream, in exports and in deletions', async (t) => {
+test('a query selects the same captures in every order of stream, in exports and in deletions', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 20_000 } });
   await filled(archive);
   const sizes = new Map<string, number>();
@@ -63,13 +63,13 @@ test('a query means the same captures in every order of stream, in exports and i
     assert.deepEqual(exported.sort(), expected, `exported: ${text}`);
     assert.equal((await archive.previewDelete(selection)).captures, expected.length, `to be deleted: ${text}`);
   }
-  assert.ok(seen.size > 4, 'the queries mean different captures');
+  assert.ok(seen.size > 4, 'the queries select different captures');
   const { captures: deleted } = await archive.delete({ query: archive.query('site:.edu status:404') });
   assert.equal(deleted, captures.filter(({ url, status }) => url.includes('.edu') && status === 404).length);
   assert.equal((await allCaptures(archive)).length, captures.length - deleted);
 });
 
-test('a cursor goes on only in a stream of the same query', async (t) => {
+test('a cursor continues only a stream of the same query', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const stream = await archive.stream({ selection: { query: archive.query('status:200') } });

@@ -1,6 +1,5 @@
 /**
- * Cold segments become zstd with a dictionary of their own, and nobody notices: records, answers, streams and cursors
- * stay what they were.
+ * Cold segments become zstd with a dictionary of their own, while records, answers, streams and cursors stay the same.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -24,7 +23,7 @@ import {
   trialOptions,
 } from './trial-archive.ts';
 
-/** Pages of a site: much in common, and something of their own. */
+/** Pages of a site, with much in common and a part of their own. */
 function sitePage(n: number): Uint8Array {
   const rows = Array.from({ length: 12 }, (_, row) => {
     const word = createHash('md5').update(`${n} ${row}`).digest('hex');
@@ -40,7 +39,7 @@ async function seal(archive: Archive): Promise<void> {
   await archive.setVolumeWritable('main', true);
 }
 
-/** Pages enough to train a dictionary of; the last quarter repeats the first. */
+/** Enough pages to train a dictionary. The last quarter repeats the first. */
 async function filled(archive: Archive, { count = 300, isSealed = true } = {}): Promise<void> {
   for (let from = 0; from < count; from += 100) {
     const stores = Array.from({ length: 100 }, (_, index) => {
@@ -58,7 +57,7 @@ function states(archive: Archive): string[] {
   return archive.segments().map(({ name, state }) => `${name.split('/')[0]}.${name.split('.').at(-1)} ${state}`);
 }
 
-/** Head and block of every record but the archive's own warcinfo, in order. */
+/** Head and block of every record except the archive's own warcinfo, in order. */
 async function recordBytes(archive: Archive): Promise<string[]> {
   const records: string[] = [];
   for (const { name } of archive.segments()) {
@@ -105,7 +104,7 @@ test('a recompressed archive is smaller, holds the same records in the same orde
   const [segment] = archive.segments();
   assert.match(segment!.name, /\.warc\.zst$/);
   assert.equal(segment!.bytes, report.bytesAfter);
-  assert.deepEqual(await recordBytes(archive), before.records, 'I4: ids, heads and blocks are what they were');
+  assert.deepEqual(await recordBytes(archive), before.records, 'I4: ids, heads and blocks are unchanged');
   assert.deepEqual(await answers(archive), before.answers);
   assert.deepEqual(await audit(archive), []);
   assert.deepEqual(await fullProblems(archive), []);
@@ -117,7 +116,7 @@ test('a recompressed archive is smaller, holds the same records in the same orde
   assert.deepEqual(await answers(archive), later);
 });
 
-test('a segment that is still open is sealed for recompression, unless it would hardly become smaller', async (t) => {
+test('an open segment is sealed for recompression, unless it would hardly become smaller', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive, { isSealed: false });
   const random = { kind: 'resource', url: 'http://a.example/r', time: NOON, mime: 'image/jpeg' } as const;
@@ -137,7 +136,7 @@ test('a segment that is still open is sealed for recompression, unless it would 
   assert.deepEqual(await fullProblems(archive), []);
 });
 
-test('the new file begins with its dictionary, compressed, as the standard proposes, and every frame is one record', async (t) => {
+test('the new file begins with its compressed dictionary, as the standard proposes, and every frame is one record', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   await archive.recompress();
@@ -152,7 +151,7 @@ test('the new file begins with its dictionary, compressed, as the standard propo
   }
 });
 
-test('large records and small ones that decode to very much are packed anew in pieces', async (t) => {
+test('large records, and small ones that decode to very many bytes, are packed anew in pieces', async (t) => {
   const archive = await makeArchive(t);
   const large = randomBytes(1_300_000).toString('hex');
   await archive.store(page('http://a.example/large', NOON, utf8(large)));
@@ -167,7 +166,7 @@ test('large records and small ones that decode to very much are packed anew in p
   assert.deepEqual(await fullProblems(archive), []);
 });
 
-test('streams and cursors go on across a recompression, each record once', async (t) => {
+test('streams and cursors continue across a recompression, with each record once', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 60_000 } });
   await filled(archive);
   const whole: string[] = [];
@@ -207,7 +206,7 @@ test('records that are deleted while a segment is packed anew stay deleted', asy
   assert.deepEqual(new Set((await allCaptures(archive)).map(({ url }) => url)), left);
 });
 
-test('a segment of others that is not made of whole records of their own is left alone, and its warcinfo is never lost', async (t) => {
+test("another writer's segment with bytes outside of whole records is left alone, and its warcinfo is never lost", async (t) => {
   const archive = await makeArchive(t);
   const directory = join(archive.directory, 'shelf');
   await archive.addVolume({ name: 'shelf', path: directory });
@@ -236,7 +235,7 @@ test('a segment of others that is not made of whole records of their own is left
   assert.deepEqual(types.slice(0, 3), ['warcinfo', 'warcinfo', 'response']);
   const damaged = await fullProblems(again);
   assert.equal(damaged.length, 1, damaged.join('\n'));
-  assert.match(damaged[0]!, /960 bytes/, 'what nobody can read stays where it was, and is still told of');
+  assert.match(damaged[0]!, /960 bytes/, 'unreadable bytes stay where they were, and are still reported');
 });
 
 test('contents that do not become smaller stay as they are', async (t) => {

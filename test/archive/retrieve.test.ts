@@ -1,4 +1,4 @@
-/** What retrieve promises, and that one process at a time has an archive, through the archive's front door. */
+/** What retrieval guarantees, and that one process at a time has an archive open. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import {
   trialOptions,
 } from './trial-archive.ts';
 
-test('the capture of a moment, the nearest to one, the latest, and those of a range are found', async (t) => {
+test('the capture of a moment, the nearest one, the latest one, and those of a range are found', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://a.example/';
   for (const day of [1, 2, 4]) await archive.store(page(url, NOON + day * 86_400_000, contentOf(`day ${day}`)));
@@ -41,7 +41,7 @@ test('the capture of a moment, the nearest to one, the latest, and those of a ra
   await assert.rejects(archive.get('http://nowhere.example/'), missing);
 });
 
-test('of the captures of one visit those of the very URL are found first, whatever the minute', async (t) => {
+test('of the captures of one visit, those with exactly this URL are found first, whatever the minute', async (t) => {
   const archive = await makeArchive(t);
   const minute = 60_000;
   const stored: readonly (readonly [string, number])[] = [
@@ -60,10 +60,10 @@ test('of the captures of one visit those of the very URL are found first, whatev
   assert.deepEqual(await found('https://a.example/page', -1), ['https://a.example/page', 2]);
   assert.deepEqual(await found('http://a.example/Page', 2), ['http://a.example/Page', 1]);
   assert.deepEqual(await found('https://a.example/Page'), ['https://www.a.example/Page', 24 * 60], 'of another day');
-  assert.deepEqual(await found('http://a.example/PAGE', 0), ['https://a.example/Page', 0], 'none of the very URL');
+  assert.deepEqual(await found('http://a.example/PAGE', 0), ['https://a.example/Page', 0], 'none has exactly this URL');
 });
 
-test('of very many captures of one visit only those about the time are looked at for the very URL', async (t) => {
+test('of very many captures of one visit, only those near the time are searched for exactly this URL', async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'calls.warc.gz');
   const calls = Array.from({ length: 5000 }, (_, second) =>
@@ -89,7 +89,7 @@ test('of very many captures of one visit only those about the time are looked at
   assert.equal(await found(900), 'http://a.example/Call');
   looked = 0;
   assert.equal(await found(2500), 'https://a.example/call');
-  assert.ok(looked <= 2000, `${looked} captures were looked at`);
+  assert.ok(looked <= 2000, `${looked} captures were read`);
 });
 
 test('contents are found by their key, with or without the volume, and a wrong key is refused', async (t) => {
@@ -106,7 +106,7 @@ test('contents are found by their key, with or without the volume, and a wrong k
   await reject(`${key}~7`, 'CONTENT_MISSING');
 });
 
-test('many reads at once do not get into each other', async (t) => {
+test('many reads at the same time do not affect each other', async (t) => {
   const archive = await makeArchive(t);
   for (let n = 0; n < 40; n++)
     await archive.store(page(`http://a.example/${n}`, NOON, contentOf(`n ${n}`, 2000 + n * 50)));
@@ -128,7 +128,7 @@ test('a capture that compaction moves between the look-up and the read is found 
   }
 });
 
-test('a large payload that is being read is read to its end while compaction takes its segment away', async (t) => {
+test('a large payload that is being read is read to its end while compaction removes its segment', async (t) => {
   const archive = await makeArchive(t);
   const large = contentOf('large', 6_000_000);
   await archive.store(page('http://a.example/large', NOON, large));
@@ -161,7 +161,7 @@ test('different records of one id, URL and second are different captures, also a
   assert.deepEqual(await audit(archive), []);
 });
 
-test('one process owns an archive; a second is told who', async (t) => {
+test('one process has an archive open, and a second one is told which', async (t) => {
   const archive = await makeArchive(t, { purpose: 'a test' });
   const isBusy = (error: PinakesError) =>
     error.code === 'ARCHIVE_BUSY' && error.message.includes(String(process.pid)) && error.message.includes('a test');
@@ -174,7 +174,7 @@ test('one process owns an archive; a second is told who', async (t) => {
   await next.close();
 });
 
-test('an archive that a process on another machine has open is not taken, and left as it is', async (t) => {
+test('an archive that a process on another machine has open is not opened, and left as it is', async (t) => {
   const directory = await temporaryDirectory(t);
   await createArchive(directory);
   const path = join(directory, 'owner.json');
@@ -184,7 +184,7 @@ test('an archive that a process on another machine has open is not taken, and le
   assert.equal(await readFile(path, 'utf8'), left);
 });
 
-test('an archive whose owner is gone, or whose owner file is damaged, is taken over', async (t) => {
+test('an archive whose owner has ended, or whose owner file is damaged, is opened', async (t) => {
   const directory = await temporaryDirectory(t);
   await createArchive(directory);
   const gone = spawn(process.execPath, ['-e', '']);
@@ -192,7 +192,8 @@ test('an archive whose owner is gone, or whose owner file is damaged, is taken o
   const path = join(directory, 'owner.json');
   for (const left of [
     JSON.stringify({ pid: gone.pid, host: hostname(), since: '', purpose: 'crashed' }),
-    // In a container every run has the same number; elsewhere that of a killed process may be another's by now.
+    // In a container every run has the same process number. Elsewhere, another process may have the number of a killed
+    // one.
     JSON.stringify({ pid: process.pid, host: hostname(), since: '', purpose: 'an earlier run' }),
     JSON.stringify({ pid: 1, host: hostname(), since: '', purpose: 'crashed long ago' }),
     '{"pid":',

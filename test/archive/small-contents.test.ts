@@ -1,4 +1,4 @@
-/** Repeats of small contents are shared by one rule, whichever way they come in. */
+/** One rule decides whether repeats of small contents are shared, whichever way they are stored. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ async function revisitsIn(archive: Archive): Promise<number> {
   return (await allCaptures(archive)).filter(({ kind }) => kind === 'revisit').length;
 }
 
-/** The least size of a content whose repeat became a revisit, of contents of every tenth size that were taken twice. */
+/** The smallest content whose repeat became a revisit. Contents of every tenth size were stored twice. */
 async function leastShared(archive: Archive): Promise<number> {
   const sizes: number[] = [];
   for (const { kind, block } of await allCaptures(archive)) {
@@ -31,7 +31,7 @@ async function leastShared(archive: Archive): Promise<number> {
 const SIZES = Array.from({ length: 120 }, (_, index) => index * 10);
 const urlOf = (size: number, copy: number) => `http://small.example/${String(size).padStart(4, '0')}/${copy}`;
 
-test('add shares repeats of contents of 560 bytes, and keeps those that a revisit would not be smaller than', async (t) => {
+test('add shares repeats of contents of 560 bytes, and keeps repeats that a revisit would not make smaller', async (t) => {
   const archive = await makeArchive(t);
   const records = SIZES.flatMap((size) =>
     [0, 1].map((copy) => response(urlOf(size, copy), NOON + copy, contentOfBytes(size))),
@@ -41,7 +41,7 @@ test('add shares repeats of contents of 560 bytes, and keeps those that a revisi
   ]);
   assert.equal(report.duplicates, await revisitsIn(archive));
   const least = await leastShared(archive);
-  assert.ok(least > 250 && least <= 560, `the least shared content has ${least} bytes`);
+  assert.ok(least > 250 && least <= 560, `the smallest shared content has ${least} bytes`);
   assert.equal(
     report.duplicates,
     SIZES.filter((size) => size >= least).length,
@@ -55,12 +55,12 @@ test('store shares by the same rule, and never an empty content', async (t) => {
   for (const copy of [0, 1])
     await Promise.all(SIZES.map((size) => archive.store(page(urlOf(size, copy), NOON + copy, contentOfBytes(size)))));
   const least = await leastShared(archive);
-  assert.ok(least > 150 && least <= 560, `the least shared content has ${least} bytes`);
+  assert.ok(least > 150 && least <= 560, `the smallest shared content has ${least} bytes`);
   assert.equal(await revisitsIn(archive), SIZES.filter((size) => size >= least).length);
   assert.deepEqual(await audit(archive), []);
 });
 
-test('contents that are not shared can be deleted and compacted one by one, small ones that are shared too', async (t) => {
+test('contents that are not shared, and small ones that are, can be deleted and compacted one by one', async (t) => {
   const archive = await makeArchive(t);
   const sizes = [0, 40, 560];
   const records = sizes.flatMap((size) =>
@@ -79,7 +79,7 @@ test('contents that are not shared can be deleted and compacted one by one, smal
   assert.deepEqual(await audit(archive), []);
 });
 
-test('an archive.yaml with the former default shares small repeats too, and another number raises the bound', async (t) => {
+test('an archive.yaml with the former default shares small repeats too, and another number raises the limit', async (t) => {
   const archive = await makeArchive(t);
   const { directory } = archive;
   await archive.close();

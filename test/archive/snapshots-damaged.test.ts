@@ -1,6 +1,6 @@
 /**
- * A damaged list of snapshots: the archive opens, names it and leaves it as it is, and no segment goes that a snapshot
- * may keep.
+ * A damaged list of snapshots: the archive opens, names the file and leaves it as it is, and no segment is removed that
+ * a snapshot may keep.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { contentOf, makeArchive, NOON, page, payloadAt, trialOptions } from './t
 
 const PAGES = 6;
 
-/** An archive, closed, of which a page was deleted that a snapshot keeps. */
+/** A closed archive with a deleted page that a snapshot keeps. */
 async function withSnapshot(t: TestContext): Promise<{ directory: string; file: string }> {
   const archive = await makeArchive(t);
   for (let number = 0; number < PAGES; number++)
@@ -36,7 +36,7 @@ async function open(t: TestContext, directory: string) {
 test('an archive whose list of snapshots is damaged opens, names the file, and compacts nothing', async (t) => {
   const { directory, file } = await withSnapshot(t);
   const image = readFileSync(file);
-  // A bit of the brace that the file begins with.
+  // A bit of the brace at the beginning of the file.
   image[0]! ^= 1;
   writeFileSync(file, image);
   const { archive, findings } = await open(t, directory);
@@ -67,7 +67,7 @@ test('an archive whose list of snapshots is damaged opens, names the file, and c
   assert.equal((await without.archive.compact()).segments, 1);
 });
 
-test('every flipped bit of the list of snapshots is noticed, and the sound file is read again', async (t) => {
+test('every flipped bit in the list of snapshots is noticed, and the sound file is read again', async (t) => {
   const { directory, file } = await withSnapshot(t);
   const image = readFileSync(file);
   const snapshots = new NamedSnapshots(directory);
@@ -79,7 +79,7 @@ test('every flipped bit of the list of snapshots is noticed, and the sound file 
     await snapshots.load();
     if (snapshots.damage === undefined) unnoticed.push(at);
   }
-  // Blanks between the values and the names of fields that are not needed may change without changing what is said.
+  // Blanks between the values and the names of unused fields may change without changing the content.
   const text = image.toString('latin1');
   assert.deepEqual(
     unnoticed.filter((at) => !/\s/.test(text[at]!) && !isInName(text, at, 'sha256')),
@@ -99,7 +99,7 @@ function isInName(text: string, at: number, name: string): boolean {
   return at > from && at <= from + name.length;
 }
 
-test('a list of snapshots that an earlier version wrote, without a digest, is read', async (t) => {
+test('a list of snapshots without a digest, as an earlier version wrote it, is read', async (t) => {
   const { directory, file } = await withSnapshot(t);
   const { sha256, ...earlier } = JSON.parse(readFileSync(file, 'utf8'));
   assert.match(sha256, /^[0-9a-f]{64}$/);

@@ -12,9 +12,9 @@ const CRAWLS = [
 ];
 
 describe('stats', () => {
-  test('tell duplication and persistence of each crawl against the one before, as table 1 of the paper has them', async (t) => {
+  test('report duplication and persistence of each crawl against the one before, as table 1 of the paper does', async (t) => {
     const archive = await makeArchive(t);
-    // Stored out of order: the order of crawls is that of their captures.
+    // Stored out of order: the order of crawls is the order of their captures.
     for (const { name, day, pages } of [CRAWLS[1]!, CRAWLS[0]!, CRAWLS[2]!]) {
       for (const [url, content] of Object.entries(pages))
         await archive.store(page(`http://a.test/${url}`, NOON + day * DAY_MS, contentOf(content)), {
@@ -57,13 +57,13 @@ describe('stats', () => {
     assert.equal(collections[1]!.firstTime, NOON + 90 * DAY_MS);
   });
 
-  test('tell what is held, what is stored and what is saved', async (t) => {
+  test('report what is held, what is stored and what is saved', async (t) => {
     const archive = await makeArchive(t);
     const [large, other] = [contentOf('large', 50_000), contentOf('other', 20_000)];
     await archive.store(page('http://a.test/1', NOON, large));
     await archive.store(page('http://a.test/2', NOON, large));
     await archive.store(page('http://a.test/3', NOON, other));
-    // Too small to be worth a revisit, so they are stored twice.
+    // Too small for a revisit, so they are stored twice.
     const small = contentOf('small', 100);
     await archive.store(page('http://a.test/4', NOON, small));
     await archive.store(page('http://a.test/5', NOON, small));
@@ -83,7 +83,7 @@ describe('stats', () => {
     assert.ok(stats.catalogBytes >= 0);
   });
 
-  test('of an empty archive are all nothing', async (t) => {
+  test('of an empty archive are all zero', async (t) => {
     const archive = await makeArchive(t);
     const stats = await archive.stats();
     assert.deepEqual([stats.captures, stats.storedBytes, stats.collections.length], [0, 0, 0]);

@@ -31,7 +31,7 @@ test('a 304 becomes a revisit of the capture whose content is still right, and s
   assert.deepEqual(await answers(archive), before);
 });
 
-test('a 304 whose content has left the archive is kept as the response it is', async (t) => {
+test('a 304 whose content is no longer in the archive is kept as a response', async (t) => {
   const archive = await makeArchive(t);
   const { capture } = await archive.store(page(URL_A, NOON, contentOf('a')));
   await archive.delete({ url: URL_A });
@@ -47,7 +47,7 @@ test('a 304 whose content has left the archive is kept as the response it is', a
   assert.deepEqual(await audit(archive), []);
 });
 
-test('fields that are known only when the body has come are asked for then; a revisit says of itself what it leaves out', async (t) => {
+test('fields that are known only after the body are requested then, and a revisit says itself what it leaves out', async (t) => {
   const archive = await makeArchive(t);
   let isOver = false;
   const body = async function* () {
@@ -65,7 +65,7 @@ test('fields that are known only when the body has come are asked for then; a re
   );
 });
 
-test('a metadata record stays with its collection and is no capture', async (t) => {
+test('a metadata record stays with its collection and is not a capture', async (t) => {
   const archive = await makeArchive(t);
   const recordId = await archive.storeMetadata(
     { url: 'urn:test:report', time: NOON, mime: 'application/json', body: utf8('{"done":true}') },

@@ -1,4 +1,4 @@
-/** Many stores at once: they are committed in groups, and their records are made ahead on another thread. */
+/** Many stores at once are committed in groups, and another thread encodes their records ahead. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
@@ -8,8 +8,8 @@ const STORES = 300;
 const CONTENTS = 100;
 
 /**
- * Every content three times, in an order that mixes first and later ones; some too small to be a revisit, some
- * compressed already.
+ * Every content three times, in an order that mixes first and later ones. Some are too small for a revisit, and some
+ * are already compressed.
  */
 function storeOf(index: number) {
   const content = (index * 7) % CONTENTS;
@@ -28,7 +28,7 @@ for (const segmentBytesMax of [2 ** 30, 200_000]) {
     assert.equal(stored.filter(({ isNew }) => isNew).length, CONTENTS);
     const kinds = new Map<string, number>();
     for (const { kind } of await allCaptures(archive)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    // A tenth is too small to lean on another.
+    // A tenth is too small to refer to another record.
     assert.deepEqual(Object.fromEntries(kinds), { response: 120, revisit: 180 });
     const records = await walk(archive);
     const ids = records.map(({ head }) => head.recordId);
@@ -49,7 +49,7 @@ for (const segmentBytesMax of [2 ** 30, 200_000]) {
   });
 }
 
-test('the same content under two modes at once is what each mode says', async (t) => {
+test('one content in two modes at the same time follows the rule of each mode', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('shared', 20_000);
   const modes = ['regular', 'force-new', 'compare', 'regular', 'force-new'] as const;
@@ -67,7 +67,7 @@ test('the same content under two modes at once is what each mode says', async (t
   assert.deepEqual(await audit(archive), []);
 });
 
-test('patient stores are acknowledged without others, and by a close at the latest', async (t) => {
+test('stores that may wait are acknowledged without others, and at the latest by a close', async (t) => {
   const archive = await makeArchive(t);
   const store = (name: string) =>
     archive.store(page(`http://a.example/${name}`, NOON, contentOf(name)), { mayWait: true });

@@ -1,4 +1,4 @@
-/** What store promises, through the archive's front door. */
+/** What storing guarantees. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import {
   walk,
 } from './trial-archive.ts';
 
-test('a content that comes twice is kept once, and the second capture is a revisit that points at the first', async (t) => {
+test('a content that is stored twice is kept once, and the second capture is a revisit that points at the first', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('a');
   const first = await archive.store(page('http://a.example/', NOON, body));
@@ -53,7 +53,7 @@ test('I7 Never a false duplicate: the empty payload and payloads smaller than a 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I7 Never a false duplicate: transfer coding is no part of the content, content coding is', async (t) => {
+test('I7 Never a false duplicate: transfer coding is not a part of the content, content coding is', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('c');
   const chunked = Buffer.concat([utf8(`${body.length.toString(16)}\r\n`), body, utf8('\r\n0\r\n\r\n')]);
@@ -64,7 +64,7 @@ test('I7 Never a false duplicate: transfer coding is no part of the content, con
   assert.deepEqual(await payloadAt(archive, 'http://b.example/'), Buffer.from(body));
 });
 
-test('force-new stores a held content whole, under a number of its own', async (t) => {
+test('force-new stores a held content again, under an overflow number of its own', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('forced');
   const first = await archive.store(page('http://a.example/', NOON, body));
@@ -86,7 +86,7 @@ test('compare finds equal bytes equal', async (t) => {
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I1 Referent before reference: of many stores at once of one content, one holds it and stands before all that lean on it', async (t) => {
+test('I1 Referent before reference: of many stores of one content at once, one holds it and precedes all that refer to it', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 9000 } });
   const body = contentOf('shared');
   const stores = Array.from({ length: 120 }, (_, n) =>
@@ -109,7 +109,7 @@ test('I1 Referent before reference: of many stores at once of one content, one h
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a store that is not possible costs none of those that came with it', async (t) => {
+test('a store that fails costs none of the others in its group', async (t) => {
   const archive = await makeArchive(t);
   const results = await Promise.allSettled([
     archive.store(page('http://a.example/1', NOON, contentOf('1'))),
@@ -126,7 +126,7 @@ test('a store that is not possible costs none of those that came with it', async
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a body that breaks off while it is read is not stored, and the next store is', async (t) => {
+test('a body that breaks off while it is read is not stored, and the next store succeeds', async (t) => {
   const archive = await makeArchive(t);
   async function* broken(): AsyncGenerator<Uint8Array> {
     yield contentOf('half');
@@ -142,7 +142,7 @@ async function* pieces(seed: string, count: number): AsyncGenerator<Uint8Array> 
   for (let n = 0; n < count; n++) yield contentOf(`${seed} ${n}`, 64 * 1024);
 }
 
-test('I9 Bounded memory: a body larger than what is held in memory goes through a file, is deduplicated, and comes back in pieces', async (t) => {
+test('I9 Bounded memory: a body larger than the memory limit goes through a file, is deduplicated, and is read back in pieces', async (t) => {
   const archive = await makeArchive(t);
   const first = await archive.store(page('http://a.example/large', NOON, pieces('large', 200)));
   const again = await archive.store(page('http://b.example/large', NOON, pieces('large', 200)), { mode: 'compare' });
@@ -175,7 +175,7 @@ test('I9 Bounded memory: storing and reading back 400 MB keeps resident memory f
   assert.ok(grown < 200 * 1024 * 1024, `memory grew by ${grown} bytes`);
 });
 
-test('the request goes with the response, and names it', async (t) => {
+test('the request is stored with the response, and names it', async (t) => {
   const archive = await makeArchive(t);
   const request = utf8('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
   await archive.store({ ...page('http://a.example/', NOON, contentOf('r')), request });
@@ -216,20 +216,20 @@ test('collections share contents, and each has segments of its own', async (t) =
   );
 });
 
-test('collections that are named for the first time at the same moment get numbers of their own', async (t) => {
+test('collections that are named for the first time at the same moment get different numbers', async (t) => {
   const archive = await makeArchive(t);
   const names = ['a', 'b', 'c', 'd', 'e'];
   const numbers = await Promise.all(names.map((name) => archive.collections.number(name)));
   assert.equal(new Set(numbers).size, names.length);
 });
 
-test('I2 Acknowledged means durable: what was stored is in the volume before store returns, and there for the next process', async (t) => {
+test('I2 Acknowledged means durable: a stored capture is in the volume before store returns, and there for the next process', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('kept');
   await archive.store(page('http://a.example/', NOON, body));
   const { bytes, sealed } = (await volumesOf(archive).get('main').list())[0]!;
   assert.equal(sealed, false);
-  assert.equal(bytes, archive.segments()[0]!.bytes, 'everything acknowledged was handed to the volume');
+  assert.equal(bytes, archive.segments()[0]!.bytes, 'the volume has all acknowledged bytes');
   const before = await answers(archive);
   await archive.close();
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
@@ -237,7 +237,7 @@ test('I2 Acknowledged means durable: what was stored is in the volume before sto
   assert.deepEqual(await answers(again), before);
 });
 
-test('a segment past its size is sealed and another begun; an open one is taken up again by the next process', async (t) => {
+test('a segment past its size is sealed and another one begins, and the next process resumes an open segment', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 5000 } });
   for (let n = 0; n < 8; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`s ${n}`)));
   const states = archive.segments().map(({ state }) => state);

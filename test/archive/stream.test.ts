@@ -10,7 +10,7 @@ import { readRecords } from '../../src/warc/index.ts';
 import { catalogOf, openWithParts } from './opened-parts.ts';
 
 const START = Date.UTC(2024, 0, 1);
-/** Two courses of random events for each order; `PINAKES_SEED=n` runs another. */
+/** Two sequences of random events for each order. `PINAKES_SEED=n` runs another one. */
 const SEEDS = process.env.PINAKES_SEED ? [Number(process.env.PINAKES_SEED)] : [1, 2];
 const places: string[] = [];
 
@@ -41,7 +41,7 @@ function content(number: number): Buffer {
   return Buffer.from(`content ${number} ${createHash('sha512').update(String(number)).digest('hex').repeat(3)}`);
 }
 
-/** Capture `n`, with a request; every third content is shared. */
+/** Capture `n`, with a request. Every third content is shared. */
 async function store(archive: Archive, from: number, to: number, collection = 'default'): Promise<void> {
   const stores = Array.from({ length: to - from }, (_, i) => {
     const n = from + i;
@@ -67,7 +67,7 @@ function numberOf(record: { http: { get(name: string): string | undefined } | un
   return n === undefined ? record.head.type : `${record.head.type === 'request' ? 'request' : 'capture'} ${n}`;
 }
 
-/** What a stream gives, by the numbers of captures and requests; warcinfo records left out. */
+/** What a stream contains, by the numbers of captures and requests, without warcinfo records. */
 async function names(archive: Archive, query: StreamQuery = {}): Promise<string[]> {
   const found: string[] = [];
   for await (const record of await archive.stream(query)) {
@@ -130,7 +130,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('I8: a snapshot does not move: what is stored after the first record does not come', async () => {
+  test('I8: a snapshot does not move: records stored after the first one was delivered are not in the stream', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 30);
     const found: string[] = [];
@@ -148,7 +148,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('I8: goes on with a cursor in a later process, after appends', async () => {
+  test('I8: continues with a cursor in a later process, after appends', async () => {
     const { directory, archive } = await newArchive();
     await store(archive, 0, 50);
     const first = await take(archive, {}, 37);
@@ -160,7 +160,7 @@ describe('a stream in storage order', () => {
     await later.close();
   });
 
-  test('a cursor taken before the first record goes on with all of the snapshot', async () => {
+  test('a cursor from before the first record continues with the whole snapshot', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 10);
     const { cursor } = await take(archive, {}, 0);
@@ -179,7 +179,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('deleted captures and their requests come no more, before compaction and after', async () => {
+  test('deleted captures and their requests are not delivered, before compaction and after', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 40);
     await archive.delete({ prefix: 'host3.test/' });
@@ -207,7 +207,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('gives only what the selection means', async () => {
+  test('contains only what is selected', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 30, 'first');
     await store(archive, 30, 60, 'second');
@@ -341,7 +341,8 @@ describe('a stream in the order of the catalog', () => {
 });
 
 /**
- * Streams in steps, with every kind of change in between, and checks exactly-once against what was there at the start.
+ * Streams in steps with every kind of change in between, and checks for exactly-once delivery of what was there at the
+ * start.
  */
 async function interruptedStream(random: Random, order: 'storage' | 'url' | 'time'): Promise<void> {
   const { directory, archive: first } = await newArchive(8000);
@@ -423,7 +424,7 @@ describe('a stream as WARC', () => {
     await archive.close();
   });
 
-  test('what was received up to a cursor, and what comes from it, are together the whole', async () => {
+  test('what was received up to a cursor, and what the cursor continues with, are together the whole', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 60);
     const whole: Buffer[] = [];
@@ -441,7 +442,7 @@ describe('a stream as WARC', () => {
     await archive.close();
   });
 
-  test('of whole segments is the same bytes, and goes on at the end of a segment, past deletions and compactions', async () => {
+  test('of whole segments has the same bytes, and continues at the end of a segment, past deletions and compactions', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 100);
     const whole: Buffer[] = [];
@@ -474,7 +475,7 @@ describe('a stream as WARC', () => {
     await archive.close();
   });
 
-  test('JSON lines tell of every record and carry a cursor', async () => {
+  test('JSON lines describe every record and carry a cursor', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 10, 'c');
     const lines: Record<string, unknown>[] = [];

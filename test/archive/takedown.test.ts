@@ -1,9 +1,9 @@
 /**
- * Captures that share contents, a random half of them deleted, the archive compacted: what stays is whole, what went is
- * gone.
+ * Captures share contents, a random half of them is deleted, and the archive is compacted. The other half is complete,
+ * and the deleted half is gone.
  *
- * A thousand captures over three volumes, more contents than are dealt with at once, meet every path of a takedown many
- * times over; the other two shapes need no more than show that the number of volumes and contents changes nothing.
+ * A thousand captures in three volumes, with more contents than one group takes, use every path of a takedown many
+ * times. The other two shapes only have to show that the number of volumes and contents changes nothing.
  * `PINAKES_TAKEDOWN=1000` gives all three that many captures.
  */
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { withVolumes } from './opened-parts.ts';
 import { answers, audit, bytesOf, contentOf, NOON, page, temporaryDirectory, trialOptions } from './trial-archive.ts';
 
 const CAPTURES_MIN = Number(process.env.PINAKES_TAKEDOWN ?? 0);
-/** Many enough that about every tenth content has one capture only, and most have some. */
+/** Enough that about every tenth content has only one capture, and most have several. */
 const contentsFor = (captures: number) => captures * 0.3;
 
 type Taken = { readonly n: number; readonly url: string; readonly time: number; readonly content: number };
@@ -47,7 +47,7 @@ async function fill(archive: Archive, captures: number, random: Random, volumes:
   return taken;
 }
 
-/** The bytes of everything that lies in the volumes, members inflated. */
+/** The bytes of all files in the volumes, with members inflated. */
 async function inflated(archive: Archive): Promise<Buffer> {
   return withVolumes(archive, async (volumes) => {
     const parts: Buffer[] = [];

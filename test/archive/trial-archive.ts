@@ -1,6 +1,6 @@
 /**
- * Archives for tests: made in directories of their own, with a clock and ids that repeat, and with an auditor that
- * trusts nothing.
+ * Archives for tests, in directories of their own, with a clock and ids that repeat, and with an auditor that trusts
+ * nothing.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,14 +23,14 @@ export const NOON = Date.UTC(2026, 0, 1, 12);
 
 export async function temporaryDirectory(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-archive-'));
-  // What is open in it is closed by later hooks, and may write meanwhile.
+  // Later hooks close what is open in it and may write meanwhile.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
 
 export type TrialOptions = Partial<ArchiveOptions> & { readonly policies?: Partial<Policies>; readonly seed?: number };
 
-/** Options to open an archive with: a clock that ticks by a second at every look, and ids from a seed. */
+/** Options to open an archive with: a clock that advances a second at every call, and ids from a seed. */
 export function trialOptions({ seed = 1, policies: _, ...options }: TrialOptions = {}): ArchiveOptions {
   let now = NOON;
   return { clock: () => (now += 1000), newId: seededIds(seededRandom(seed)), ...options };
@@ -44,7 +44,7 @@ export async function makeArchive(t: TestContext, options: TrialOptions = {}): P
   return archive;
 }
 
-/** Bytes that compress badly and are told apart by their beginning. */
+/** Bytes that compress badly and differ at their beginning. */
 export function contentOf(name: string, bytes = 3000): Uint8Array {
   const rest = createHash('shake256', { outputLength: Math.ceil(bytes / 2) })
     .update(name)
@@ -87,7 +87,7 @@ export type WalkedRecord = {
   readonly payloadBytes: number;
 };
 
-/** Every record of every segment, read from the first byte to the last as any other tool would. */
+/** Every record of every segment, read from the first byte to the last as any other tool would read it. */
 export async function walk(archive: Archive): Promise<WalkedRecord[]> {
   const walked: WalkedRecord[] = [];
   for (const segment of archive.segments()) {
@@ -113,7 +113,7 @@ function visitOf(uri: string | undefined, date: string | undefined): string {
   return `${date} ${uri?.replace(/^<|>$/g, '')}`;
 }
 
-/** Revisits whose Refers-To names no full record in any segment. */
+/** Revisits whose Refers-To fields name no full record in any segment. */
 function danglingRevisits(walked: readonly WalkedRecord[]): string[] {
   const full = new Set<string>();
   for (const { head } of walked)
@@ -127,7 +127,7 @@ function danglingRevisits(walked: readonly WalkedRecord[]): string[] {
 const keyOf = (capture: Capture) =>
   capture.block ? `${toHex(capture.block.digest)}~${capture.block.overflow}` : 'unresolved';
 
-/** What the archive answers about every capture: what must be the same after a rebuild. */
+/** What the archive returns for every capture, which must be the same after a rebuild. */
 export async function answers(archive: Archive): Promise<string[]> {
   const lines: string[] = [];
   for (const capture of await allCaptures(archive)) {
@@ -165,7 +165,7 @@ async function readVolumes(volumes: VolumeSet): Promise<{ tombstones: Map<string
 
 const TOMBSTONES = '.tombstones';
 
-/** Everything that is wrong: the catalog against the segments, the segments against themselves. */
+/** Everything that is wrong: the catalog compared with the segments, and the segments with themselves. */
 export async function audit(archive: Archive): Promise<string[]> {
   const problems: string[] = [];
   const walked = await walk(archive);
@@ -181,7 +181,8 @@ export async function audit(archive: Archive): Promise<string[]> {
     catalogued.add(at);
     if (!record || record.head.targetUri !== capture.url || record.length !== capture.place.length)
       problems.push(`${what}: its record is not at ${at}`);
-    else if (record.head.type !== capture.kind) problems.push(`${what}: a ${capture.kind} in the catalog only`);
+    else if (record.head.type !== capture.kind)
+      problems.push(`${what}: only the catalog says that it is a ${capture.kind}`);
     if (tombstones.get(nameOf.get(capture.place.segment) ?? '')?.has(capture.place.offset))
       problems.push(`${what}: deleted and still in the catalog`);
     if (capture.block) references.set(keyOf(capture), (references.get(keyOf(capture)) ?? 0) + 1);
@@ -190,13 +191,13 @@ export async function audit(archive: Archive): Promise<string[]> {
     for (const block of part) {
       const id = `${toHex(block.key.digest)}~${block.key.overflow}`;
       if (block.references !== (references.get(id) ?? 0) || block.references === 0)
-        problems.push(`${id}: ${block.references} references counted, ${references.get(id) ?? 0} there`);
+        problems.push(`${id}: ${block.references} references in the catalog, ${references.get(id) ?? 0} counted`);
       references.delete(id);
       const holder = records.get(`${nameOf.get(block.holder.segment)}:${block.holder.offset}`);
       const sha = holder && toHex(fingerprintIn(archive, Buffer.from(holder.payloadSha256, 'hex')));
       if (!holder || holder.head.type === 'revisit') problems.push(`${id}: no record holds it`);
       else if (sha !== toHex(block.key.digest) || holder.payloadBytes !== block.size)
-        problems.push(`${id}: another content is where it should be`);
+        problems.push(`${id}: another content is in its place`);
     }
   }
   for (const id of references.keys()) problems.push(`${id}: captures refer to a content that is not there`);
@@ -209,8 +210,10 @@ export async function audit(archive: Archive): Promise<string[]> {
       problems.push(`${record.segment}:${record.offset}: neither in the catalog nor deleted`);
   }
   const names = new Set([...nameOf.values()].flatMap((name) => [name, name + TOMBSTONES]));
-  problems.push(...files.filter((name) => !names.has(name)).map((name) => `${name}: a file of no segment`));
-  // What was deleted has no content to lose; it may lean on what compaction has already taken away.
+  problems.push(
+    ...files.filter((name) => !names.has(name)).map((name) => `${name}: a file that belongs to no segment`),
+  );
+  // A deleted record has no content to lose. It may refer to a record that compaction has removed.
   const alive = walked.filter(
     ({ segment, offset, head }) => head.type !== 'revisit' || !tombstones.get(segment)?.has(offset),
   );

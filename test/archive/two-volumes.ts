@@ -8,7 +8,7 @@ export function urlOf(volume: string, number: number): string {
   return `http://${volume}.example/${number}`;
 }
 
-/** An archive with the volumes `main` and `second`, each with as many pages. */
+/** An archive with the volumes `main` and `second`, and the same number of pages in each. */
 export async function twoVolumes(t: TestContext, count: number): Promise<{ archive: Archive; second: string }> {
   const archive = await makeArchive(t);
   const second = join(archive.directory, '../', `${archive.directory.split('/').at(-1)}-second`);

@@ -1,5 +1,6 @@
 /**
- * Segments that cannot be read when the catalog is made: what they lean on stays, and the rest of the archive is there.
+ * Segments that cannot be read when the catalog is made: the records that they refer to stay, and the rest of the
+ * archive is there.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,7 @@ import {
 
 const DAY = 24 * 60 * 60 * 1000;
 
-test('I5 No capture loses its content: what a file leans on that is away at a rebuild is not compacted away', async (t) => {
+test('I5 No capture loses its content: compaction keeps what a file refers to that is missing during a rebuild', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const body = contentOf('shared');
@@ -59,7 +60,7 @@ test('I5 No capture loses its content: what a file leans on that is away at a re
   assert.equal((await again.verify()).errors, 0);
 });
 
-/** A file that was copied, and one that is used where it lies, whose revisit leans on it. */
+/** A file that was copied, and one that is used in place and has a revisit of it. */
 async function archiveThatLeansOutside(t: TestContext) {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
@@ -74,7 +75,7 @@ async function archiveThatLeansOutside(t: TestContext) {
   return { archive, body, linked };
 }
 
-test('I5 No capture loses its content: nor when the original is deleted while the file that leans on it is away', async (t) => {
+test('I5 No capture loses its content: nor when the original is deleted while the file that refers to it is missing', async (t) => {
   const { archive, body, linked } = await archiveThatLeansOutside(t);
   await archive.close();
   renameSync(linked, `${linked}.away`);
@@ -84,11 +85,11 @@ test('I5 No capture loses its content: nor when the original is deleted while th
   const key = formatContentKey('main', kept!.block!);
   assert.deepEqual(await bytesOf((await without.content(key)).payload), Buffer.from(body));
   assert.equal((await without.delete({ url: 'http://a.example/' })).captures, 1);
-  await assert.rejects(without.content(key), { code: 'CONTENT_MISSING' }, 'what was deleted is not given out');
+  await assert.rejects(without.content(key), { code: 'CONTENT_MISSING' }, 'a deleted content cannot be read');
   await without.close();
   const still = await openArchive(archive.directory, trialOptions({ seed: 3 }));
   await assert.rejects(still.content(key), { code: 'CONTENT_MISSING' });
-  assert.equal((await still.verify()).errors, 1, 'the file that is away');
+  assert.equal((await still.verify()).errors, 1, 'the missing file');
   await still.close();
 
   renameSync(`${linked}.away`, linked);
@@ -121,7 +122,7 @@ for (const how of ['copied', 'added in place'])
     const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
     const there = await allCaptures(without);
     assert.equal(there.filter(({ url }) => url.startsWith('http://sound.')).length, 1499);
-    assert.ok(there.length > 1499, 'what was entered before the bad sector is there');
+    assert.ok(there.length > 1499, 'everything before the bad sector was catalogued');
     const codes: string[] = [];
     await without.verify({ onProblem: ({ code }) => void codes.push(code) });
     assert.deepEqual(codes, ['segment-unreadable']);
@@ -136,7 +137,7 @@ for (const how of ['copied', 'added in place'])
     assert.deepEqual(await audit(again), []);
   });
 
-test('compaction and migration go on behind a segment with a bad sector, which stays where it is', async (t) => {
+test('compaction and migration continue after a segment with a bad sector, which stays where it is', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   await archive.addVolume({ name: 'second', path: join(directory, 'second') });
@@ -162,8 +163,8 @@ test('compaction and migration go on behind a segment with a bad sector, which s
 });
 
 /**
- * Four collections, each a segment: `holder` has what `gone` and `leaning` refer to, `other` stands alone; deleted is
- * one page of each but `holder`.
+ * Four collections with a segment each: `holder` has the contents of `gone` and `leaning`, `other` is independent. One
+ * page of each is deleted, except in `holder`.
  */
 async function leaningArchive(t: TestContext): Promise<Archive> {
   const archive = await makeArchive(t);
@@ -190,7 +191,7 @@ function fileOf(archive: Archive, collection: string, suffix = ''): string {
   return join(archive.directory, 'volumes/main', `${name}${suffix}.open`);
 }
 
-test('I5 No capture loses its content: nor when the line that names the file that leans on it is damaged', async (t) => {
+test('I5 No capture loses its content: nor when the line is damaged that names the file which refers to it', async (t) => {
   const { archive, body } = await archiveThatLeansOutside(t);
   await archive.delete({ url: 'http://a.example/', to: NOON + 1 });
   await archive.close();
@@ -213,11 +214,11 @@ test('I5 No capture loses its content: nor when the line that names the file tha
 });
 
 for (const [what, broken, suffix, stay] of [
-  ['the record that a content is held by', 'holder', '', ['gone']],
-  ['a revisit that leans on what stays', 'leaning', '', ['gone', 'leaning']],
+  ['the record that holds a content', 'holder', '', ['gone']],
+  ['a revisit that refers to what stays', 'leaning', '', ['gone', 'leaning']],
   ['tombstones', 'other', '.tombstones', ['other']],
 ] as const)
-  test(`a bad sector under ${what} keeps compaction from that segment and what leans on it, and is told of`, async (t) => {
+  test(`a bad sector under ${what} keeps compaction from that segment and what refers to it, and is reported`, async (t) => {
     const archive = await leaningArchive(t);
     const mend = await breakFile(t, fileOf(archive, broken, suffix), 0);
     const { damaged } = await archive.compact();
@@ -253,7 +254,7 @@ test('I5 No capture loses its content: nor when the record that held it cannot b
   assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
   for (const url of ['http://a.example/', 'http://b.example/']) await archive.delete({ url });
   const mend = await breakFile(t, join(directory, 'holder.warc.gz'), 0);
-  assert.deepEqual((await archive.compact()).segments, 0, 'deleted records stay that revisits name');
+  assert.deepEqual((await archive.compact()).segments, 0, 'deleted records that revisits name stay');
   mend();
   await archive.rebuild();
   assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
@@ -263,7 +264,7 @@ test('I5 No capture loses its content: nor when the record that held it cannot b
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a bad sector keeps recompression from its segment only', async (t) => {
+test('a bad sector keeps recompression only from its own segment', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } });
   for (let n = 0; n < 120; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`page ${n}`)));
   const sealed = archive.segments().filter(({ state }) => state === 'sealed');
@@ -284,7 +285,7 @@ test('a bad sector keeps recompression from its segment only', async (t) => {
   assert.deepEqual(await audit(archive), []);
 });
 
-test('what an interrupted migration left under a bad sector stays, and is told of', async (t) => {
+test('what an interrupted migration left under a bad sector stays, and is reported', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   for (const name of ['one', 'two'])
@@ -335,7 +336,7 @@ test('a bad sector under tombstones costs only their segment when the catalog is
 });
 
 for (const times of [1, Infinity])
-  test(`a given up segment that the disk does not give ${times === 1 ? 'at once' : 'now'} brings nothing back`, async (t) => {
+  test(`a void replacement that the disk cannot read ${times === 1 ? 'at once' : 'now'} brings nothing back`, async (t) => {
     const archive = await makeArchive(t);
     for (const path of ['a', 'b', 'c', 'd'])
       await archive.store(page(`http://one.example/${path}`, NOON, contentOf(path)), { collection: 'one' });

@@ -1,4 +1,4 @@
-/** Revisits whose original is missing: looked for again when something came in, and left in peace when nothing did. */
+/** Revisits whose original is missing are looked for again when records were stored, and only then. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from
 
 const URL_OF = (n: number) => `http://revisit.example/${n}`;
 
-test('an unresolved revisit is looked for again only after records came in, and finds its original when that does', async (t) => {
+test('an unresolved revisit is looked for again only after records were stored, and finds its original when that is stored', async (t) => {
   const archive = await makeArchive(t);
   const original = response('http://original.example/', NOON, contentOf('original'));
   const revisits = Array.from({ length: 5 }, (_, n) => revisitOf(original, URL_OF(n), NOON + 1000 * (n + 1)));
@@ -19,16 +19,16 @@ test('an unresolved revisit is looked for again only after records came in, and 
   assert.equal((await archive.add([early], { workers: 0 })).unresolved, 5);
   const searches = t.mock.method(catalogOf(archive), 'findAliases');
   await archive.add([early], { workers: 0 });
-  assert.equal(countOfDigests(searches), 0, 'adding what is there already costs nothing');
+  assert.equal(countOfDigests(searches), 0, 'adding known captures costs nothing');
   const unrelated = response('http://unrelated.example/', NOON, contentOf('unrelated'));
   await archive.add([await writeForeign(join(archive.directory, 'unrelated.warc.gz'), [unrelated])], { workers: 0 });
-  assert.equal(countOfDigests(searches), 0, 'nor does adding what has nothing to do with it');
+  assert.equal(countOfDigests(searches), 0, 'nor does adding unrelated captures');
   await archive.store(page('http://other.example/', NOON, contentOf('other')));
   await archive.close();
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
   t.after(() => again.close());
   assert.equal((await again.stats()).unresolvedRevisits, 5);
-  // One of them leaves, its segment is written anew, and the notes of the others move with them.
+  // One of them is removed, its segment is written anew, and the notes of the others move with them.
   await again.delete({ url: URL_OF(0) });
   assert.equal((await again.stats()).unresolvedRevisits, 4);
   await again.compact();
@@ -40,12 +40,12 @@ test('an unresolved revisit is looked for again only after records came in, and 
   assert.deepEqual(await audit(again), []);
 });
 
-/** How many digests were looked for. */
+/** How many digests were looked up. */
 function countOfDigests(searches: { readonly mock: { readonly calls: readonly { arguments: unknown[] }[] } }): number {
   return searches.mock.calls.reduce((sum, call) => sum + (call.arguments[0] as Uint8Array[]).length, 0);
 }
 
-/** What a revisit may be known by, and what has to come in for it. */
+/** Ways in which a revisit may name its original, and what has to be stored for each. */
 const original = () => response('http://original.example/', NOON, contentOf('original'));
 const notModified = (): ForeignRecord => {
   const { record, block } = revisitOf(original(), 'http://original.example/', NOON + 60_000, false);
@@ -63,10 +63,10 @@ const ways: readonly Way[] = [
   },
   { name: 'URI and date', revisit: () => withoutDigest(revisitOf(original(), URL_OF(1), NOON + 60_000)) },
   { name: 'a SHA-256', revisit: () => withSha256(revisitOf(original(), URL_OF(1), NOON + 60_000, false)) },
-  { name: 'its URL, being not modified', revisit: notModified },
+  { name: 'its URL, as a "not modified"', revisit: notModified },
 ];
 
-test('a revisit that names its original by the id of its record only finds that one, before and after it comes', async (t) => {
+test('a revisit that names its original only by a record id finds that one, before and after it is stored', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://original.example/';
   const meant = response(url, NOON, contentOf('meant'));
@@ -92,7 +92,7 @@ test('a revisit that names its original by the id of its record only finds that 
   ] as const;
   for (const [after, content] of expected)
     assert.deepEqual(await bytesOf((await archive.get(url, NOON + after)).payload), Buffer.from(contentOf(content)));
-  // A catalog that is made anew while the original is deleted and still there finds it by the same name.
+  // A catalog that is made again while the deleted original is still there finds it by the same name.
   await archive.delete({ url, to: NOON + 500 });
   await archive.rebuild();
   await archive.compact();

@@ -1,5 +1,5 @@
 /**
- * Members without a checksum, as libzstd writes its frames by default: a flipped bit in one decodes to other bytes, and
+ * Members without a checksum, as libzstd writes its frames by default. A flipped bit in one decodes to other bytes, and
  * is reported all the same.
  */
 import assert from 'node:assert/strict';
@@ -21,10 +21,10 @@ import { bytesOf, makeArchive, NOON, payloadAt, temporaryDirectory } from './tri
 
 const urlOf = (n: number) => `http://a.example/${n}`;
 const SOFTWARE = 'pinakes/test';
-/** Larger than what is decoded at once. */
+/** Larger than what is decoded in one piece. */
 const LARGE_BYTES = 1_500_000;
 
-/** Bytes that do not compress: they stand in their frame as they are, and any bit of them can be flipped. */
+/** Bytes that do not compress: the frame contains them unchanged, so that any bit of them can be flipped. */
 function noise(name: string, bytes = 3000): Buffer {
   return createHash('shake256', { outputLength: bytes }).update(name).digest();
 }
@@ -44,9 +44,7 @@ function flipIn(file: string, offset: number, length: number): void {
   writeFileSync(file, bytes);
 }
 
-/**
- * Flips a bit in the middle of the record of a page, where it lies in a segment or in a file that was added in place.
- */
+/** Flips a bit in the middle of the record of a page, in a segment or in a file that was added in place. */
 async function flip(archive: Archive, url: string, linked?: string): Promise<void> {
   const place = await placeOf(archive, url);
   const { name } = archive.segments().find(({ number }) => number === place.segment)!;
@@ -78,7 +76,7 @@ for (const [bytes, inPlace] of [
   [LARGE_BYTES, true],
 ] as const)
   test(`a flipped bit in a frame without a checksum is reported by every reader: ${bytes} bytes, ${inPlace ? 'in place' : 'copied'}`, async (t) => {
-    // Large neighbours: in a file that was added in place, a change near its ends is noticed anyway.
+    // Large neighbours, since a change near the ends of a file that was added in place is noticed anyway.
     const around = [0, 2].map((n) => response(urlOf(n), NOON + n, noise(`around ${n}`, 200_000)));
     const wounded = response(urlOf(1), NOON + 1, noise('wounded', bytes));
     const records = [around[0]!, wounded, requestOf(wounded), revisitOf(wounded, urlOf(3), NOON + 3), around[1]!];
@@ -144,7 +142,7 @@ test('a flipped bit in an uncompressed record is reported by exports and streams
   );
 });
 
-test('a flipped bit in a request, which is known by its block digest alone, is reported', async (t) => {
+test('a flipped bit in a request, which only its block digest covers, is reported', async (t) => {
   const page = response(urlOf(1), NOON, noise('page'));
   const request = requestOf(page);
   const block = noise('request');
@@ -162,7 +160,7 @@ test('a flipped bit in a request, which is known by its block digest alone, is r
   ]);
 });
 
-test('a record whose head always declared a wrong digest is sound, while its content is the one that came in', async (t) => {
+test('a record whose head always declared a wrong digest is sound while its content is the stored one', async (t) => {
   const wrong = response(urlOf(1), NOON, noise('page'));
   const record = { ...wrong.record, payloadDigest: `sha1:${'0'.repeat(40)}` };
   const { archive } = await filled(t, [{ ...wrong, record }]);
@@ -182,7 +180,7 @@ test('a payload that must be sound is not given to its end', async (t) => {
   await assert.rejects(bytesOf(soundPayload(await archive.get(urlOf(1)))), isDamage);
 });
 
-test('adding, rebuilding and converting name records in frames without a checksum that are not what they declare', async (t) => {
+test('adding, rebuilding and converting report records in frames without a checksum that do not match their digests', async (t) => {
   const directory = await temporaryDirectory(t);
   const file = join(directory, 'crawl.warc.zst');
   const block = noise('page');
@@ -207,12 +205,12 @@ test('adding, rebuilding and converting name records in frames without a checksu
   for await (const input of warcInputs(file, () => {})) {
     const options = { coding: 'gzip', newId: () => '<urn:converted>', clock, software: SOFTWARE, onFinding } as const;
     const { records } = await convertFile(input, join(directory, 'converted.warc.gz'), options);
-    assert.equal(records, 3, 'what can be read is in the new file');
+    assert.equal(records, 3, 'everything readable is in the new file');
   }
   assert.deepEqual(codes.splice(0), expected, 'converted');
 });
 
-test('a file with a damaged frame is left alone by slim, and no revisit refers to it', async (t) => {
+test('slim leaves a file with a damaged frame alone, and no revisit refers to it', async (t) => {
   const directory = await temporaryDirectory(t);
   const block = noise('page');
   const [damaged, sound] = [join(directory, 'a.warc.zst'), join(directory, 'b.warc.zst')];

@@ -1,4 +1,4 @@
-/** URLs whose bytes are no UTF-8: what they are read as, and that nothing of them is lost. */
+/** URLs whose bytes are not UTF-8: how they are read, and that nothing of them is lost. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import type { Archive } from '../../src/archive/index.ts';
 import { allCaptures, audit, bytesOf, contentOf, makeArchive, payloadAt } from './trial-archive.ts';
 
-/** A member of a response; the letters of the URL are its bytes. */
+/** A member with a response. The letters of the URL are its bytes. */
 function member(id: string, url: string, body: Uint8Array): Buffer {
   const lines = [
     'WARC/1.1',
@@ -33,7 +33,7 @@ async function stored(archive: Archive): Promise<Buffer> {
   return bytesOf(archive.segmentBytes(name));
 }
 
-test('I4 Bytes pass through: URLs that are no UTF-8 stay apart, and their records are not written anew', async (t) => {
+test('I4 Bytes pass through: URLs that are not UTF-8 are told apart, and their records are not written anew', async (t) => {
   const archive = await makeArchive(t);
   const members = [
     member('1', 'http://a.example/caf\xe9', contentOf('same')),

@@ -23,12 +23,12 @@ const PAGES = samplePages(30);
 
 async function firstBlock(archive: Archive): Promise<Block> {
   for await (const page of archive.blocks()) for (const block of page) return block;
-  throw new Error('the archive holds nothing');
+  throw new Error('the archive does not have a block');
 }
 
 async function firstCapture(archive: Archive): Promise<Capture> {
   for await (const page of archive.captures({})) for (const capture of page) return capture;
-  throw new Error('the archive holds nothing');
+  throw new Error('the archive does not have a capture');
 }
 
 async function filled(directory: string): Promise<Archive> {
@@ -66,7 +66,7 @@ test('the report counts what was verified', async (t) => {
   );
 });
 
-test('a changed byte in a record that holds a content names the record and the captures that lean on it', async (t) => {
+test('a changed byte in a record that holds a content is reported with the record and the captures that have the content', async (t) => {
   const directory = scratch(t);
   const before = await filled(directory);
   const block = await firstBlock(before);
@@ -90,14 +90,14 @@ test('a changed byte in a record that holds a content names the record and the c
   assert.equal(holder?.examples.length, 3);
 });
 
-test('a payload exchanged for another of the same length is found by hashing alone', async (t) => {
+test('a payload replaced by another of the same length is found only by hashing', async (t) => {
   const directory = scratch(t);
   await writePages(join(directory, 'pages.warc'), PAGES.slice(0, 1), 'none');
   const archive = await openSample(join(directory, 'archive'));
   await archive.add([join(directory, 'pages.warc')], { inPlace: true });
   const file = join(directory, 'pages.warc');
-  // Beyond what the fingerprint of a linked file covers there is nothing here, so the change is made before the file is
-  // read again.
+  // The fingerprint of a linked file covers all of this small file, so the change is made before the file is read
+  // again.
   await archive.close();
   const manifest = join(directory, 'archive/volumes/linked.jsonl');
   const text = readFileSync(file, 'latin1');
@@ -115,7 +115,7 @@ test('a payload exchanged for another of the same length is found by hashing alo
   );
 });
 
-test('a head that changed in a plain file is told by the block digest of its record, of a revisit too', async (t) => {
+test('the block digest shows a changed head in a plain file, also for a revisit', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'heads.warc');
   const records = ['response', 'revisit'].map((type) => {
@@ -137,7 +137,7 @@ test('a head that changed in a plain file is told by the block digest of its rec
   for (const { message } of told) assert.match(message, /: WARC-Block-Digest: sha1:[0-9a-f]{40}$/);
 });
 
-test('a segment that is gone is named once, with what it held', async (t) => {
+test('a missing segment is reported once, with what it held', async (t) => {
   const directory = scratch(t);
   await (await filled(directory)).close();
   unlinkSync(segmentFiles(join(directory, 'archive/volumes'))[0]!);
@@ -150,7 +150,7 @@ test('a segment that is gone is named once, with what it held', async (t) => {
   assert.match(problems[0]!.message, /30 captures have their record there, 10 contents are held there/);
 });
 
-test('a segment that was cut short is told of when the archive is opened, costs only itself, and is named by verify', async (t) => {
+test('a segment that was cut short is reported when the archive is opened, costs only itself, and is named by verify', async (t) => {
   const directory = scratch(t);
   await (await filled(directory)).close();
   const [file] = segmentFiles(join(directory, 'archive/volumes'));
@@ -166,7 +166,7 @@ test('a segment that was cut short is told of when the archive is opened, costs 
   assert.ok(codes.has('segment-short') && codes.has('capture-without-record') && codes.has('content-lost'));
 });
 
-test('a volume that is missing is named once and costs only its own contents', async (t) => {
+test('a missing volume is reported once and costs only its own contents', async (t) => {
   const directory = scratch(t);
   const before = await openSample(join(directory, 'archive'));
   await before.addVolume({ name: 'second', path: join(directory, 'second') });
@@ -188,7 +188,7 @@ test('a volume that is missing is named once and costs only its own contents', a
   await archive.close();
 });
 
-test('a catalog that contradicts the segments is found out, whatever it says wrongly', async (t) => {
+test('a catalog that contradicts the segments is found out, whatever is wrong in it', async (t) => {
   const directory = scratch(t);
   await using archive = closing(await filled(directory));
   const catalog = catalogOf(archive.it);
@@ -218,7 +218,7 @@ test('a catalog that contradicts the segments is found out, whatever it says wro
   assert.ok(withPhantom.includes('capture-without-record'));
 });
 
-test('damage that came in with a file is told in the same words after a rebuild, and what came later besides', async (t) => {
+test('damage that was in an added file is reported in the same words after a rebuild, with what was damaged later', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'pages.warc.gz');
   await writePages(file, PAGES.slice(0, 7));
@@ -247,7 +247,7 @@ test('damage that came in with a file is told in the same words after a rebuild,
   assert.ok(later.some(({ level, offset }) => level === 'error' && offset === place.offset));
 });
 
-test('a revisit whose original was never added is a warning, not an error', async (t) => {
+test('a revisit whose original was never added is a warning and not an error', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'revisit.warc.gz');
   const writer = await WarcFileWriter.create(file, { coding: 'gzip' });

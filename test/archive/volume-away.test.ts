@@ -1,4 +1,4 @@
-/** A volume whose directory goes away while the archive is open. */
+/** A volume whose directory disappears while the archive is open. */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
 const COUNT = 12;
 
-test('verify blames on a volume that went away only what lies there', async (t) => {
+test('verify reports for a missing volume only what is in it', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   await archive.delete({ url: urlOf('main', 3) });
   renameSync(second, `${second}-unplugged`);
@@ -21,7 +21,7 @@ test('verify blames on a volume that went away only what lies there', async (t) 
   assert.match(problems[0]!.message, /12 captures have their record there, 12 contents are held there$/);
 });
 
-test('verify does not take deleted records for lost ones when their tombstones lie in a volume that went away', async (t) => {
+test('verify does not take deleted records for lost ones when their tombstones are in a missing volume', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   await archive.setVolumeWritable('main', false);
   await archive.delete({ url: urlOf('main', 3) });
@@ -36,7 +36,7 @@ test('verify does not take deleted records for lost ones when their tombstones l
   assert.deepEqual(await problemsOf(archive), []);
 });
 
-test('what is stored goes to the volumes that are still there, and with none left the missing one is named', async (t) => {
+test('stores go to the volumes that are left, and with none left the error names the missing one', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   renameSync(second, `${second}-unplugged`);
   for (let number = 0; number < 2 * COUNT; number++)

@@ -9,7 +9,7 @@ import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
 const COUNT = 4;
 
-test('a volume is removed when it is empty, and its directory can become one under another name', async (t) => {
+test('an empty volume can be removed, and its directory can become a volume under another name', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   writeFileSync(join(second, 'notes.txt'), 'mine');
   await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_NOT_EMPTY', detail: '1 segment' });
@@ -36,7 +36,7 @@ test('a volume is removed when it is empty, and its directory can become one und
   await again.close();
 });
 
-test('a volume with tombstones, or one that is missing, is not removed', async (t) => {
+test('a volume with tombstones, or a missing one, is not removed', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   await archive.setVolumeWritable('main', false);
   await archive.migrate('second', 'main').catch(() => {});

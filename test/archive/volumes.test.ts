@@ -53,7 +53,7 @@ async function addPages(archive: Archive, directory: string, name: string, pages
 
 const segmentVolumes = (archive: Archive) => archive.segments().map(({ volume }) => volume);
 
-test('a volume that is not there costs only its own contents, and the error names it', async (t) => {
+test('a missing volume costs only its own contents, and the error names it', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
   await before.close();
   renameSync(join(directory, 'second'), join(directory, 'unplugged'));
@@ -65,7 +65,7 @@ test('a volume that is not there costs only its own contents, and the error name
     ['main', undefined],
     ['second', 'VOLUME_MISSING'],
   ]);
-  await archive.store({ kind: 'bytes', time: 0, body: Buffer.from('stores go on') });
+  await archive.store({ kind: 'bytes', time: 0, body: Buffer.from('stores continue') });
   await archive.close();
   renameSync(join(directory, 'unplugged'), join(directory, 'second'));
   const again = await openSample(join(directory, 'archive'));
@@ -74,7 +74,7 @@ test('a volume that is not there costs only its own contents, and the error name
   await again.close();
 });
 
-test('where the only volume that can be written to is away, storing and adding name it', async (t) => {
+test('when the only writable volume is missing, storing and adding name it', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
   await before.setVolumeWritable('main', false);
   await before.close();
@@ -88,7 +88,7 @@ test('where the only volume that can be written to is away, storing and adding n
   await archive.close();
 });
 
-test('a rebuild is refused while a volume is missing, since the catalog would forget what it holds', async (t) => {
+test('a rebuild is refused while a volume is missing, since the catalog would forget its contents', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
   await before.close();
   renameSync(join(directory, 'second'), join(directory, 'unplugged'));
@@ -101,7 +101,7 @@ test('a rebuild is refused while a volume is missing, since the catalog would fo
   await again.close();
 });
 
-test('a content is kept once, whichever volume it came to first', async (t) => {
+test('a content is kept once, whichever volume it was stored in first', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   const later = FIRST.map((page) => ({ ...page, day: page.day + 100 }));
   const report = await addPages(archive, directory, 'later', later, 'second');
@@ -111,7 +111,7 @@ test('a content is kept once, whichever volume it came to first', async (t) => {
   await archive.close();
 });
 
-test('a directory that holds segments brings them along when it becomes a volume', async (t) => {
+test('a directory with segments brings them into the archive when it becomes a volume', async (t) => {
   const directory = scratch(t);
   mkdirSync(join(directory, 'shelf/old'), { recursive: true });
   await writePages(join(directory, 'shelf/old/one.warc.gz'), FIRST);
@@ -149,7 +149,7 @@ test('nothing is written to a volume that was made read-only, and deletions in i
   assert.deepEqual(await lostDays(again, PAGES), [SECOND[0]!.day]);
   assert.deepEqual(await problemsOf(again), []);
   assert.equal((await again.compact()).readOnly.length, 1);
-  // Made writable again, it is compacted, and the deletion that was kept elsewhere counts.
+  // When it is writable again it is compacted, and the deletion that was kept elsewhere counts.
   await again.setVolumeWritable('second', true);
   await again.compact();
   await again.rebuild();
@@ -158,7 +158,7 @@ test('nothing is written to a volume that was made read-only, and deletions in i
   await again.close();
 });
 
-test('a migration moves every segment as it is, and everything is given back from its new place', async (t) => {
+test('a migration moves every segment unchanged, and everything can be read from its new place', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.delete({ url: FIRST[0]!.url, from: timeOf(FIRST[0]!), to: timeOf(FIRST[0]!) });
   const before = archive.segments();
@@ -185,7 +185,7 @@ test('a migration moves every segment as it is, and everything is given back fro
   await archive.close();
 });
 
-test('a migration that was interrupted leaves one segment that counts, and is finished when it is run again', async (t) => {
+test('an interrupted migration leaves one segment that counts, and is finished when it is run again', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('main', 'second');
   await archive.migrate('second', 'main');
@@ -195,7 +195,7 @@ test('a migration that was interrupted leaves one segment that counts, and is fi
   const copy = join(directory, 'second', name);
   const whole = readFileSync(source);
 
-  // The copy was not finished: it goes at the next opening.
+  // An unfinished copy is removed at the next opening.
   mkdirSync(dirname(copy), { recursive: true });
   writeFileSync(`${copy}.open`, whole.subarray(0, 1000));
   const second = await openSample(join(directory, 'archive'));
@@ -204,7 +204,7 @@ test('a migration that was interrupted leaves one segment that counts, and is fi
   assert.deepEqual(await problemsOf(second), []);
   await second.close();
 
-  // The copy was finished, and the catalog not told: the source counts, whichever way the catalog is made.
+  // The copy was finished and the catalog not updated: the source counts, whichever way the catalog is made.
   mkdirSync(dirname(copy), { recursive: true });
   copyFileSync(source, copy);
   const { findings, onFinding } = gather();
@@ -220,7 +220,7 @@ test('a migration that was interrupted leaves one segment that counts, and is fi
   assert.deepEqual(segmentVolumes(third), ['second', 'second']);
   assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
 
-  // The catalog was told, and the source not removed.
+  // The catalog was updated, and the source not removed.
   mkdirSync(dirname(source), { recursive: true });
   copyFileSync(copy, source);
   await third.migrate('main', 'second');
@@ -229,7 +229,7 @@ test('a migration that was interrupted leaves one segment that counts, and is fi
   await third.close();
 });
 
-test('a copy that differs from its source is never taken for it', async (t) => {
+test('a copy that differs from its source never replaces it', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
   const { name } = archive.segments()[0]!;
@@ -250,7 +250,7 @@ test('a copy that differs from its source is never taken for it', async (t) => {
 });
 
 for (const counting of ['main', 'second']) {
-  test(`what a migration left twice brings nothing back that was deleted, when the catalog has it in ${counting}`, async (t) => {
+  test(`the second copy that a migration left brings back nothing that was deleted, when the catalog has the segment in ${counting}`, async (t) => {
     const { directory, archive } = await twoVolumes(t);
     await archive.migrate('main', 'second');
     if (counting === 'main') await archive.migrate('second', 'main');
@@ -271,7 +271,7 @@ for (const counting of ['main', 'second']) {
   });
 }
 
-test('tombstones that went with their segment are not told of as lost, though the migration was interrupted', async (t) => {
+test('tombstones that moved with their segment are not reported as lost, although the migration was interrupted', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.delete({ url: FIRST[1]!.url, from: timeOf(FIRST[1]!), to: timeOf(FIRST[1]!) });
   const catalog = catalogOf(archive);
@@ -291,7 +291,7 @@ test('tombstones that went with their segment are not told of as lost, though th
   assert.deepEqual(codes, ['segment-doubled']);
 });
 
-test('a segment whose name another file has is neither compacted nor packed anew', async (t) => {
+test('a segment whose name another file has is neither compacted nor recompressed', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
   const { name } = archive.segments().find(({ state }) => state === 'sealed')!;
@@ -312,7 +312,7 @@ test('a segment whose name another file has is neither compacted nor packed anew
   await archive.close();
 });
 
-test('an unfinished copy in a volume that is listed first does not win over the whole segment when the catalog is lost', async (t) => {
+test('an unfinished copy in a volume that is listed first does not count before the whole segment when the catalog is lost', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
   await archive.migrate('main', 'second');
@@ -328,7 +328,7 @@ test('an unfinished copy in a volume that is listed first does not win over the 
   await again.close();
 });
 
-test('contents are stored in a volume that is asked for, and one that is not known is refused', async (t) => {
+test('contents are stored in a volume on request, and an unknown volume is refused', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   const time = 1_700_000_000_000;
   const stored = await archive.store({ kind: 'bytes', time, body: Buffer.from(contentOf(900)) }, { volume: 'second' });
@@ -344,7 +344,7 @@ test('contents are stored in a volume that is asked for, and one that is not kno
   await archive.close();
 });
 
-test('a volume inside of another, or around it, is refused in words', async (t) => {
+test('a volume inside of another one, or around it, is refused', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   const inside = join(directory, 'second', 'inside');
   await assert.rejects(archive.addVolume({ name: 'third', path: inside }), /lies in that of the volume second/);
@@ -365,7 +365,7 @@ test('files that are left out because of their names are named when their volume
   await writePages(join(shared, 'good.warc.gz'), FIRST, 'gzip');
   for (const name of ['WEB-1~host~8443.warc.gz', 'a folder/one.warc'])
     copyFileSync(join(shared, 'good.warc.gz'), join(shared, name));
-  writeFileSync(join(shared, 'read me.txt'), 'no WARC file');
+  writeFileSync(join(shared, 'read me.txt'), 'this is not a WARC file');
   const { findings, onFinding } = gather();
   const archive = await openSample(join(directory, 'archive'), { onFinding });
   await archive.addVolume({ name: 'shared', path: shared, isReadOnly: true });
@@ -405,14 +405,14 @@ test('a copy of an archive does not write to a volume outside of it while the ar
   assert.deepEqual(await problemsOf(again), []);
 });
 
-test('an archive does not write to a volume of another, whatever it calls it', async (t) => {
+test('an archive does not write to a volume of another one, whatever it is called', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.close();
   const other = await openSample(join(directory, 'other'));
   t.after(() => other.close());
   for (const name of ['second', 'mine'])
     await assert.rejects(other.addVolume({ name, path: join(directory, 'second') }), { code: 'VOLUME_TAKEN' });
-  assert.deepEqual(volumesOf(other).failures(), [], 'it is no volume of this archive');
+  assert.deepEqual(volumesOf(other).failures(), [], 'it is not a volume of this archive');
   await other.addVolume({ name: 'theirs', path: join(directory, 'second'), isReadOnly: true });
   assert.deepEqual(await lostDays(other, SECOND), []);
   const again = await openSample(join(directory, 'archive'));
@@ -420,7 +420,7 @@ test('an archive does not write to a volume of another, whatever it calls it', a
   assert.deepEqual(volumesOf(again).failures(), []);
 });
 
-test('an archive whose forerunner can no longer be asked says how to go on, and does', async (t) => {
+test('an archive whose predecessor cannot be read any more says how to continue, and does', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.close();
   cpSync(join(directory, 'archive'), join(directory, 'restored'), { recursive: true });
@@ -435,7 +435,7 @@ test('an archive whose forerunner can no longer be asked says how to go on, and 
   assert.deepEqual(await lostDays(again, PAGES), []);
 });
 
-test('an archive that was moved goes on writing to its volumes outside of it, and so does a copy with copies of them', async (t) => {
+test('an archive that was moved still writes to its volumes outside of it, and so does a copy with copies of them', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.close();
   renameSync(join(directory, 'archive'), join(directory, 'moved'));
