@@ -6,10 +6,10 @@ import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import type { CursorOptions } from './cursor-options.ts';
 import { type Coding, codingOf, recordCodingAt, sniffCoding } from './file-coding.ts';
-import { GZIP_MAGIC, GzipMembers } from './gzip-member.ts';
+import { GZIP_MAGIC, GzipSource } from './gzip-member.ts';
 import { IdentitySource } from './identity-source.ts';
 import { type FindingSink, type Member, type MemberSource, memberAt, memberBefore } from './member-source.ts';
-import { ZSTD_MAGIC, ZstdFrames } from './zstd-frame.ts';
+import { ZSTD_MAGIC, ZstdSource } from './zstd-frame.ts';
 
 const ROOM_BYTES_MIN = 4 * 1024;
 
@@ -111,9 +111,10 @@ export class CodedInput {
 
   #open(coding: Coding, offset: number, seek: boolean): ByteWindow {
     const windowBytes = 4 * this.#roomBytes;
-    if (coding === 'gzip') this.#source = new GzipMembers(offset, this.#report, seek, this.lookBackBytes, windowBytes);
+    const options = { offset, seek, lookBackBytes: this.lookBackBytes, windowBytes };
+    if (coding === 'gzip') this.#source = new GzipSource(this.#report, options);
     else if (coding === 'zstd')
-      this.#source = new ZstdFrames(offset, this.#report, this.#dictionary, seek, this.lookBackBytes, windowBytes);
+      this.#source = new ZstdSource(this.#report, { ...options, dictionary: this.#dictionary });
     else this.#source = new IdentitySource(offset, windowBytes);
     this.#source.inputEnded = this.#isEnded;
     this.coding = coding;
@@ -126,7 +127,7 @@ export class CodedInput {
   goOnIn(coding: Coding): void {
     const { input } = this.#source!;
     // The file may come back to it.
-    if (this.#source instanceof ZstdFrames) this.#dictionary = this.#source.dictionary;
+    if (this.#source instanceof ZstdSource) this.#dictionary = this.#source.dictionary;
     this.#source!.close();
     this.#open(coding, input.position, false).push(input.buffer.subarray(input.read, input.end));
     this.isOver = false;

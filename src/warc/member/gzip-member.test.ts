@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { constants, crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { seededRandom } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
-import { GzipMembers, gzipHeadLength } from './gzip-member.ts';
+import { GzipSource, gzipHeadLength } from './gzip-member.ts';
 
 type Read = {
   text: string;
@@ -14,11 +14,10 @@ type Read = {
 /** Reads members to the end of the input, in pieces. */
 function read(bytes: Buffer, pieceBytes = Number.POSITIVE_INFINITY, seekFrom?: number): Read {
   const findings: string[] = [];
-  const source = new GzipMembers(
-    seekFrom ?? 0,
-    (code, offset) => findings.push(`${code} ${offset}`),
-    seekFrom !== undefined,
-  );
+  const source = new GzipSource((code, offset) => findings.push(`${code} ${offset}`), {
+    offset: seekFrom ?? 0,
+    seek: seekFrom !== undefined,
+  });
   const output = new ByteWindow(0, 16);
   const all = new Set<(typeof source.members)[number]>();
   let fed = seekFrom ?? 0;
@@ -273,7 +272,7 @@ test('what lies in memory behind the end of the input is not taken for the magic
   const bytes = Buffer.concat([member(text, 0, [], { crc: 1 }), Buffer.from([0x1f, 0x8b])]);
   for (const leftover of [0, 0x08]) {
     const findings: string[] = [];
-    const source = new GzipMembers(0, (code, offset) => findings.push(`${code} ${offset}`));
+    const source = new GzipSource((code, offset) => findings.push(`${code} ${offset}`));
     source.input.push(Buffer.concat([bytes, Buffer.alloc(8, leftover)]));
     source.input.end = bytes.length;
     const output = new ByteWindow(0, 16);

@@ -4,7 +4,7 @@ import { constants, zstdCompressSync } from 'node:zlib';
 import { seededRandom } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import { dictionaryId } from './zstd-dictionary.ts';
-import { dictionaryOfFile, parseFrameHead, ZstdFrames } from './zstd-frame.ts';
+import { dictionaryOfFile, parseFrameHead, ZstdSource } from './zstd-frame.ts';
 import { trainDictionary } from './zstd-trainer.ts';
 
 type Read = {
@@ -20,7 +20,7 @@ function read(
 ): Read {
   const findings: string[] = [];
   const offset = options.offset ?? 0;
-  const source = new ZstdFrames(offset, (code, at) => findings.push(`${code} ${at}`), options.dictionary, options.seek);
+  const source = new ZstdSource((code, at) => findings.push(`${code} ${at}`), options);
   const output = new ByteWindow(0, 16);
   let fed = offset;
   for (let pulls = 0; ; pulls++) {

@@ -10,24 +10,18 @@
  * asking the decoder, whose answer differs between versions of Node.
  */
 import { constants, zstdDecompressSync } from 'node:zlib';
-import {
-  READ_CHUNK_BYTES,
-  RESYNC_WINDOW_BYTES,
-  ZSTD_DICTIONARY_BYTES_MAX,
-  ZSTD_WINDOW_LOG_MAX,
-} from '../../base/index.ts';
+import { ZSTD_DICTIONARY_BYTES_MAX, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
 import { looksLikeRecord, RECORD_START_BYTES } from '../record/record-start.ts';
-import { ByteWindow } from './byte-window.ts';
+import type { ByteWindow } from './byte-window.ts';
 import { type CodecHandle, decodePrefix, zstdDecompressHandle } from './codec-handle.ts';
-import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
-import { SkippedBytes } from './skipped-bytes.ts';
+import { CompressedSource, type CompressedSourceOptions } from './compressed-source.ts';
+import type { FindingSink, PullResult } from './member-source.ts';
 
 export const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const DICTIONARY_FRAME_MAGIC = 0x184d2a5d;
 /** The first byte ends in any four bits. */
 const SKIPPABLE_MAGIC = [0x50, 0x2a, 0x4d, 0x18];
 const FRAME_HEAD_BYTES_MAX = 18;
-const OUTPUT_BYTES = 256 * 1024;
 /**
  * A frame may hold back its output until a whole block has come in: blocks are at most 128 KiB, and records begin in
  * the first.
@@ -136,49 +130,29 @@ class FrameWalk {
   }
 }
 
-export class ZstdFrames implements MemberSource {
-  readonly input: ByteWindow;
-  inputEnded = false;
-  readonly members: Member[] = [];
-  readonly #report: FindingSink;
+export class ZstdSource extends CompressedSource {
   readonly #start: number;
   #dictionary: Buffer | undefined;
+  /** An engine between frames needs no reset, which would make it forget its dictionary. */
   #decoder: CodecHandle | undefined;
-  #state: 'between' | 'frame' | 'resync' = 'between';
-  readonly #lookBackBytes: number;
-  readonly #outputBytes: number;
   #walk: FrameWalk | undefined;
-  #member: Member | undefined;
-  /** File position up to which the input belongs to the frame at hand. */
+  /** File position up to which the input belongs to the open frame. */
   #frameTo = 0;
   /** Where a skippable frame begins and ends. */
   #skipFrom = 0;
   #skipTo = 0;
-  readonly #skipped: SkippedBytes;
 
-  /**
-   * `dictionary`: of the file's first frame, for readers that begin further on; `seek`: begin with the first record
-   * after the offset.
-   */
+  /** `dictionary` is that of the file's first frame, for readers that begin after it. */
   constructor(
-    offset: number,
     report: FindingSink,
-    dictionary?: Buffer,
-    seek = false,
-    lookBackBytes = RESYNC_WINDOW_BYTES,
-    windowBytes = 4 * READ_CHUNK_BYTES,
+    options: CompressedSourceOptions & { readonly dictionary?: Buffer | undefined } = {},
   ) {
-    this.#lookBackBytes = lookBackBytes;
-    this.input = new ByteWindow(offset, windowBytes);
-    this.#outputBytes = Math.min(OUTPUT_BYTES, windowBytes);
-    this.#skipped = new SkippedBytes(this.input, report, seek ? Number.POSITIVE_INFINITY : offset);
-    if (seek) this.#state = 'resync';
-    this.#report = report;
-    this.#start = offset;
-    this.#dictionary = dictionary;
+    super(ZSTD_MAGIC, report, options);
+    this.#start = options.offset ?? 0;
+    this.#dictionary = options.dictionary;
   }
 
-  /** The one that was given, or that the file brought. */
+  /** The dictionary that was given, or that the file has. */
   get dictionary(): Buffer | undefined {
     return this.#dictionary;
   }
@@ -187,12 +161,7 @@ export class ZstdFrames implements MemberSource {
     this.#decoder?.close();
   }
 
-  pull(output: ByteWindow): PullResult {
-    if (this.#state === 'frame') return this.#decode(output);
-    return this.#state === 'between' ? this.#begin(output) : this.#resync(output);
-  }
-
-  #begin(output: ByteWindow): PullResult {
+  protected begin(output: ByteWindow): PullResult {
     const { input } = this;
     while (input.position < this.#skipTo && input.available > 0) {
       input.consume(Math.min(input.available, this.#skipTo - input.position));
@@ -202,34 +171,12 @@ export class ZstdFrames implements MemberSource {
     const skippable = skippableLength(input.buffer, input.read, input.end);
     if (typeof skippable === 'number') return this.#skipFrame(skippable);
     const head = parseFrameHead(input.buffer, input.read, input.end);
-    if (skippable === 'short' || head === 'short') {
-      if (!this.inputEnded) return 'need-input';
-      this.#report('member-truncated', input.position, 'inside its head');
-      return this.#search(input.position + 1, input.endPosition);
-    }
+    if (skippable === 'short' || head === 'short') return this.inputEnded ? this.truncateHead() : 'need-input';
     return head === undefined ? 'other' : this.#open(head, output);
   }
 
-  get isSearching(): boolean {
-    return this.#state === 'resync';
-  }
-
-  leaveMember(output: ByteWindow): void {
-    if (!this.#member) return;
-    this.#report('member-endless', this.#member.offset);
-    this.#decoder?.close();
-    this.#decoder = undefined;
-    this.#close(output, true, undefined);
-    this.#search(this.input.position, Number.POSITIVE_INFINITY);
-  }
-
-  passOver(): void {
-    this.#search(this.input.position, this.input.position);
-  }
-
   #end(): PullResult {
-    if (this.input.position < this.#skipTo)
-      this.#report('member-truncated', this.#skipFrom, 'inside a skippable frame');
+    if (this.input.position < this.#skipTo) this.report('member-truncated', this.#skipFrom, 'inside a skippable frame');
     this.#skipTo = 0;
     return 'end';
   }
@@ -251,21 +198,12 @@ export class ZstdFrames implements MemberSource {
     const dictionaryId = this.#dictionaryId();
     if (head.dictionaryId !== 0 && head.dictionaryId !== dictionaryId) {
       const detail = `it asks for ${head.dictionaryId}, the file has ${dictionaryId || 'none'}`;
-      this.#report('zstd-dictionary-missing', input.position, detail);
+      this.report('zstd-dictionary-missing', input.position, detail);
     }
-    this.#member = {
-      offset: input.position,
-      from: output.endPosition,
-      to: undefined,
-      length: undefined,
-      isSummed: head.hasChecksum,
-      damaged: false,
-    };
-    this.members.push(this.#member);
+    this.beginMember(output, head.hasChecksum);
     this.#walk = new FrameWalk(head);
     this.#frameTo = input.position + head.length;
-    this.#state = 'frame';
-    return this.#decode(output);
+    return this.decode(output);
   }
 
   #dictionaryId(): number {
@@ -274,108 +212,43 @@ export class ZstdFrames implements MemberSource {
     return isFormal ? dictionary.readUInt32LE(4) : 0;
   }
 
-  /**
-   * An engine between frames needs no reset, and would forget its dictionary by one; after a failure a fresh one takes
-   * its place.
-   */
-  #openEngine(): CodecHandle {
-    return openDecoder(this.#dictionary);
-  }
-
-  #decode(output: ByteWindow): PullResult {
+  protected decode(output: ByteWindow): PullResult {
     const { input } = this;
     const walk = this.#walk!;
-    this.#decoder ??= this.#openEngine();
-    const decoder = this.#decoder;
+    this.#decoder ??= openDecoder(this.#dictionary);
     const walkFrom = input.indexOfPosition(this.#frameTo);
     if (walkFrom < input.end) this.#frameTo = input.base + walk.advance(input.buffer, walkFrom, input.end);
     const inputTo = Math.min(input.end, input.indexOfPosition(this.#frameTo));
-    output.reserve(this.#outputBytes);
-    const at = output.end;
-    const room = Math.min(output.buffer.length, at + OUTPUT_BYTES);
-    decoder.write(input.buffer, input.read, inputTo, output.buffer, at, room);
-    if (decoder.failure !== undefined) return this.#fail(output, decoder.failure);
-    input.consume(decoder.consumed);
-    output.end = at + decoder.produced;
-    input.retainFrom(this.#member!.offset, this.#lookBackBytes);
-    if (output.end === room) return 'data';
+    const roomLeft = this.write(this.#decoder, inputTo, output);
+    if (roomLeft === undefined) return this.fail(output, this.#decoder.failure!);
+    if (roomLeft === 0) return 'data';
     if (walk.ended && input.position === this.#frameTo) {
-      this.#close(output, false, input.position - this.#member!.offset);
+      this.endMember(output, false, input.position - this.member!.offset);
       return 'data';
     }
-    if (decoder.produced > 0) return 'data';
-    if (!this.inputEnded) return 'need-input';
-    return this.#truncate(output);
+    if (this.#decoder.produced > 0) return 'data';
+    return this.inputEnded ? this.truncate(output) : 'need-input';
   }
 
-  /**
-   * A damaged block head can make a frame seem to run to the end of the file, so frames are looked for inside it too.
-   */
-  #truncate(output: ByteWindow): PullResult {
-    const member = this.#member!;
-    const { input } = this;
-    this.#report('member-truncated', member.offset);
-    this.#decoder?.close();
-    this.#decoder = undefined;
-    this.#close(output, true, input.endPosition - member.offset);
-    return this.#search(Math.max(member.offset + 1, input.keptPosition), input.endPosition);
+  protected decodeDamaged(at: number, skippedBytes: number, emit: (bytes: Uint8Array) => void): void {
+    const { buffer, end } = this.input;
+    decodePrefix(() => openDecoder(this.#dictionary), buffer, at, end, skippedBytes, emit);
   }
 
-  #fail(output: ByteWindow, message: string): PullResult {
-    const member = this.#member!;
-    const { input } = this;
-    this.#report('member-damaged', member.offset, message);
-    this.#decoder?.close();
-    this.#decoder = undefined;
-    if (member.offset >= input.keptPosition) {
-      const decoded = output.endPosition - member.from;
-      const start = input.indexOfPosition(member.offset);
-      const emit = (bytes: Uint8Array) => output.push(bytes);
-      decodePrefix(() => this.#openEngine(), input.buffer, start, input.end, decoded, emit);
+  /** After damage a new engine takes the place of the one that failed. */
+  protected override endMember(output: ByteWindow, damaged: boolean, length: number | undefined): void {
+    if (damaged) {
+      this.#decoder?.close();
+      this.#decoder = undefined;
     }
-    this.#close(output, true, undefined);
-    return this.#search(Math.max(member.offset + 1, input.keptPosition), Number.POSITIVE_INFINITY);
+    super.endMember(output, damaged, length);
   }
 
-  #close(output: ByteWindow, damaged: boolean, length: number | undefined): void {
-    const member = this.#member!;
-    member.to = output.endPosition;
-    member.length = length;
-    member.damaged = damaged;
-    if (member.to === member.from) this.members.pop();
-    this.#member = undefined;
-    this.#state = 'between';
-  }
-
-  /** Looks for the next frame; bytes before `toldTo` were told of already. */
-  #search(from: number, toldTo: number): PullResult {
-    this.#skipped.begin(from, toldTo);
-    this.#state = 'resync';
-    return 'data';
-  }
-
-  #resync(output: ByteWindow): PullResult {
+  protected probe(): boolean | 'need-input' {
     const { input } = this;
-    for (;;) {
-      const candidate = input.buffer.subarray(0, input.end).indexOf(ZSTD_MAGIC, input.read);
-      if (candidate < 0) {
-        const keep = this.inputEnded ? 0 : ZSTD_MAGIC.length - 1;
-        this.#skipped.skip(Math.max(0, input.available - keep));
-        if (!this.inputEnded) return 'need-input';
-        this.#skipped.tell();
-        this.#state = 'between';
-        return 'end';
-      }
-      this.#skipped.skip(candidate - input.read);
-      if (input.available < PROBE_INPUT_BYTES && !this.inputEnded) return 'need-input';
-      const head = parseFrameHead(input.buffer, input.read, input.end);
-      const isFrame = head !== 'short' && head !== undefined;
-      if (isFrame && beginsRecordFrame(this.#dictionary, input.buffer, input.read, input.end)) {
-        this.#skipped.tell();
-        return this.#open(head, output);
-      }
-      this.#skipped.skip(1);
-    }
+    if (input.available < PROBE_INPUT_BYTES && !this.inputEnded) return 'need-input';
+    const isFrame = typeof parseFrameHead(input.buffer, input.read, input.end) === 'object';
+    return isFrame && beginsRecordFrame(this.#dictionary, input.buffer, input.read, input.end);
   }
 }
 
