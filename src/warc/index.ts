@@ -31,6 +31,7 @@ export { trainDictionary } from './member/zstd-trainer.ts';
 export { notArchiveFile } from './not-archive-file.ts';
 export * from './read/block-scanner.ts';
 export * from './read/digest-verdict.ts';
+export { type FileStart, readFileStart } from './read/file-start.ts';
 export { RecordCursor, type RecordTail, type Step } from './read/record-cursor.ts';
 export { type DecodedRecord, RecordDecoder } from './read/record-decoder.ts';
 export { type Opening, RecordOpening } from './read/record-opening.ts';

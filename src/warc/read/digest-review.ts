@@ -7,17 +7,17 @@ import type { CursorOptions } from '../member/cursor-options.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';
 import { BlockScanner } from './block-scanner.ts';
 import { digestMismatches, verdictWants } from './digest-verdict.ts';
+import { SyncFileFeed } from './file-feed.ts';
 import { RecordCursor } from './record-cursor.ts';
-import { FileFeed } from './record-reader.ts';
 
 export class DigestReview {
-  readonly #feed: FileFeed;
+  readonly #feed: SyncFileFeed;
   readonly #cursor: RecordCursor;
   #scanner: BlockScanner | undefined;
 
   /** The record stands at the offset. */
   constructor(path: string, options: CursorOptions & { readonly offset: number }) {
-    this.#feed = new FileFeed(path, options.offset);
+    this.#feed = new SyncFileFeed(path, options.offset);
     this.#cursor = new RecordCursor(path, { ...options, lookBackBytes: 0 });
   }
 

@@ -2,7 +2,8 @@
  * Stretches of a file that the disk does not give any more. Much is read at a time, so around a bad sector little is
  * asked for: all that can be had before the gap is read, and the gap ends where something can be had again.
  */
-import { PinakesError, SECTOR_BYTES } from '../../base/index.ts';
+import { type Finding, PinakesError, SECTOR_BYTES } from '../../base/index.ts';
+import { countedBytes, findingOf } from '../record/finding-catalogue.ts';
 
 /**
  * When nothing comes up to the end of the file, and that is more than this, it is the disk that is gone and not a
@@ -42,4 +43,8 @@ export function lastGap(path: string, from: number, end: number): Gap | undefine
   if (from >= end) return undefined;
   if (end - from > LAST_GAP_BYTES_MAX) throw new PinakesError('DEVICE_FAILED', { where: path });
   return { from, to: end };
+}
+
+export function gapFinding(file: string, { from, to }: Gap): Finding {
+  return findingOf('sector-unreadable', file, from, `${countedBytes(to - from)} from here on`);
 }

@@ -4,151 +4,16 @@
  * `readRecords` is for everybody; the views it hands out are good until the next one is asked for. `FileFeed` is for
  * inner loops that drive a cursor themselves, in worker threads, without a promise per piece.
  */
-import { closeSync, fstatSync, readSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import {
-  type Finding,
-  fileError,
-  isEio,
-  openToRead,
-  PinakesError,
-  READ_CHUNK_BYTES,
-  sectorRest,
-} from '../../base/index.ts';
-import { type Coding, sniffCoding } from '../member/file-coding.ts';
-import { dictionaryOfFile } from '../member/zstd-frame.ts';
-import { countedBytes, findingOf } from '../record/finding-catalogue.ts';
+import { type Finding, PinakesError } from '../../base/index.ts';
+import type { Coding } from '../member/file-coding.ts';
 import type { RecordHead } from '../record/record-head.ts';
 import { BlockScanner } from './block-scanner.ts';
-import { endOfGap, type Gap, lastGap } from './gap.ts';
+import { FileFeed, type FileFeedOptions } from './file-feed.ts';
+import { readFileStart } from './file-start.ts';
+import { type Gap, gapFinding } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import { type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
-
-/**
- * Fills a cursor from a range of a file, synchronously. Where the disk does not give bytes it ends the cursor, and says
- * how far that goes: another cursor can go on behind.
- */
-export class FileFeed {
-  readonly #path: string;
-  readonly #descriptor: number;
-  #position: number;
-  readonly #to: number;
-  /** Up to here little is read at a time. */
-  #carefulTo = 0;
-  gap: Gap | undefined;
-
-  constructor(path: string, from = 0, to = Number.POSITIVE_INFINITY) {
-    this.#path = path;
-    this.#descriptor = openToRead(path);
-    this.#position = from;
-    this.#to = to;
-  }
-
-  /** Where in the file the next bytes come from. */
-  get position(): number {
-    return this.#position;
-  }
-
-  feed(cursor: RecordCursor): void {
-    const room = cursor.reserve();
-    const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.#position);
-    const bytes = wanted > 0 ? this.#read(room, wanted) : 0;
-    if (bytes === 0) {
-      cursor.end();
-      return;
-    }
-    this.#position += bytes;
-    cursor.commit(bytes);
-  }
-
-  passGap(): void {
-    if (this.gap) this.#position = this.gap.to;
-    this.gap = undefined;
-  }
-
-  close(): void {
-    closeSync(this.#descriptor);
-  }
-
-  #read(room: Uint8Array, wanted: number): number {
-    try {
-      if (this.#position >= this.#carefulTo) {
-        const bytes = readIfGiven(this.#descriptor, room, wanted, this.#position);
-        if (bytes !== undefined) return bytes;
-        this.#carefulTo = this.#position + READ_CHUNK_BYTES;
-      }
-      const sector = Math.min(wanted, sectorRest(this.#position));
-      const bytes = readIfGiven(this.#descriptor, room, sector, this.#position);
-      if (bytes !== undefined) return bytes;
-      this.gap = gapAt(this.#path, this.#descriptor, this.#position, this.#to);
-      return 0;
-    } catch (cause) {
-      throw fileError(cause, this.#path);
-    }
-  }
-}
-
-/** How many bytes were read; undefined when the disk does not give them. */
-function readIfGiven(descriptor: number, room: Uint8Array, length: number, position: number): number | undefined {
-  try {
-    return readSync(descriptor, room, 0, length, position);
-  } catch (cause) {
-    if (!isEio(cause)) throw cause;
-    return undefined;
-  }
-}
-
-function gapAt(path: string, descriptor: number, from: number, to = Number.POSITIVE_INFINITY): Gap | undefined {
-  const end = Math.min(to, fstatSync(descriptor).size);
-  const probe = Buffer.alloc(1);
-  const search = endOfGap(from, end);
-  let step = search.next();
-  while (!step.done) step = search.next(readIfGiven(descriptor, probe, 1, step.value) !== undefined);
-  return step.value === undefined ? lastGap(path, from, end) : { from, to: step.value };
-}
-
-export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
-
-/**
- * What the first bytes of a file say about the rest: needed by readers that begin further on. Where the disk does not
- * give them, those behind say it.
- */
-export function readFileStart(path: string, position = 0): FileStart {
-  const descriptor = openToRead(path);
-  try {
-    let start = readStart(descriptor, position, 64 * 1024);
-    if (sniffCoding(start, false) === undefined) start = readStart(descriptor, position, READ_CHUNK_BYTES);
-    if (start.length === 0 && position < fstatSync(descriptor).size) {
-      const { to = position } = gapAt(path, descriptor, position) ?? {};
-      return { coding: sniffCoding(readStart(descriptor, to, READ_CHUNK_BYTES), true)!, dictionary: undefined };
-    }
-    const coding = sniffCoding(start, true)!;
-    if (coding !== 'zstd') return { coding, dictionary: undefined };
-    let dictionary = dictionaryOfFile(start);
-    if (dictionary === 'short' && start.length >= 8)
-      dictionary = dictionaryOfFile(readStart(descriptor, position, 8 + start.readUInt32LE(4)));
-    return { coding, dictionary: Buffer.isBuffer(dictionary) ? dictionary : undefined };
-  } catch (cause) {
-    throw fileError(cause, path);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** So many bytes, or those before what the disk does not give. */
-function readStart(descriptor: number, position: number, length: number): Buffer {
-  const start = Buffer.alloc(length);
-  const whole = readIfGiven(descriptor, start, length, position);
-  if (whole !== undefined) return start.subarray(0, whole);
-  for (let filled = 0; ; ) {
-    const at = position + filled;
-    const sector = start.subarray(filled, filled + sectorRest(at));
-    const bytes = sector.length > 0 ? readIfGiven(descriptor, sector, sector.length, at) : 0;
-    if (!bytes) return start.subarray(0, filled);
-    filled += bytes;
-  }
-}
 
 /**
  * After so many bytes of blocks, or of none, others have their turn: those that inflate out of one read can be
@@ -247,78 +112,6 @@ interface ByteFeed {
   close(): Promise<void>;
 }
 
-class HandleFeed implements ByteFeed {
-  readonly #path: string;
-  readonly #handle: FileHandle;
-  readonly #passesGaps: boolean;
-  #position: number;
-  readonly #to: number;
-  /** Up to here little is read at a time. */
-  #carefulTo = 0;
-  gap: Gap | undefined;
-
-  constructor(path: string, handle: FileHandle, from: number, to: number, passesGaps: boolean) {
-    this.#path = path;
-    this.#handle = handle;
-    this.#position = from;
-    this.#to = to;
-    this.#passesGaps = passesGaps;
-  }
-
-  async feed(cursor: RecordCursor): Promise<void> {
-    const room = cursor.reserve();
-    const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.#position);
-    const bytes = wanted > 0 ? await this.#read(room, wanted) : 0;
-    this.#position += bytes;
-    if (bytes === 0) cursor.end();
-    else cursor.commit(bytes);
-  }
-
-  passGap(): void {
-    if (this.gap) this.#position = this.gap.to;
-    this.gap = undefined;
-  }
-
-  close(): Promise<void> {
-    return this.#handle.close();
-  }
-
-  async #read(room: Uint8Array, wanted: number): Promise<number> {
-    try {
-      if (this.#position >= this.#carefulTo) {
-        const bytes = await this.#readIfGiven(room, wanted, this.#position);
-        if (bytes !== undefined) return bytes;
-        this.#carefulTo = this.#position + READ_CHUNK_BYTES;
-      }
-      const sector = Math.min(wanted, sectorRest(this.#position));
-      const bytes = await this.#readIfGiven(room, sector, this.#position);
-      if (bytes !== undefined) return bytes;
-      this.gap = await this.#gapAt(this.#position);
-      return 0;
-    } catch (cause) {
-      throw fileError(cause, this.#path);
-    }
-  }
-
-  async #readIfGiven(room: Uint8Array, length: number, position: number): Promise<number | undefined> {
-    try {
-      return (await this.#handle.read(room, 0, length, position)).bytesRead;
-    } catch (cause) {
-      if (!this.#passesGaps || !isEio(cause)) throw cause;
-      return undefined;
-    }
-  }
-
-  async #gapAt(from: number): Promise<Gap | undefined> {
-    const end = Math.min(this.#to, (await this.#handle.stat()).size);
-    const probe = Buffer.alloc(1);
-    const search = endOfGap(from, end);
-    let step = search.next();
-    while (!step.done) step = search.next((await this.#readIfGiven(probe, 1, step.value)) !== undefined);
-    return step.value === undefined ? lastGap(this.#path, from, end) : { from, to: step.value };
-  }
-}
-
 class StreamFeed implements ByteFeed {
   readonly #iterator: AsyncIterator<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);
@@ -363,7 +156,7 @@ export async function* readRecords(
     inputBytes: options.inputBytes ?? options.range?.length,
   };
   let cursor = new RecordCursor(name, { ...reading, offset, coding: options.coding ?? start?.coding });
-  const feed: ByteFeed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
+  const feed: ByteFeed = isFile ? await FileFeed.open(source, fedRange(offset, options)) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
   /** Of the record, when it is to be checked. */
   let scanner: BlockScanner | undefined;
@@ -445,18 +238,8 @@ export async function* readRecords(
   }
 }
 
-/** Bytes that the disk does not give. */
-export function gapFinding(file: string, { from, to }: Gap): Finding {
-  return findingOf('sector-unreadable', file, from, `${countedBytes(to - from)} from here on`);
-}
-
-async function openFeed(path: string, offset: number, options: ReadOptions): Promise<ByteFeed> {
-  const { end, range, passesGaps = false } = options;
+function fedRange(offset: number, { end, range, passesGaps = false }: ReadOptions): FileFeedOptions {
   const start = range?.start ?? 0;
-  const to = start + Math.min(end ?? Number.POSITIVE_INFINITY, range?.length ?? Number.POSITIVE_INFINITY);
-  try {
-    return new HandleFeed(path, await open(path, 'r'), start + offset, to, passesGaps);
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  const length = Math.min(end ?? Number.POSITIVE_INFINITY, range?.length ?? Number.POSITIVE_INFINITY);
+  return { from: start + offset, to: start + length, passesGaps };
 }

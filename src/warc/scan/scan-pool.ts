@@ -12,7 +12,7 @@
 import { statSync } from 'node:fs';
 import { type DigestAlgorithm, fileError, PinakesError, ThreadDied, ThreadPool } from '../../base/index.ts';
 import type { Coding } from '../member/file-coding.ts';
-import { readFileStart } from '../read/record-reader.ts';
+import { readFileStart } from '../read/file-start.ts';
 import type { ScanJob, ScanPiece } from './scan.ts';
 import { ScanBatch } from './scan-batch.ts';
 import { PiecesHere, PiecesOfThread, type RangePieces, type ScanThreads } from './scan-pieces.ts';

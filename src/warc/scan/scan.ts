@@ -8,8 +8,9 @@ import type { Coding } from '../member/file-coding.ts';
 import { type BlockFacts, BlockScanner, type ScanWants } from '../read/block-scanner.ts';
 import { DigestReview } from '../read/digest-review.ts';
 import { digestMismatches, isDoubtful } from '../read/digest-verdict.ts';
+import { SyncFileFeed } from '../read/file-feed.ts';
+import { gapFinding } from '../read/gap.ts';
 import { RecordCursor, type RecordTail } from '../read/record-cursor.ts';
-import { FileFeed, gapFinding } from '../read/record-reader.ts';
 import { unsummedWants } from '../read/unsummed-record.ts';
 import { findingOf } from '../record/finding-catalogue.ts';
 import { isNamed, type RecordHead } from '../record/record-head.ts';
@@ -100,7 +101,7 @@ const FINDING_BYTES = 512;
  */
 export class RangeScan {
   readonly #job: ScanJob;
-  readonly #feed: FileFeed;
+  readonly #feed: SyncFileFeed;
   #cursor: RecordCursor;
   readonly #coded: CursorOptions;
   readonly #wants: ScanWants;
@@ -115,7 +116,7 @@ export class RangeScan {
     this.#job = job;
     this.#reached = job.from;
     this.#wants = { payload: [job.algorithm] };
-    this.#feed = new FileFeed(job.path, job.from);
+    this.#feed = new SyncFileFeed(job.path, job.from);
     this.#coded = { coding: job.coding, dictionary: job.dictionary && Buffer.from(job.dictionary) };
     const { from: offset, fromCoding: offsetCoding, exact, inputBytes } = job;
     this.#cursor = new RecordCursor(job.path, { ...this.#coded, offset, offsetCoding, seek: !exact, inputBytes });

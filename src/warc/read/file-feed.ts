@@ -1,0 +1,210 @@
+/**
+ * Feeds a range of a file to a cursor. Where the disk does not give bytes, the cursor is ended before the gap; another
+ * cursor can go on behind it.
+ *
+ * `SyncFileFeed` is for inner loops in worker threads, which drive a cursor without a promise for each read. `FileFeed`
+ * waits for its reads, so that its thread can do other work. What to read is decided in one place for both: `FileRange`
+ * yields each read, and is passed the number of bytes that were read.
+ */
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { fileError, isEio, openToRead, READ_CHUNK_BYTES, sectorRest } from '../../base/index.ts';
+import { endOfGap, type Gap, lastGap } from './gap.ts';
+import type { RecordCursor } from './record-cursor.ts';
+
+type Read = { readonly into: Uint8Array; readonly length: number; readonly position: number };
+
+/** Reads to make, one after the other. Each is answered with its bytes, undefined when the disk does not give them. */
+type Reads<Result> = Generator<Read, Result, number | undefined>;
+
+class FileRange {
+  /** Where in the file the next bytes come from. */
+  position: number;
+  gap: Gap | undefined;
+  readonly #path: string;
+  readonly #descriptor: number;
+  readonly #to: number;
+  /** Only single sectors are read before this position. */
+  #carefulTo = 0;
+
+  constructor(path: string, descriptor: number, from: number, to: number) {
+    this.#path = path;
+    this.#descriptor = descriptor;
+    this.position = from;
+    this.#to = to;
+  }
+
+  /** Reads the next bytes of the range; 0 at its end and before a gap. */
+  *next(room: Uint8Array): Reads<number> {
+    const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.position);
+    const bytes = wanted > 0 ? yield* this.#read(room, wanted) : 0;
+    this.position += bytes;
+    return bytes;
+  }
+
+  *#read(into: Uint8Array, length: number): Reads<number> {
+    const { position } = this;
+    if (position >= this.#carefulTo) {
+      const bytes = yield { into, length, position };
+      if (bytes !== undefined) return bytes;
+      this.#carefulTo = position + READ_CHUNK_BYTES;
+    }
+    const bytes = yield { into, length: Math.min(length, sectorRest(position)), position };
+    if (bytes !== undefined) return bytes;
+    this.gap = yield* gapAt(this.#path, this.#descriptor, position, this.#to);
+    return 0;
+  }
+
+  passGap(): void {
+    if (this.gap) this.position = this.gap.to;
+    this.gap = undefined;
+  }
+}
+
+function* gapAt(path: string, descriptor: number, from: number, to = Number.POSITIVE_INFINITY): Reads<Gap | undefined> {
+  const end = Math.min(to, fstatSync(descriptor).size);
+  const into = Buffer.alloc(1);
+  const search = endOfGap(from, end);
+  let step = search.next();
+  while (!step.done) {
+    const bytes = yield { into, length: 1, position: step.value };
+    step = search.next(bytes !== undefined);
+  }
+  return step.value === undefined ? lastGap(path, from, end) : { from, to: step.value };
+}
+
+/** The gap that begins at a position of a file; undefined at the end of the file. */
+export function findGap(path: string, descriptor: number, from: number): Gap | undefined {
+  return readAll(descriptor, gapAt(path, descriptor, from));
+}
+
+function readAll<Result>(descriptor: number, reads: Reads<Result>): Result {
+  let step = reads.next();
+  while (!step.done) {
+    const { into, length, position } = step.value;
+    step = reads.next(readIfGiven(descriptor, into, length, position));
+  }
+  return step.value;
+}
+
+/** How many bytes were read; undefined when the disk does not give them. */
+export function readIfGiven(
+  descriptor: number,
+  into: Uint8Array,
+  length: number,
+  position: number,
+): number | undefined {
+  try {
+    return readSync(descriptor, into, 0, length, position);
+  } catch (cause) {
+    if (!isEio(cause)) throw cause;
+    return undefined;
+  }
+}
+
+export class SyncFileFeed {
+  readonly #path: string;
+  readonly #descriptor: number;
+  readonly #range: FileRange;
+
+  constructor(path: string, from: number) {
+    this.#path = path;
+    this.#descriptor = openToRead(path);
+    this.#range = new FileRange(path, this.#descriptor, from, Number.POSITIVE_INFINITY);
+  }
+
+  get position(): number {
+    return this.#range.position;
+  }
+
+  /** The bytes that the disk did not give, so that the cursor was ended before them. */
+  get gap(): Gap | undefined {
+    return this.#range.gap;
+  }
+
+  feed(cursor: RecordCursor): void {
+    let bytes: number;
+    try {
+      bytes = readAll(this.#descriptor, this.#range.next(cursor.reserve()));
+    } catch (cause) {
+      throw fileError(cause, this.#path);
+    }
+    if (bytes === 0) cursor.end();
+    else cursor.commit(bytes);
+  }
+
+  passGap(): void {
+    this.#range.passGap();
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+export type FileFeedOptions = {
+  readonly from: number;
+  readonly to: number;
+  /** Without this, bytes that the disk does not give are an error. */
+  readonly passesGaps: boolean;
+};
+
+export class FileFeed {
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  readonly #range: FileRange;
+  readonly #passesGaps: boolean;
+
+  private constructor(path: string, handle: FileHandle, { from, to, passesGaps }: FileFeedOptions) {
+    this.#path = path;
+    this.#handle = handle;
+    this.#range = new FileRange(path, handle.fd, from, to);
+    this.#passesGaps = passesGaps;
+  }
+
+  static async open(path: string, options: FileFeedOptions): Promise<FileFeed> {
+    try {
+      return new FileFeed(path, await open(path, 'r'), options);
+    } catch (cause) {
+      throw fileError(cause, path);
+    }
+  }
+
+  get gap(): Gap | undefined {
+    return this.#range.gap;
+  }
+
+  async feed(cursor: RecordCursor): Promise<void> {
+    const bytes = await this.#next(cursor.reserve());
+    if (bytes === 0) cursor.end();
+    else cursor.commit(bytes);
+  }
+
+  async #next(room: Uint8Array): Promise<number> {
+    try {
+      const reads = this.#range.next(room);
+      let step = reads.next();
+      while (!step.done) step = reads.next(await this.#readIfGiven(step.value));
+      return step.value;
+    } catch (cause) {
+      throw fileError(cause, this.#path);
+    }
+  }
+
+  async #readIfGiven({ into, length, position }: Read): Promise<number | undefined> {
+    try {
+      return (await this.#handle.read(into, 0, length, position)).bytesRead;
+    } catch (cause) {
+      if (!this.#passesGaps || !isEio(cause)) throw cause;
+      return undefined;
+    }
+  }
+
+  passGap(): void {
+    this.#range.passGap();
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
