@@ -1,14 +1,14 @@
 /**
- * A sliding window over a stream of bytes, addressed by the stream's own positions.
+ * A sliding window over a stream of bytes. Bytes are addressed by their position in the stream.
  *
  * ```
  *   stream   ......|retained|unread..........|..........
  *   memory         0        read             end        capacity
  *   position     base       position        endPosition
  * ```
- * Bytes before `position` were consumed; those from `retainFrom` on stay readable until dropped, so that a reader
- * can look back after damage. Reserving room may move the bytes in memory: views into the window are good until the
- * next `reserve`.
+ * Bytes before `position` are consumed. Bytes from `retainFrom` on stay readable until they are dropped, so that a
+ * reader can look back after damage. `reserve` may move the bytes in memory, so a view into the window is valid until
+ * the next `reserve`.
  */
 import { assert } from '../../base/index.ts';
 
@@ -51,7 +51,7 @@ export class ByteWindow {
     return position - this.base;
   }
 
-  /** Lets go of everything before this position, except that at most `most` bytes are kept in any case. */
+  /** Drops everything before this position, and keeps at most `most` consumed bytes in any case. */
   retainFrom(position: number, most: number): void {
     const wanted = Math.min(position - this.base, this.read);
     this.#kept = Math.max(this.#kept, wanted, this.read - most);

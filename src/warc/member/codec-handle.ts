@@ -1,13 +1,13 @@
 /**
- * A decompressor or compressor that is used again and again, in buffers the caller owns.
+ * A decompressor or compressor that is used many times, with buffers that the caller owns.
  *
- * The one-call functions of node:zlib make a new engine and new output buffers for every member; on web pages that
- * costs as much as the inflating itself. This class keeps one engine, resets it between members, and calls it
- * synchronously, which doubles the speed of the reader and lets members of any size pass through fixed buffers (I9).
+ * The one-call functions of node:zlib make a new engine and new output buffers for every member. On web pages that
+ * costs as much as the inflating itself. This class keeps one engine, resets it between members and calls it
+ * synchronously. That doubles the speed of the reader, and lets members of any size pass through fixed buffers (I9).
  *
- * It leans on the engine's handle (`_handle.writeSync`, `_writeState`), the same part that npm's own tar reader leans
- * on. The shape is checked once at start so that a Node without it is refused in words; tests run it against the public
- * functions.
+ * It uses the engine's handle (`_handle.writeSync`, `_writeState`), which npm's own tar reader uses too. The
+ * constructor checks the shape of the handle, so that a Node without it is refused with a clear message. Tests compare
+ * the results with the public functions.
  */
 import {
   type BrotliOptions,
@@ -40,7 +40,7 @@ type NativeHandle = {
 
 type Engine = { _handle: NativeHandle; _writeState: Uint32Array };
 
-/** Engines that nobody uses, for the next who needs one of their kind. */
+/** Idle engines of one kind, to be used again. */
 class Spares {
   readonly #engines: Engine[] = [];
 
@@ -50,21 +50,21 @@ class Spares {
     return engine;
   }
 
-  /** Says whether there is room for it. */
+  /** Returns whether the engine was kept. */
   keep(engine: Engine): boolean {
     return this.#engines.length < SPARES_MAX && this.#engines.push(engine) > 0;
   }
 }
 
 const SPARES_MAX = 4;
-const GIVEN_BACK = 'an engine that was given back is not used';
+const USED_CLOSED = 'a closed engine is not used';
 
 export class CodecHandle {
-  /** Input bytes taken by the last write. */
+  /** Input bytes that the last write consumed. */
   consumed = 0;
-  /** Output bytes made by the last write. */
+  /** Output bytes that the last write produced. */
   produced = 0;
-  /** What the engine said when the last write failed; undefined when it did not. */
+  /** The error message of the last write; undefined when it succeeded. */
   failure: string | undefined;
   readonly #engine: Engine;
   readonly #handle: NativeHandle;
@@ -73,7 +73,7 @@ export class CodecHandle {
   #hasFailed = false;
   #isClosed = false;
 
-  /** `spares` gets the engine when it is closed, unless it has failed. */
+  /** A closed engine goes to `spares`, unless it has failed. */
   constructor(engine: unknown, spares?: Spares) {
     const { _handle: handle, _writeState: state } = engine as Engine;
     assert(
@@ -91,22 +91,27 @@ export class CodecHandle {
   }
 
   /**
-   * Begins anew. Only deflate engines can be used again after a failure; of the others a fresh one must take its place.
+   * Starts a new stream. After a failure only a deflate engine can be reset; the others must be replaced by a new one.
    */
   reset(): void {
-    assert(!this.#isClosed, GIVEN_BACK);
+    assert(!this.#isClosed, USED_CLOSED);
     this.failure = undefined;
     this.#handle.reset();
   }
 
-  /** Frees the engine's memory now, unless it is spare; the garbage collector does not see how much that is. */
+  /**
+   * Frees the engine's memory now, unless the engine is kept as a spare. The garbage collector does not know how large
+   * that memory is.
+   */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (this.#hasFailed || !this.#spares?.keep(this.#engine)) this.#handle.close();
   }
 
-  /** Moves what it can from input[from, to) to output[at, room); see `consumed`, `produced` and `failure`. */
+  /**
+   * Decodes as much as possible from input[from, to) to output[at, room). Sets `consumed`, `produced` and `failure`.
+   */
   write(
     input: Uint8Array,
     from: number,
@@ -116,7 +121,7 @@ export class CodecHandle {
     room: number,
     flush: number = constants.Z_NO_FLUSH,
   ): void {
-    assert(!this.#isClosed, GIVEN_BACK);
+    assert(!this.#isClosed, USED_CLOSED);
     this.failure = undefined;
     this.#handle.writeSync(flush, input, from, to - from, output, at, room - at);
     if (this.failure !== undefined) {
@@ -137,12 +142,13 @@ const PREFIX_PASSES = [
 ];
 
 /**
- * Every byte that can be decoded of input[from, to), a stream that is known to be broken, without the first `known`
- * ones.
+ * Emits every byte that can be decoded of input[from, to), a stream that is known to be broken, except the first
+ * `known` bytes.
  *
- * A failing engine does not say how much it had decoded before it failed. Offered little at a time it stops short of
- * the fault: first with little room, and past the last whole piece byte by byte. Of the very last byte, which can come
- * with the failure, only a change in the room tells; two fillings are tried, because it can be the same as one of them.
+ * A failing engine does not report how much it had decoded before it failed. With little input and little room at a
+ * time it stops just before the fault: the first pass uses pieces of 1024 bytes, the later passes single bytes. The
+ * very last byte can come together with the failure; then only a change in the output room shows it. Two fill values
+ * are tried, because the byte can be equal to one of them.
  */
 export function decodePrefix(
   openEngine: () => CodecHandle,
@@ -184,9 +190,9 @@ export function decodePrefix(
 const spareInflaters = new Spares();
 
 /**
- * These are used again, since a thread that is ended while it makes an engine takes the whole program with it: Node
- * asserts that an engine which it clears away was made to its end (nodejs `CompressionStream::Close`). A thread that
- * scans would make some for every range of a file.
+ * Inflaters are used again because of a bug of Node: a thread that is terminated while it creates an engine aborts the
+ * whole program (an assertion in `CompressionStream::Close`). Without reuse, a scanning thread would create several
+ * engines for every range of a file.
  */
 export function inflateRawHandle(): CodecHandle {
   return new CodecHandle(spareInflaters.take() ?? createInflateRaw(), spareInflaters);

@@ -1,6 +1,7 @@
 /**
- * The bytes of a file, decoded. They come in one coding from beginning to end, which the first of them tell; but files
- * that were joined go on in another one, and then decoded positions begin anew. No I/O: the caller fills the input.
+ * The decoded bytes of a file. A file usually has one coding from beginning to end, which its first bytes show. Files
+ * that were joined can change to another coding, and then decoded positions start at 0 again. No I/O: the caller fills
+ * the input.
  */
 import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
@@ -14,16 +15,16 @@ import { ZSTD_MAGIC, ZstdSource } from './zstd-frame.ts';
 const ROOM_BYTES_MIN = 4 * 1024;
 
 export class CodedInput {
-  /** What was decoded; there once the coding is known. */
+  /** The decoded bytes. Set as soon as the coding is known. */
   out!: ByteWindow;
-  /** That of the bytes at hand. */
+  /** The coding of the current bytes. */
   coding: Coding | undefined;
-  /** That of the file's first bytes. */
+  /** The coding of the file's first bytes. */
   fileCoding: Coding | undefined;
   isIdentity = false;
-  /** Nothing more will come in this coding. */
+  /** True when there are no more bytes in this coding. */
   isOver = false;
-  /** The coding in which the file goes on then. */
+  /** The coding of the bytes that follow then, if any do. */
   following: Coding | undefined;
   readonly lookBackBytes: number;
   readonly #options: CursorOptions;
@@ -61,18 +62,18 @@ export class CodedInput {
     return memberBefore(this.members, position);
   }
 
-  /** Offset in the file of a decoded position; in a compressed file, that of its member. */
+  /** The offset in the file of a decoded position. In a compressed file, that is the offset of its member. */
   offsetOf(position: number): number {
     return this.isIdentity ? position : this.memberAt(position).offset;
   }
 
-  /** Forgets the members that end at or before the position. */
+  /** Drops the members that end at or before the position. */
   dropMembers(position: number): void {
     const { members } = this;
     while (members.length > 1 && members[1]!.from <= position) members.shift();
   }
 
-  /** Room to put the next bytes of the file into. */
+  /** Returns a buffer for the next bytes of the file. */
   reserve(): Uint8Array {
     if (!this.#source) return this.#sniffed.subarray(this.#sniffedBytes);
     const { input } = this.#source;
@@ -80,7 +81,7 @@ export class CodedInput {
     return input.buffer.subarray(input.end);
   }
 
-  /** That many bytes were put into the room. */
+  /** Called after that many bytes were put into the buffer. */
   commit(bytes: number): void {
     if (this.#source) {
       this.#source.input.end += bytes;
@@ -90,7 +91,7 @@ export class CodedInput {
     this.#sniff(this.#sniffedBytes === this.#sniffed.length);
   }
 
-  /** The file has no more bytes. */
+  /** Called when the file has no more bytes. */
   end(): void {
     this.#isEnded = true;
     if (!this.#source) this.#sniff(true);
@@ -123,10 +124,10 @@ export class CodedInput {
     return this.#source.input;
   }
 
-  /** Goes on in another coding, from where the one at hand has come to. */
+  /** Decodes the following bytes in another coding. */
   goOnIn(coding: Coding): void {
     const { input } = this.#source!;
-    // The file may come back to it.
+    // A later part of the file may be in zstd again.
     if (this.#source instanceof ZstdSource) this.#dictionary = this.#source.dictionary;
     this.#source!.close();
     this.#open(coding, input.position, false).push(input.buffer.subarray(input.read, input.end));
@@ -134,11 +135,11 @@ export class CodedInput {
     this.following = undefined;
   }
 
-  /** Decodes until that many bytes are unread; false when input is needed first, or when it is over. */
+  /** Decodes until that many bytes are unread. Returns false when input is needed first, or when the coding is over. */
   fill(bytes: number): boolean {
     while (this.out.available < bytes) {
-      // What the file begins with counts again where another coding meets anything that is no record: its own are
-      // looked for behind damage.
+      // In a part with another coding than the file began with, bytes that are not a record end that part: after
+      // damage, records are searched for in the coding of the file.
       if (this.#source!.isSearching && this.coding !== this.fileCoding) {
         this.following = this.fileCoding;
         this.isOver = true;
@@ -158,7 +159,7 @@ export class CodedInput {
     return true;
   }
 
-  /** Bytes of the file that were decoded. */
+  /** The number of bytes of the file that were decoded. */
   get decodedBytes(): number {
     return this.#source!.input.position - (this.#options.offset ?? 0);
   }
@@ -167,19 +168,19 @@ export class CodedInput {
     this.#source!.leaveMember(this.out);
   }
 
-  /** Whether something compressed begins in the midst of bytes that are not. */
+  /** Whether compressed data begins at this index of bytes that are not compressed. */
   isCompressedAt(index: number): boolean {
     return this.isIdentity && codingOf(this.out.buffer.subarray(index, Math.min(index + 4, this.out.end))) !== 'none';
   }
 
-  /** Whether a head that broke off runs on into a member of the file. */
+  /** Whether these bytes of an incomplete head contain the beginning of a member. */
   holdsMember(head: Buffer): boolean {
     return head.includes(this.fileCoding === 'gzip' ? GZIP_MAGIC : ZSTD_MAGIC);
   }
 
   /**
-   * The coding of the compressed record that begins at the read position of bytes that are not; 'short' when more input
-   * is needed to tell.
+   * The coding of a compressed record that begins at the read position of uncompressed bytes; undefined when none does;
+   * 'short' when more input is needed to decide.
    */
   compressedRecord(): Coding | 'short' | undefined {
     return this.isCompressedAt(this.out.read) ? this.#recordCoding() : undefined;

@@ -189,7 +189,7 @@ export abstract class CompressedSource implements MemberSource {
     input.retainFrom(input.position, 0);
   }
 
-  /** NUL bytes alone are padding, as a disk leaves it that was not written to. */
+  /** Skipped bytes that are all NUL are padding, as a disk leaves it where nothing was written. */
   #endSearch(): void {
     this.isSearching = false;
     const skippedBytes = this.input.position - this.#skippedFrom;

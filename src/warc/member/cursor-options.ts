@@ -1,24 +1,28 @@
-/** How a cursor walks a file: where its input begins, what is known of it, and how much room it may take. */
+/** How a cursor reads a file: where its input begins, what is known about it, and how much memory it may use. */
 import type { Coding } from './file-coding.ts';
 
 export type CursorOptions = {
-  /** Where in the file the input begins. */
+  /** Offset in the file of the first byte of input. */
   offset?: number;
-  /** The offset is anywhere in the file: begin, without complaint, with the first record after it. Needs `coding`. */
+  /**
+   * The offset is anywhere in the file: begin with the first record after it, and report nothing before that. Needs
+   * `coding`.
+   */
   seek?: boolean;
-  /** That of the file's beginning. Told by the first bytes when not given. */
+  /** The coding of the file's beginning. Detected from the first bytes when it is not given. */
   coding?: Coding | undefined;
   /**
-   * That at the offset, where it is known. A file that was joined may be in another one there than at its beginning.
+   * The coding at the offset, where it is known. A file that was joined can have another coding there than at its
+   * beginning.
    */
   offsetCoding?: Coding | undefined;
   /** The dictionary of the file's first frame, when the input begins after it. */
   dictionary?: Buffer | undefined;
-  /** How much will come, where that is known: little needs little room. More may come. */
+  /** How many bytes of input there are, where that is known: short input needs small buffers. There may be more. */
   inputBytes?: number | undefined;
   /**
-   * How much of what was read stays in memory, to look for records in it after damage. Who reads a single record needs
-   * nothing of it.
+   * How many bytes that were read stay in memory, to be searched for records after damage. A reader of a single record
+   * needs none of them.
    */
   lookBackBytes?: number | undefined;
 };

@@ -1,6 +1,6 @@
 /**
- * How a file is compressed, told by its first bytes. When those are damaged, the first record that can be found further
- * on decides: else one wrong byte at the start of a `.warc.gz` would cost all of its records.
+ * How a file is compressed. Its first bytes show it. When those are damaged, the first record found after them decides:
+ * otherwise one wrong byte at the start of a `.warc.gz` would cost all of its records.
  */
 
 import { findArcRecord } from '../record/record-search.ts';
@@ -11,8 +11,9 @@ import { beginsRecordFrame, ZSTD_MAGIC } from './zstd-frame.ts';
 
 export type Coding = 'gzip' | 'zstd' | 'none';
 
-/** So much shows whether a record begins in plain bytes, and in the members of any coding. */
+/** This many bytes show whether a record begins in plain bytes. */
 const WARC_HEAD_BYTES = 32;
+/** This many bytes show whether a member of any coding begins with a record. */
 const PROBE_BYTES = 256 * 1024;
 
 /** The coding whose magic the file begins with. */
@@ -24,7 +25,8 @@ export function codingOf(start: Uint8Array): Coding {
 }
 
 /**
- * The coding of a file; undefined when more than its first bytes are needed to tell. `isAll`: more will not be given.
+ * The coding of a file; undefined when its first bytes are not enough to decide. `isAll` means that there are no more
+ * bytes.
  */
 export function sniffCoding(start: Buffer, isAll: boolean): Coding | undefined {
   if (start.length < 4 && !isAll) return undefined;
@@ -35,8 +37,8 @@ export function sniffCoding(start: Buffer, isAll: boolean): Coding | undefined {
 }
 
 /**
- * The coding of the WARC record that begins at `at`; undefined when none does, 'short' when more bytes are needed to
- * tell. `isAll`: more will not come.
+ * The coding of the WARC record that begins at `at`; undefined when none does; 'short' when more bytes are needed to
+ * decide. `isAll` means that there are no more bytes.
  */
 export function recordCodingAt(bytes: Buffer, at: number, end: number, isAll: boolean): Coding | 'short' | undefined {
   if (end - at < WARC_HEAD_BYTES && !isAll) return 'short';
@@ -59,7 +61,10 @@ function codingOfFirstRecord(start: Buffer): Coding {
   return first?.coding ?? 'none';
 }
 
-/** Only where a line begins: members that were not compressed further show the heads of their records too. */
+/**
+ * Finds a record only at the start of a line. A member whose content was stored without compression also shows the head
+ * of its record.
+ */
 function findWarcLine(start: Buffer): number {
   const line = Buffer.from('\nWARC/');
   for (let at = start.indexOf(line); at >= 0; at = start.indexOf(line, at + 1)) {

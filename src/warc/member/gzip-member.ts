@@ -1,12 +1,9 @@
 /**
- * gzip files member by member (RFC 1952), with the exact place and length of each.
+ * gzip files member by member (RFC 1952), with the exact offset and length of each.
  *
  * ```
  *   1f 8b 08 FLG  MTIME(4)  XFL OS  [XLEN(2) extra] [name 00] [comment 00] [HCRC(2)]  deflate...  CRC32(4) ISIZE(4)
  * ```
- * After damage the next member is the next `1f 8b 08` that inflates to the beginning of a record: the search starts
- * one byte after the damaged member's own start, because a broken head or deflate stream can swallow the members that
- * follow it before it fails, ends in the wrong place, or runs to the end of the file.
  */
 import { crc32 } from 'node:zlib';
 import { looksLikeRecord, RECORD_START_BYTES } from '../record/record-start.ts';
@@ -22,12 +19,12 @@ const FLAG_NAME = 8;
 const FLAG_COMMENT = 16;
 const FLAGS_RESERVED = 0xe0;
 export const GZIP_TRAILER_BYTES = 8;
-/** A member whose head is longer than this is taken for garbage: names and comments are short. */
+/** A member with a longer head is garbage: names and comments are short. */
 const HEAD_BYTES_MAX = 64 * 1024 + 4096;
 /** How much of a candidate is inflated to see whether a record begins in it. */
 const PROBE_INPUT_BYTES = 4096;
 
-/** Length of the gzip head at `at`; 0 when more bytes are needed to tell; -1 when there is none. */
+/** Length of the gzip head at `at`; 0 when more bytes are needed to decide; -1 when there is no head. */
 export function gzipHeadLength(bytes: Uint8Array, at: number, end: number): number {
   for (let i = 0; i < GZIP_MAGIC.length && at + i < end; i++) if (bytes[at + i] !== GZIP_MAGIC[i]) return -1;
   if (end - at < 10) return 0;
@@ -88,7 +85,7 @@ export class GzipSource extends CompressedSource {
     if (roomLeft === undefined) return this.fail(output, inflater.failure!);
     const { produced } = inflater;
     if (produced > 0) this.#crc = crc32(output.buffer.subarray(output.end - produced, output.end), this.#crc);
-    // The stream has ended when the engine stops with both input and room to spare; it says so in no other way.
+    // The engine stops with both input and room left only at the end of the stream. It has no other sign for it.
     if (input.available > 0 && roomLeft > 0) {
       this.#isInTrailer = true;
       return this.#readTrailer(output);
@@ -111,10 +108,10 @@ export class GzipSource extends CompressedSource {
     if (!isSum || !isSize) {
       const next = input.read + GZIP_TRAILER_BYTES;
       if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
-      // By nothing, by a member, or by what the end of the file left of one.
+      // Followed by the end of the file, by a member, or by the beginning of a member that the end of the file cut off.
       const isFollowed = gzipHeadLength(input.buffer, next, input.end) >= 0;
       const isSwallowing = !isSum && !isSize && this.#holdsMember(offset);
-      // The data is too long or too short, or its trailer has lost a byte to the next member.
+      // The data is too long or too short, or a byte of its trailer is missing.
       if (!isFollowed || isSwallowing) return this.misplace(output, 'no trailer where the data ends');
     }
     if (!isSum) this.report('gzip-crc', offset);

@@ -1,5 +1,5 @@
 /**
- * Uncompressed files: what is read is what the records are made of, so input and output are one window and nothing is
+ * Uncompressed files. The records consist of the bytes that are read, so input and output are one window and nothing is
  * copied.
  */
 import { ByteWindow } from './byte-window.ts';

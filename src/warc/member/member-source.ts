@@ -1,9 +1,9 @@
 /**
- * What turns the bytes of a file into the bytes of its records: nothing, gzip or zstd, one member after another.
+ * Decodes a file member by member: uncompressed, gzip or zstd.
  *
- * A *member* is the smallest piece that can be decoded alone: a gzip member, a zstd frame; an uncompressed file is one
- * single member. Sources do no I/O: the caller fills `input` and pulls decoded bytes into a window of its own. A pull
- * does a bounded amount of work and says why it stopped.
+ * A *member* is the smallest piece that can be decoded alone: a gzip member or a zstd frame. An uncompressed file is
+ * one single member. Sources do no I/O: the caller fills `input` and pulls decoded bytes into a window of its own. A
+ * pull does a bounded amount of work and returns why it stopped.
  */
 import { assert } from '../../base/index.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';
@@ -17,19 +17,22 @@ export type Member = {
   /** Decoded position past its last byte, once known. */
   to: number | undefined;
   /**
-   * Its length in the file, once known; what is left of it when the file ends inside, and never known of a damaged one.
+   * Its length in the file, once known. When the file ends inside the member: the bytes that are there. Never known for
+   * a damaged member.
    */
   length: number | undefined;
-  /** Whether it has a checksum, which shows when its bytes are wrong. */
+  /** Whether it has a checksum, which shows wrong bytes. */
   readonly isSummed: boolean;
   /** Set when the member could not be decoded to its end. */
   damaged: boolean;
 };
 
 /**
- * `data`: made progress; `need-input`: fill the input window, or set `inputEnded`; `other`: no member stands where one
- * should, but perhaps a record in another coding, and the same is said until somebody looks, or has it passed over;
- * `end`: nothing more will come.
+ * - `data`: made progress.
+ * - `need-input`: the input window has to be filled, or `inputEnded` set.
+ * - `other`: no member begins here. A record in another coding may. Every pull returns this until the caller changes
+ *   the coding or calls `passOver`.
+ * - `end`: there is nothing more.
  */
 export type PullResult = 'data' | 'need-input' | 'other' | 'end';
 
@@ -40,28 +43,28 @@ export interface MemberSource {
   readonly input: ByteWindow;
   /** Set by the caller when the file has no more bytes. */
   inputEnded: boolean;
-  /** Members begun and not yet dropped by the caller, oldest first. One that turns out to hold nothing is forgotten. */
+  /** Members that were begun and that the caller has not dropped, oldest first. An empty member is removed. */
   readonly members: Member[];
   pull(output: ByteWindow): PullResult;
-  /** Decodes no more of the member at hand, and looks for the next one. */
+  /** Stops decoding the current member, and searches for the next one. */
   leaveMember(output: ByteWindow): void;
-  /** Looks for the next member behind what is none. */
+  /** Searches for the next member after bytes that are not a member. */
   passOver(): void;
-  /** Whether it does that, or does after damage. */
+  /** Whether it is searching for a member, after damage or after `passOver`. */
   readonly isSearching: boolean;
   close(): void;
 }
 
-/** The member that the decoded position stands in; at a border, the one that begins there. */
+/** The member that holds the decoded position. At a border, that is the member that begins there. */
 export function memberAt(members: readonly Member[], position: number): Member {
   let at = members.length - 1;
   while (at > 0 && members[at]!.from > position) at--;
   const member = members[at];
-  assert(member, 'a decoded byte stands in some member');
+  assert(member, 'every decoded byte belongs to a member');
   return member;
 }
 
-/** The member that holds the byte before the position, which is where a body or a head that ends here came from. */
+/** The member that holds the byte before the position, so the member of a body or head that ends there. */
 export function memberBefore(members: readonly Member[], position: number): Member {
   let at = members.length - 1;
   while (at > 0 && members[at]!.from >= position) at--;

@@ -1,16 +1,16 @@
 /**
- * The bytes of a formal zstd dictionary (RFC 8878, section 5), which every zstd decoder loads and whose id stands in
- * the frames made with it:
+ * The bytes of a formal zstd dictionary (RFC 8878, section 5). Every zstd decoder can load it, and frames made with it
+ * name its id:
  *
  *     4 bytes     37 A4 30 EC
  *     4 bytes     dictionary id, little-endian, never 0
  *     n bytes     Huffman description for literals
  *     3 x n       FSE descriptions for offset, match length and literal length codes
  *     3 x 4       repeat offsets to start from, little-endian
- *     the rest    content: what the first bytes of every frame can point back at; its end is nearest to them
+ *     the rest    content: the first bytes of every frame can refer to it; its end is nearest to them
  *
- * Every literal and every code that a first block can need has a place in the tables; otherwise an encoder would have
- * to check before each use whether the table serves, or describe a new one, and the tables would be of little worth.
+ * The tables contain every literal and every code that a first block can need. Otherwise an encoder would have to check
+ * the tables before each use, or describe new ones, and the tables would save little.
  */
 import { assert, concat, type Digest, digestOf, startsWith } from '../../base/index.ts';
 import { describeDistribution, normaliseCounts } from './zstd-fse.ts';
@@ -23,7 +23,7 @@ export const DICTIONARY_MAGIC: Uint8Array = Uint8Array.of(0x37, 0xa4, 0x30, 0xec
 /** The entropy tables and the other fields before the content never take more than this. */
 const HEADER_BYTES_MAX = 400;
 
-/** A content must reach as far back as the largest repeat offset. */
+/** The content must be as long as the largest repeat offset. */
 export const DICTIONARY_CONTENT_BYTES_MIN = 8;
 
 const REPEAT_OFFSETS = [1, 4, 8];
@@ -31,13 +31,13 @@ const BLOCK_BYTES_MAX = 128 * 1024;
 const OFFSET_ACCURACY_LOG = 8;
 const LENGTH_ACCURACY_LOG = 9;
 
-// RFC 8878, section 5: lower ids are kept for a register, as are those from 2^31.
+// RFC 8878, section 5: lower ids, and ids from 2^31 on, are reserved for a registry.
 const ID_MIN = 32_768;
 const ID_END = 2 ** 31;
 
 /**
- * Bytes of a dictionary of at most `bytesMax`; when the content is too long its beginning, which serves least, is left
- * out.
+ * The bytes of a dictionary of at most `bytesMax`. When the content is too long, its beginning is left out, because it
+ * helps least.
  */
 export function formatDictionary(
   content: Uint8Array,
@@ -63,7 +63,7 @@ export function formatDictionary(
   return concat([head, tables, kept]);
 }
 
-/** The id of a formal dictionary, or undefined when the bytes are not the beginning of one: raw content has no id. */
+/** The id of a formal dictionary; undefined for other bytes: raw content has no id. */
 export function dictionaryId(dictionary: Uint8Array): number | undefined {
   if (dictionary.length < 8 || !startsWith(dictionary, DICTIONARY_MAGIC)) return undefined;
   return new DataView(dictionary.buffer, dictionary.byteOffset).getUint32(4, true);
@@ -75,7 +75,8 @@ function idFrom(digest: Digest): number {
 }
 
 /**
- * A first block can point back over the whole content and itself; encoders trust a table that has all codes for that.
+ * A first block can refer to the whole content and to itself. Encoders use a table without checks only when it has all
+ * codes for that.
  */
 function offsetCodes(contentBytes: number): number {
   return Math.min(OFFSET_CODES, Math.floor(Math.log2(contentBytes + BLOCK_BYTES_MAX)) + 1);

@@ -6,8 +6,8 @@
  *   frame = 28 b5 2f fd  descriptor  [window] [dictionary id] [content size]  blocks...  [checksum(4)]
  *   block = 3 bytes: last(1 bit) type(2 bits) size(21 bits), then size bytes, or 1 byte when the type is RLE
  * ```
- * The dictionary stands bare or inside one zstd frame. Frame ends are found by walking the block heads, never by
- * asking the decoder, whose answer differs between versions of Node.
+ * The dictionary is stored as it is, or inside one zstd frame. The end of a frame is found by walking its block heads.
+ * The decoder is not asked for it, because its answer differs between versions of Node.
  */
 import { constants, zstdDecompressSync } from 'node:zlib';
 import { ZSTD_DICTIONARY_BYTES_MAX, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
@@ -19,18 +19,18 @@ import type { FindingSink, PullResult } from './member-source.ts';
 
 export const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const DICTIONARY_FRAME_MAGIC = 0x184d2a5d;
-/** The first byte ends in any four bits. */
+/** The lower four bits of the first byte can have any value. */
 const SKIPPABLE_MAGIC = [0x50, 0x2a, 0x4d, 0x18];
 const FRAME_HEAD_BYTES_MAX = 18;
 /**
- * A frame may hold back its output until a whole block has come in: blocks are at most 128 KiB, and records begin in
- * the first.
+ * A decoder may return no output until it has a whole block. Blocks are at most 128 KiB, and a record begins in the
+ * first.
  */
 const PROBE_INPUT_BYTES = 128 * 1024 + FRAME_HEAD_BYTES_MAX + 3;
 
 export type ZstdFrameHead = { readonly length: number; readonly dictionaryId: number; readonly hasChecksum: boolean };
 
-/** Reads a frame head at `at`; 'short' when more bytes are needed, undefined when there is none. */
+/** Reads the frame head at `at`; 'short' when more bytes are needed; undefined when there is no frame head. */
 export function parseFrameHead(bytes: Buffer, at: number, end: number): ZstdFrameHead | 'short' | undefined {
   for (let i = 0; i < 4 && at + i < end; i++) if (bytes[at + i] !== ZSTD_MAGIC[i]) return undefined;
   if (end - at < 5) return 'short';
@@ -46,7 +46,7 @@ export function parseFrameHead(bytes: Buffer, at: number, end: number): ZstdFram
   return { length, dictionaryId, hasChecksum: (descriptor & 0x04) !== 0 };
 }
 
-/** Size of the skippable frame at `at`, head included; 'short' or undefined as above. */
+/** Size of the skippable frame at `at`, with its head; 'short' or undefined as above. */
 function skippableLength(bytes: Buffer, at: number, end: number): number | 'short' | undefined {
   for (let i = 0; i < 4 && at + i < end; i++) {
     const byte = i === 0 ? bytes[at]! & 0xf0 : bytes[at + i];
@@ -56,8 +56,8 @@ function skippableLength(bytes: Buffer, at: number, end: number): number | 'shor
 }
 
 /**
- * The dictionary in the first frame of a file, whose beginning is given; 'short' when the beginning is too short to
- * hold it.
+ * The dictionary in the first frame of a file, given the beginning of the file; 'short' when that does not hold the
+ * whole dictionary.
  */
 export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
   if (start.length < 8) return start.length > 0 && start[0] === 0x5d ? 'short' : undefined;
@@ -73,12 +73,12 @@ export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
     openDecoder(dictionary).close();
     return dictionary;
   } catch {
-    // Neither a frame nor a dictionary: the file is read as one that brings none.
+    // Not a frame and not a dictionary: the file is read as one without a dictionary.
     return undefined;
   }
 }
 
-/** Counts through the blocks of one frame and says how many of the bytes at hand belong to it. */
+/** Walks the blocks of one frame, to find out which bytes of the input belong to it. */
 class FrameWalk {
   ended = false;
   #due: 'block-head' | 'block' | 'checksum' = 'block-head';
@@ -133,7 +133,7 @@ class FrameWalk {
 export class ZstdSource extends CompressedSource {
   readonly #start: number;
   #dictionary: Buffer | undefined;
-  /** An engine between frames needs no reset, which would make it forget its dictionary. */
+  /** An engine is not reset between frames: it does not need it, and a reset would remove its dictionary. */
   #decoder: CodecHandle | undefined;
   #walk: FrameWalk | undefined;
   /** File position up to which the input belongs to the open frame. */
@@ -235,7 +235,7 @@ export class ZstdSource extends CompressedSource {
     decodePrefix(() => openDecoder(this.#dictionary), buffer, at, end, skippedBytes, emit);
   }
 
-  /** After damage a new engine takes the place of the one that failed. */
+  /** After damage a new engine is opened, since a failed engine cannot be used again. */
   protected override endMember(output: ByteWindow, damaged: boolean, length: number | undefined): void {
     if (damaged) {
       this.#decoder?.close();

@@ -1,22 +1,22 @@
 /**
  * Finite state entropy tables as zstd writes and reads them (RFC 8878, section 4.1): normalised counts, their
- * description in bytes, and the table of states they stand for.
+ * description in bytes, and the table of states that they define.
  *
- * A *normalised count* says how many of the 2^accuracyLog states belong to a symbol; -1 stands for "less than one" and
- * owns one state at the end of the table; 0 means that the symbol never occurs. The absolute values always sum to
+ * A *normalised count* is the number of the 2^accuracyLog states that belong to a symbol. -1 means "less than one": the
+ * symbol has one state at the end of the table. 0 means that the symbol never occurs. The absolute values always sum to
  * 2^accuracyLog.
  *
  * Description, least significant bit first:
  *
  *     4 bits                accuracyLog - 5
- *     per symbol            count + 1, in as many bits as the remaining states ask for
+ *     per symbol            count + 1, in as many bits as the remaining states need
  *     after each count 0    2-bit groups: how many more zeros follow; 3 means that another group follows
  */
 import { assert } from '../../base/index.ts';
 
 export type FseDistribution = { readonly counts: readonly number[]; readonly accuracyLog: number };
 
-/** One row per state: the symbol it stands for, and where the next state is found: baseline plus that many bits. */
+/** One row per state: its symbol, and the next state, which is the baseline plus the value of that many bits. */
 export type FseTable = {
   readonly accuracyLog: number;
   readonly symbols: Uint8Array;
@@ -27,9 +27,9 @@ export type FseTable = {
 const ACCURACY_LOG_MIN = 5;
 
 /**
- * Shares 2^accuracyLog states among the symbols that occur, each at least one, so that coding the counted symbols takes
- * the fewest bits. Every state goes where it saves most, which is optimal because the gain of a further state only ever
- * falls.
+ * Divides 2^accuracyLog states among the symbols that occur, at least one for each, so that coding the counted symbols
+ * takes the fewest bits. Every state goes to the symbol where it saves most. That is optimal, because each further
+ * state of a symbol saves less.
  */
 export function normaliseCounts(counts: ArrayLike<number>, accuracyLog: number): FseDistribution {
   const normalised = Array.from(counts, (count) => (count > 0 ? 1 : 0));
@@ -68,7 +68,7 @@ export function describeDistribution(distribution: FseDistribution): Uint8Array 
   return bits.finish();
 }
 
-/** A value of 0 to `highest`: the smallest values take one bit less, so that no bit pattern is wasted. */
+/** Writes a value from 0 to `highest`. The smallest values take one bit less, so that no bit pattern is wasted. */
 function putCount(bits: BitSink, value: number, highest: number): void {
   const width = bitLength(highest);
   const short = 2 ** width - 1 - highest;
@@ -77,7 +77,7 @@ function putCount(bits: BitSink, value: number, highest: number): void {
   else bits.put(value < half ? value : value + short, width);
 }
 
-/** Reads a description; undefined when the bytes are none. */
+/** Reads a description; undefined when the bytes are not one. */
 export function parseDistribution(
   bytes: Uint8Array,
   from: number,
@@ -141,7 +141,7 @@ export function buildTable(distribution: FseDistribution): FseTable {
   return { accuracyLog, symbols, bitCounts, baselines };
 }
 
-/** The table of a block that has one symbol only: one state that never moves. */
+/** The table of a block with only one symbol: one state that never changes. */
 export function singleSymbolTable(symbol: number): FseTable {
   return {
     accuracyLog: 0,
@@ -152,15 +152,15 @@ export function singleSymbolTable(symbol: number): FseTable {
 }
 
 /**
- * Bits in order, least significant first. Also serves the streams that are read from their end: put the last value read
- * first.
+ * Collects bits, least significant first. For a stream that is read from its end, put the value first that is read
+ * last.
  */
 export class BitSink {
   #bytes: number[] = [];
   #held = 0;
   #width = 0;
 
-  /** At most 16 bits at once. */
+  /** Takes at most 16 bits in one call. */
   put(value: number, width: number): void {
     this.#held |= value << this.#width;
     this.#width += width;

@@ -1,13 +1,13 @@
 /**
- * The Huffman code for literals as zstd describes it (RFC 8878, section 4.2.1): every byte value has a *weight*, where
- * a code of n bits has the weight `longest + 1 - n`. The weight of the last value is left out, because a complete code
- * implies it. The weights are themselves coded with FSE, two states taking turns:
+ * The Huffman code for literals as zstd describes it (RFC 8878, section 4.2.1). Every byte value has a *weight*: a code
+ * of n bits has the weight `longest + 1 - n`. The weight of the last value is left out, because the others imply it.
+ * The weights are coded with FSE, with two states that take turns:
  *
  *     1 byte     size of what follows, below 128
  *     n bytes    description of the FSE distribution of the weights
  *     m bytes    the weights, a bit stream that is read from its end
  *
- * 255 weights of at most eleven kinds take under 120 bytes, so the size always fits.
+ * 255 weights of at most eleven kinds take less than 120 bytes, so the size always fits.
  */
 import { assert, concat } from '../../base/index.ts';
 import { BitSink, buildTable, describeDistribution, type FseTable, normaliseCounts } from './zstd-fse.ts';
@@ -17,15 +17,14 @@ export const HUFFMAN_BITS_MAX = 11;
 const WEIGHT_ACCURACY_LOG = 6;
 const DESCRIPTION_BYTES_MAX = 127;
 
-/**
- * Describes the best code of at most eleven bits for these counts of all 256 byte values, each of which gets a code.
- */
+/** Describes the best code of at most eleven bits for these counts of all 256 byte values. Every value gets a code. */
 export function describeHuffman(counts: ArrayLike<number>): Uint8Array {
   assert(counts.length === 256, 'literals have 256 values');
   const present = Array.from(counts, (count) => Math.max(1, count));
   let lengths = codeLengths(present, HUFFMAN_BITS_MAX);
   if (lengths.every((length) => length === 8)) {
-    // FSE cannot code weights of a single kind: its states would take no bits and the stream would have no end.
+    // FSE cannot code weights of a single kind: its states would take no bits, and the end of the stream could not be
+    // found.
     present[0]! *= 4;
     lengths = codeLengths(present, HUFFMAN_BITS_MAX);
   }
@@ -40,9 +39,9 @@ export function describeHuffman(counts: ArrayLike<number>): Uint8Array {
 }
 
 /**
- * Code lengths of the best prefix code whose longest code has `bitsMax` bits, by the package-merge method: in each
- * round all symbols are merged by weight with the pairs of the round before, and a symbol's length is the number of
- * times it is among the cheapest 2n - 2.
+ * Code lengths of the best prefix code whose longest code has `bitsMax` bits, by the package-merge method. Each round
+ * merges all symbols by weight with the pairs of the round before. The length of a symbol is the number of times that
+ * it is among the cheapest 2n - 2.
  */
 export function codeLengths(counts: readonly number[], bitsMax: number): number[] {
   type Package = { readonly count: number; readonly symbols: readonly number[] };
@@ -64,8 +63,8 @@ export function codeLengths(counts: readonly number[], bitsMax: number): number[
 }
 
 /**
- * Codes the weights from the last to the first. A reader stops when the state it has to move next finds no bits left;
- * that holds only if the last state of each symbol asks for bits, which the lowest state of a symbol always does.
+ * Codes the weights from the last to the first. A reader stops when its next state change finds no bits left. That
+ * works only if the last state of each symbol needs bits, which is always true for the lowest state of a symbol.
  */
 function encodeWeights(weights: readonly number[], table: FseTable): Uint8Array {
   const bits = new BitSink();
@@ -83,12 +82,12 @@ function encodeWeights(weights: readonly number[], table: FseTable): Uint8Array 
   }
   bits.put(states[1]!, table.accuracyLog);
   bits.put(states[0]!, table.accuracyLog);
-  // The highest set bit marks the end of the stream for readers that start there.
+  // Readers find the end of the stream by its highest set bit.
   bits.put(1, 1);
   return bits.finish();
 }
 
-/** The one state that stands for the symbol and from which the next state can be reached. */
+/** The only state of the symbol from which the next state can be reached. */
 function stateBefore(table: FseTable, symbol: number, next: number): number {
   for (let state = 0; state < table.symbols.length; state++) {
     if (table.symbols[state] !== symbol) continue;

@@ -1,40 +1,43 @@
 /**
- * Segments of samples worth keeping in a dictionary, chosen after the COVER idea (Liao, Petri, Moffat, Wirth:
- * "Effective construction of relative Lempel-Ziv dictionaries", 2016).
+ * Chooses the segments of samples that are worth keeping in a dictionary, after the COVER idea (Liao, Petri, Moffat,
+ * Wirth: "Effective construction of relative Lempel-Ziv dictionaries", 2016).
  *
- * A *mer* is any run of MER_BYTES bytes. Its worth is the number of samples it occurs in, beyond the first: how often
- * it occurs within one sample does not count, because a frame finds those repetitions without a dictionary. The score
- * of a segment is the worth of its distinct mers. The samples are cut into as many epochs as segments are wanted; each
- * epoch gives its best segment, whose mers are worth nothing from then on, and rounds are made until the content is
- * full or nothing of worth is left.
+ * A *mer* is any run of MER_BYTES bytes. Its worth is the number of samples that contain it, minus one. Repetitions
+ * within one sample do not count, because a frame finds those without a dictionary. The score of a segment is the sum
+ * of the worths of its distinct mers. The samples are cut into as many epochs as segments are wanted. Each epoch gives
+ * its best segment, whose mers are worth nothing afterwards. Rounds are repeated until the content is full or nothing
+ * of worth is left.
  *
- * Worths stand in a table by hash. Two mers that share a hash look like one, which blurs scores a little and bounds the
- * memory.
+ * Worths are kept in a table by hash. Two mers with the same hash count as one, which makes scores slightly less exact
+ * and bounds the memory.
  */
 import { assert } from '../../base/index.ts';
 
 const MER_BYTES = 8;
 const HASH_BITS = 19;
 /**
- * Mers whose hash has this bit are passed over, in counting as in choosing: half of them tell as much as all, in less
- * time.
+ * Mers whose hash has this bit are ignored, both in counting and in choosing: half of the mers give the same result in
+ * less time.
  */
 const PASSED_OVER = 1;
-/** A slot of the table holds the worth above and, below, how often the window over the samples has the mer now. */
+/**
+ * The upper bits of a slot hold the worth. The lower bits hold how often the mer is in the current window over the
+ * samples.
+ */
 const WORTH_SHIFT = 16;
 const WORTH_ONE = 2 ** WORTH_SHIFT;
 const COUNT_MASK = WORTH_ONE - 1;
 const WORTH_MAX = WORTH_ONE * COUNT_MASK;
-/** A window has fewer mers than this, so that their number never spills into the worth. */
+/** A window has fewer mers than this, so that their number never overflows into the worth. */
 const SEGMENT_BYTES_MAX = COUNT_MASK;
-/** An epoch is at least so many segments long, so that there is something to choose from. */
+/** An epoch is at least this many segments long, so that there is a choice. */
 const EPOCH_SEGMENTS_MIN = 10;
-/** Where worth lies so thin that segments shrink to a few bytes, going on would take hours and gain nothing. */
+/** When there is so little worth that segments shrink to a few bytes, more passes would take hours and gain nothing. */
 const PASSES_MAX = 24;
 
 type Segment = { readonly start: number; readonly end: number; readonly score: number };
 
-/** The mers of worth under the window, in a ring: where they start and their slots. */
+/** The mers of worth in the window, as a ring: where they start, and their slots. */
 type MerWindow = { readonly places: Int32Array; readonly slots: Int32Array };
 
 export class SegmentSource {
@@ -55,7 +58,7 @@ export class SegmentSource {
     }
   }
 
-  /** Segments of about `segmentBytes`, together at most `contentBytesMax`, the best at the end. */
+  /** Segments of about `segmentBytes`, together at most `contentBytesMax`. The best ones are at the end. */
   select(segmentBytes: number, contentBytesMax: number): Uint8Array<ArrayBuffer> {
     assert(segmentBytes >= MER_BYTES && segmentBytes <= SEGMENT_BYTES_MAX, 'a segment has mers, and not too many');
     const worths = this.#worths.slice();
@@ -104,8 +107,8 @@ export class SegmentSource {
 }
 
 /**
- * The hash of a mer that is given as two words of 32 bits; its highest bits are the mer's slot. Rolling both words on
- * is cheaper than reading eight bytes at each place.
+ * The hash of a mer, which is given as two words of 32 bits. Its highest bits are the slot of the mer. Shifting both
+ * words is cheaper than reading eight bytes at each place.
  */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low, 0x9e3779b1) ^ Math.imul(high ^ (low >>> 15), 0x85ebca77);
@@ -148,7 +151,7 @@ function countMers(
 }
 
 /**
- * The segment of the highest score between two places, from its first mer of worth to its last; its mers become
+ * The segment with the highest score between two places, from its first mer of worth to its last. Its mers become
  * worthless.
  */
 function bestSegment(

@@ -1,7 +1,7 @@
 /**
- * The sequences section of a zstd block (RFC 8878, section 3.1.1.3.2): its three tables and the bit stream of literal
- * length, match length and offset codes, which is read from its end. Only the encoder of this process is read, so
- * anything amiss is a bug.
+ * The sequences section of a zstd block (RFC 8878, section 3.1.1.3.2): its three tables, and the bit stream of literal
+ * length, match length and offset codes, which is read from its end. Only output of this process's own encoder is read
+ * here, so anything wrong in it is a bug.
  */
 import { assert } from '../../base/index.ts';
 import {
@@ -18,7 +18,7 @@ export const LITERAL_LENGTH_CODES = 36;
 export const MATCH_LENGTH_CODES = 53;
 export const OFFSET_CODES = 32;
 
-/** The tables in force; a block may repeat those of the block before it. */
+/** The current tables. A block may repeat those of the block before it. */
 export type SequenceTables = { literalLengths?: FseTable; offsets?: FseTable; matchLengths?: FseTable };
 
 export type Sequence = {
@@ -30,8 +30,8 @@ export type Sequence = {
 };
 
 /**
- * Visits the sequences of the section that starts at `at` and ends with the block. The object visited is always the
- * same one.
+ * Calls `visit` for each sequence of the section that starts at `at` and ends with the block. The argument is always
+ * the same object.
  */
 export function visitSequences(
   block: Uint8Array,
@@ -126,7 +126,7 @@ function baselines(widths: readonly number[], first: number): number[] {
   });
 }
 
-/** RFC 8878, section 3.1.1.3.2.2: the distributions of blocks that bring none. */
+/** RFC 8878, section 3.1.1.3.2.2: the distributions for blocks without their own. */
 export const PREDEFINED: Readonly<Record<keyof SequenceTables, FseDistribution>> = {
   literalLengths: {
     accuracyLog: 6,

@@ -1,8 +1,7 @@
 /**
- * What a zstd frame is made of: how often each literal byte and each code of the three kinds of sequence codes occurs
- * (RFC 8878, sections 3.1 and 4). Only frames whose content is at hand can be counted: the literals are not decoded but
- * read from the content, at the places that the lengths of the sequences leave to them, and what the offsets point at
- * does not matter.
+ * Counts how often each literal byte and each code of the three kinds of sequence codes occurs in a zstd frame (RFC
+ * 8878, sections 3.1 and 4). This needs the content of the frame. The literals are not decoded: they are read from the
+ * content, at the places that the sequence lengths leave for them. The targets of the offsets do not matter.
  */
 import { assert } from '../../base/index.ts';
 import { parseFrameHead } from './zstd-frame.ts';
@@ -31,7 +30,7 @@ export function emptyStatistics(): ZstdStatistics {
   };
 }
 
-/** Adds the symbols of one frame, as this process's own encoder made it from `content`. */
+/** Adds the symbols of one frame that this process's own encoder made from `content`. */
 export function countFrame(statistics: ZstdStatistics, frame: Buffer, content: Uint8Array): void {
   const head = parseFrameHead(frame, 0, frame.length);
   assert(typeof head === 'object', 'the encoder makes frames');
@@ -81,7 +80,7 @@ function countLiterals(statistics: ZstdStatistics, content: Uint8Array, from: nu
   for (let i = from; i < from + length; i++) literals[content[i]!]!++;
 }
 
-/** How many literals the block has, and where their section ends. */
+/** The number of literals in the block, and where their section ends. */
 function literalsSection(block: Uint8Array): { readonly literals: number; readonly end: number } {
   const first = block[0]!;
   const isCompressed = (first & 2) !== 0;

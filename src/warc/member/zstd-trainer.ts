@@ -1,15 +1,15 @@
 /**
- * Trains zstd dictionaries: from samples of what will be compressed, picks the pieces of text that most samples share,
- * and derives the entropy tables from how the samples really compress with them.
+ * Trains zstd dictionaries from samples of the data that will be compressed: picks the pieces of text that most samples
+ * share, and derives the entropy tables from compressing the samples with them.
  *
- * - The pieces are segments of k bytes (see `zstd-segments.ts`). Which k is best depends on the samples; a few are
- *   tried on one part of them and judged by compressing another part that the trial has not seen.
+ * - The pieces are segments of k bytes (see `zstd-segments.ts`). The best k depends on the samples. A few values are
+ *   tried on one part of the samples, and judged by compressing another part that was not used for the trial.
  * - The tables come from the frames that the samples become with the chosen content as a dictionary of raw bytes.
  * - Nothing here is random: the same samples in the same order give the same dictionary with the same zstd library.
  *
- * Memory: the samples that are used are copied once, so at most TRAINING_BYTES_MAX plus some 20 MB of tables and
- * frames. Of more samples an even choice is used, so a caller gains nothing by holding more than that. Of each sample
- * only the first block's worth (128 KiB) is used, since a dictionary hardly serves what comes after it.
+ * Memory: the used samples are copied once, so at most TRAINING_BYTES_MAX plus about 20 MB of tables and frames. Of
+ * more samples, an even selection is used, so a caller gains nothing by passing more. Only the first 128 KiB of each
+ * sample are used, which is one block, because a dictionary hardly helps after that.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { assert, equal, startsWith } from '../../base/index.ts';
@@ -17,25 +17,28 @@ import { DICTIONARY_CONTENT_BYTES_MIN, DICTIONARY_MAGIC, formatDictionary } from
 import { SegmentSource } from './zstd-segments.ts';
 import { countFrame, emptyStatistics, type ZstdStatistics } from './zstd-statistics.ts';
 
-/** Samples beyond this total are not all used: more crowd the table of mers, and the dictionary becomes no better. */
+/**
+ * Beyond this total only a selection of the samples is used: more samples fill up the table of mers, and the dictionary
+ * becomes no better.
+ */
 const TRAINING_BYTES_MAX = 24 * 1024 * 1024;
 
-/** With fewer samples that are not empty, what they share says nothing about what comes. */
+/** With fewer samples that are not empty, their common text says nothing about other data. */
 export const TRAINING_SAMPLES_MIN = 8;
 
-/** The smallest size to ask for: the tables take some 250 bytes of it. */
+/** The smallest possible size: the tables take about 250 bytes of it. */
 export const DICTIONARY_BYTES_MIN = 1024;
 
 export type TrainingOptions = {
-  /** The dictionary is never larger; at least DICTIONARY_BYTES_MIN. */
+  /** Largest size of the dictionary; at least DICTIONARY_BYTES_MIN. */
   readonly bytesMax: number;
-  /** The dictionary's id; by default one is derived from its bytes, outside the ranges that are registered. */
+  /** The dictionary's id. By default it is derived from the bytes, and outside the registered ranges. */
   readonly id?: number;
-  /** The level the dictionary will be used with. */
+  /** The compression level that the dictionary will be used with. */
   readonly level?: number;
 };
 
-/** The tables take at least this; what they take beyond it is cut from the beginning of the content. */
+/** The least that the tables take. When they take more, the content is cut at its beginning. */
 const HEADER_BYTES_LEAST = 128;
 const SAMPLE_BYTES_MAX = 128 * 1024;
 const SEGMENT_BYTES_MIN = 128;
@@ -43,8 +46,8 @@ const SEGMENT_BYTES_FIRST = 1024;
 const SEGMENT_BYTES_MAX = 4096;
 const TRIAL_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Loading a dictionary takes about as long as compressing some ten thousand bytes, so short samples are bounded by
- * their number.
+ * Loading a dictionary takes about as long as compressing ten thousand bytes, so the number of short samples is
+ * bounded.
  */
 const JUDGED_SAMPLES_MAX = 500;
 const COUNTED_SAMPLES_MAX = 1000;
@@ -52,12 +55,12 @@ const JUDGED_BYTES_MAX = 2 * 1024 * 1024;
 /** The best segment size hardly depends on the level, and the highest levels are slow. */
 const JUDGED_LEVEL_MAX = 9;
 const COUNTED_BYTES_MAX = 3 * 1024 * 1024;
-/** One sample of so many is kept from the trials to judge them. */
+/** One sample of this many is not used for the trials, but to judge them. */
 const JUDGED_SHARE = 8;
 
 /**
- * A formal dictionary; undefined when there are fewer than TRAINING_SAMPLES_MIN samples, or when what they share does
- * not make samples smaller that the training has not seen.
+ * Returns a formal dictionary; undefined when there are fewer than TRAINING_SAMPLES_MIN samples, or when the dictionary
+ * does not make unseen samples smaller.
  */
 export function trainDictionary(
   samples: readonly Uint8Array[],
@@ -77,11 +80,11 @@ export function trainDictionary(
   if (content === undefined) return undefined;
   const dictionary = formatDictionary(content, statisticsOf(used, content, level), { bytesMax, id });
   const frame = compress(used[0]!, dictionary, level);
-  assert(equal(zstdDecompressSync(frame, { dictionary }), used[0]!), 'a dictionary gives back what was made with it');
+  assert(equal(zstdDecompressSync(frame, { dictionary }), used[0]!), 'a frame made with a dictionary decodes with it');
   return dictionary;
 }
 
-/** The segment size that serves unseen samples best, or undefined when none serves. */
+/** The segment size that makes unseen samples smallest; undefined when none makes them smaller. */
 function bestSegmentBytes(samples: readonly Uint8Array[], contentBytesMax: number, level: number): number | undefined {
   const isJudged = (index: number) => index % JUDGED_SHARE === JUDGED_SHARE - 1;
   const judged = evenChoice(
@@ -101,7 +104,7 @@ function bestSegmentBytes(samples: readonly Uint8Array[], contentBytesMax: numbe
   };
   let best = SEGMENT_BYTES_FIRST;
   let bestBytes = judge(best);
-  // Sizes along the scale first fall and then rise, so the way down leads to the least.
+  // Along the scale of segment sizes the compressed size first falls and then rises, so going down leads to the least.
   for (const factor of [2, 0.5]) {
     let better = false;
     for (let tried = best * factor; tried >= SEGMENT_BYTES_MIN && tried <= SEGMENT_BYTES_MAX; tried *= factor) {
@@ -116,7 +119,10 @@ function bestSegmentBytes(samples: readonly Uint8Array[], contentBytesMax: numbe
   return bestBytes < compressedBytes(judged, undefined, level) ? best : undefined;
 }
 
-/** Bytes that zlib takes for a dictionary of raw content: long enough, and not looking like a formal one. */
+/**
+ * Bytes that zlib accepts as a dictionary of raw content: long enough, and without the magic number of a formal
+ * dictionary.
+ */
 function rawContent(content: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | undefined {
   if (startsWith(content, DICTIONARY_MAGIC)) content = content.subarray(1);
   return content.length >= DICTIONARY_CONTENT_BYTES_MIN ? content : undefined;
@@ -139,7 +145,7 @@ function compress(sample: Uint8Array, dictionary: Uint8Array | undefined, level:
   return zstdCompressSync(sample, dictionary ? { params, dictionary } : { params });
 }
 
-/** At most `samplesMax` samples of at most `bytesMax` together, evenly spread over all. */
+/** At most `samplesMax` samples of together at most `bytesMax`, evenly spread over all samples. */
 function evenChoice(all: readonly Uint8Array[], bytesMax: number, samplesMax = all.length): readonly Uint8Array[] {
   const step = Math.max(1, Math.ceil(all.length / samplesMax));
   const samples = all.filter((_, index) => index % step === 0);
