@@ -1,11 +1,10 @@
 /**
- * One line of a capture index, whatever format it came in. CDX, CDXJ and ZipNum all read into and write from this type.
+ * One line of a capture index, in any format. CDX, CDXJ and ZipNum are all read into and written from this type.
  *
  * Absent is `undefined` (CDX writes `-`, CDXJ leaves the key out). Texts are kept as written: a digest with or without
- * its label, a status that is no number. `extra` holds everything a format says beyond the named fields, in the order
- * it was said: other keys of a CDXJ object (`method`, `requestBody`, `recordDigest`), other columns of a CDX line
- * (`cdx:e` for the column with the letter e), and for CDX-14 the place of the original of a revisit (`orig.length`,
- * `orig.offset`, `orig.filename`).
+ * its label, a status that is not a number. `extra` holds everything beyond the named fields, in its order: other keys
+ * of a CDXJ object (`method`, `requestBody`, `recordDigest`), other columns of a CDX line (`cdx:e` for the column with
+ * the letter e), and for CDX-14 the place of the original of a revisit (`orig.length`, `orig.offset`, `orig.filename`).
  */
 import { quoted, type ReportFault } from './cdx-finding.ts';
 
@@ -23,7 +22,7 @@ export type CdxEntry = {
   readonly digest: string | undefined;
   readonly redirect: string | undefined;
   readonly robotFlags: string | undefined;
-  /** Bytes of the record as it lies in the file, compressed where the file is. */
+  /** Bytes of the record in the file, compressed where the file is. */
   readonly length: number | undefined;
   readonly offset: number | undefined;
   readonly filename: string | undefined;
@@ -32,7 +31,7 @@ export type CdxEntry = {
 
 export const NO_EXTRA: CdxExtra = [];
 
-/** A text that is a whole number that JavaScript can hold exactly, or undefined. */
+/** The value of a whole number that JavaScript can hold exactly; undefined for any other text. */
 export function parseCount(text: string): number | undefined {
   if (text.length === 0 || text.length > 16) return undefined;
   for (let i = 0; i < text.length; i++) {
@@ -43,7 +42,7 @@ export function parseCount(text: string): number | undefined {
   return Number.isSafeInteger(count) ? count : undefined;
 }
 
-/** Whether the text is all digits, and of one of the two lengths that index lines have. */
+/** Whether the text consists of digits, and has one of the two lengths that timestamps of index lines have. */
 export function isIndexTimestamp(text: string): boolean {
   return (text.length === 14 || text.length === 17) && parseDigits(text);
 }
@@ -56,7 +55,7 @@ function parseDigits(text: string): boolean {
   return true;
 }
 
-/** Reads a timestamp leniently: digits of another length are kept with a warning, anything else is refused. */
+/** Checks a timestamp leniently: digits of another length are accepted with a warning, anything else is refused. */
 export function checkTimestamp(text: string, report: ReportFault): boolean {
   if (isIndexTimestamp(text)) return true;
   const isDigits = text.length >= 4 && text.length <= 17 && parseDigits(text);

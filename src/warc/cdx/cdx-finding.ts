@@ -1,6 +1,6 @@
 /**
- * What can be found wrong in index files and in WACZ packages: every code with its level and its sentence, sorted by
- * code. A finding's message is the sentence followed by the particulars.
+ * What can be wrong in index files and in WACZ packages: every code with its level and its sentence, sorted by code.
+ * The message of a finding is the sentence followed by details.
  */
 import type { Finding, FindingLevel } from '../../base/index.ts';
 
@@ -80,7 +80,7 @@ export type IndexFindingCode = keyof typeof INDEX_FINDING_CATALOGUE;
 
 export type ReportFinding = (finding: Finding) => void;
 
-/** Reports what is wrong with something whose place the receiver knows. */
+/** Reports a fault of something whose place the receiver knows. */
 export type ReportFault = (code: IndexFindingCode, detail?: string) => void;
 
 export function indexFinding(code: IndexFindingCode, file: string, offset: number, detail?: string): Finding {
@@ -88,7 +88,7 @@ export function indexFinding(code: IndexFindingCode, file: string, offset: numbe
   return { code, level, file, offset, message: detail ? `${says}: ${detail}` : says };
 }
 
-/** Foreign text for a message: quoted, and cut where it is long. */
+/** Quotes a text from a file for a message, and cuts it when it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text);
 }

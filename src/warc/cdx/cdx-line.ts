@@ -1,8 +1,9 @@
 /**
- * Lines out of a stream of bytes, in batches, with the offset of each. Index files are walked by the million lines, so
- * a batch is decoded at once and split; only a batch with bytes beyond ASCII pays for counting them.
+ * Splits a stream of bytes into lines, in batches, with the offset of each line. Index files have millions of lines, so
+ * a batch is decoded in one call and then split. Only batches with bytes beyond ASCII have to count the bytes of each
+ * line.
  *
- * Line ends are LF or CR LF. A line that is no UTF-8 is read as ISO 8859-1 and reported. A line longer than
+ * Line ends are LF or CR LF. A line that is not UTF-8 is read as ISO 8859-1 and reported. A line longer than
  * LINE_BYTES_MAX is left out and reported (I9): memory holds one chunk and one unfinished line.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
@@ -18,7 +19,7 @@ export type LineBatch = {
 };
 
 export type LineOptions = {
-  /** The name that findings carry. */
+  /** The name of the file in findings. */
   readonly file: string;
   readonly onFinding: ReportFinding;
 };
@@ -57,13 +58,13 @@ export async function* readLineBatches(
   if (heldBytes > 0) yield decodeBatch(concat(held), position, options);
 
   /**
-   * Keeps the beginning of a line for the next chunk, or gives the line up when it grows too long. Answers where the
-   * stream stands.
+   * Keeps the beginning of a line for the next chunk, or drops the line when it becomes too long. Returns the position
+   * in the stream.
    */
   function hold(bytes: Uint8Array, at: number): number {
     if (isSkipping) return at + bytes.length;
     if (bytes.length === 0) return at;
-    // The source may reuse its buffer, so what outlives the chunk is copied.
+    // The source may reuse its buffer, so bytes that are kept after the chunk are copied.
     held.push(bytes.slice());
     heldBytes += bytes.length;
     if (heldBytes <= LINE_BYTES_MAX) return at;
@@ -113,8 +114,8 @@ function decodeMixed(body: Uint8Array, start: number, { file, onFinding }: LineO
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /**
- * The UTF-8 bytes of a text as a string of one unit a byte. JavaScript compares strings by UTF-16 units, index files
- * are in byte order; on texts in this form the two agree.
+ * The UTF-8 bytes of a text, as a string with one unit per byte. JavaScript compares strings by UTF-16 units, and index
+ * files are in byte order. For strings in this form the two orders are the same.
  */
 export function toByteText(text: string): string {
   return BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;

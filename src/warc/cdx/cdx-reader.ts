@@ -1,7 +1,7 @@
 /**
- * Reads a whole index file of any format: CDX with or without header, CDXJ, either of them gzipped (ZipNum data files
- * are gzip members one after the other). The format is told line by line, so concatenated files with headers in their
- * midst read as well.
+ * Reads a whole index file of any format: CDX with or without header, CDXJ, and either of them gzipped (ZipNum data
+ * files are gzip members one after the other). The format is detected for each line, so joined files, with headers in
+ * the middle, can be read too.
  *
  * A line that cannot be used becomes a finding with its offset (of the inflated text in gzipped files), and reading
  * goes on (I10).
@@ -25,7 +25,7 @@ export async function* readCdx(
   for await (const batch of readCdxBatches(chunks, options)) yield* batch;
 }
 
-/** The same, some thousand entries at a time, for who walks millions: waiting for each costs as much as reading it. */
+/** The same, in batches of some thousand entries: to wait for each entry costs as much as to read it. */
 async function* readCdxBatches(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: CdxReaderOptions,
@@ -41,7 +41,7 @@ async function* readCdxBatches(
   }
 }
 
-/** Parses the lines of one file one by one, remembering the header it saw. */
+/** Parses the lines of one file one by one, and remembers the last header. */
 export class CdxLineReader {
   readonly #file: string;
   readonly #onFinding: ReportFinding;
@@ -92,7 +92,7 @@ export class CdxLineReader {
 const EXCLAMATION_MARK = 0x21;
 const BRACE = 0x7b;
 
-/** An object stands third, or fourth in the dialect that names the record type before it. */
+/** The object is the third part of the line, or the fourth in the dialect that names the record type before it. */
 function isCdxjLine(line: string): boolean {
   const second = line.indexOf(' ', line.indexOf(' ') + 1);
   if (second <= 0) return false;
@@ -101,7 +101,7 @@ function isCdxjLine(line: string): boolean {
   return third > 0 && line.charCodeAt(third + 1) === BRACE && line.endsWith('}');
 }
 
-/** Inflates what begins like gzip and passes everything else through. Damage ends the file with a finding. */
+/** Inflates data that begins like gzip, and passes everything else through. Damage ends the file with a finding. */
 async function* inflated(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { file, onFinding }: LineOptions,
@@ -125,7 +125,7 @@ async function* inflated(
   }
   const gunzip = createGunzip({ chunkSize: 64 * 1024 });
   pipeline(Readable.from(rest(first.value)), gunzip, () => {
-    // The failure, if any, is thrown by the loop below.
+    // A failure is thrown by the loop below.
   });
   try {
     for await (const chunk of gunzip) yield chunk as Uint8Array;

@@ -1,10 +1,10 @@
 /**
- * Sorts lines in byte order (LC_ALL=C), with bounded memory (I9): lines gather up to `memoryBytesMax`, each full load
- * is sorted and written to a run file in the directory handed in, and the runs are merged, MERGE_RUNS_MAX at a time.
- * When all lines fit in memory no file is made.
+ * Sorts lines in byte order (LC_ALL=C), with bounded memory (I9). Lines are collected up to `memoryBytesMax`. Each full
+ * load is sorted and written to a run file in the given directory. The runs are merged, MERGE_RUNS_MAX at a time. When
+ * all lines fit into memory, no file is written.
  *
- * Inside, lines are byte texts (one unit a byte), whose order as strings is their order as bytes; run files hold these
- * bytes, LF after each.
+ * Inside, lines are byte texts (one unit per byte), whose order as strings is their order as bytes. Run files contain
+ * these bytes, with LF after each line.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { fileError } from '../../base/index.ts';
 import { fromByteText, toByteText } from './cdx-line.ts';
 
 export type SortOptions = {
-  /** Where run files may be written; they are removed at the end. */
+  /** Directory for run files; they are removed at the end. */
   readonly directory: string;
   /** Leaves out lines equal to the one before. */
   readonly unique?: boolean;
@@ -24,10 +24,10 @@ const MEMORY_BYTES_DEFAULT = 64 * 1024 * 1024;
 const MERGE_RUNS_MAX = 64;
 const WRITE_BYTES = 1024 * 1024;
 const READ_BYTES = 128 * 1024;
-/** What a string costs beside its units. */
+/** Memory that a string takes besides its units. */
 const LINE_OVERHEAD_BYTES = 40;
 
-/** The lines, which have no line ends, in byte order. */
+/** Sorts lines, which have no line ends. */
 export async function* sortLines(
   lines: AsyncIterable<string> | Iterable<string>,
   options: SortOptions,
@@ -106,7 +106,7 @@ class RunDirectory {
     }
   }
 
-  /** One sorted sequence of all runs. Too many to read at once are first merged into longer ones. */
+  /** Merges all runs. When there are too many to read at once, some are first merged into longer ones. */
   async merge(): Promise<AsyncIterable<string>> {
     while (this.#runs.length > MERGE_RUNS_MAX) {
       const oldest = this.#runs.splice(0, MERGE_RUNS_MAX);

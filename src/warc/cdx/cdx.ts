@@ -1,14 +1,14 @@
 /**
- * CDX: one capture a line, columns parted by one delimiter, `-` for absent.
+ * CDX: one capture per line, columns separated by one delimiter, `-` for absent.
  *
- * A file may begin with a header, whose first byte is the delimiter and whose letters name the columns:
+ * A file may begin with a header. Its first byte is the delimiter, and its letters name the columns:
  *
  *     " CDX N b a m s k r M S V g"
  *       N or A key   b time   a URL   m type   s status   k digest   r redirect   M robot flags   S length   V (or v) offset   g file
  *
- * Without a header the number of columns tells the format: 7 (what the Wayback CDX server answers), 9, 10, 11, or 14
- * (CDX-11 followed by length, offset and file of the original of a revisit; no letters exist for these, so CDX-14 has
- * no header line of its own). Letters without a field of their own are kept in `extra` as `cdx:<letter>`.
+ * Without a header, the number of columns decides the format: 7 (the answer of the Wayback CDX server), 9, 10, 11, or
+ * 14 (CDX-11 followed by length, offset and file of the original of a revisit; these have no letters, so CDX-14 has no
+ * header line of its own). Letters without a field of their own are kept in `extra` as `cdx:<letter>`.
  */
 import { parseDigest, toBase32 } from '../../base/index.ts';
 import { type CdxEntry, checkTimestamp, type JsonValue, NO_EXTRA, parseCount } from './cdx-entry.ts';
@@ -16,7 +16,7 @@ import { quoted, type ReportFault } from './cdx-finding.ts';
 
 export type CdxFormat = {
   readonly delimiter: string;
-  /** One letter a column. */
+  /** One letter per column. */
   readonly letters: readonly string[];
   /** Whether the three columns of the original follow the lettered ones. */
   readonly original: boolean;
@@ -47,8 +47,8 @@ const ORIGINAL_KEYS = ['orig.length', 'orig.offset', 'orig.filename'] as const;
 const HEADER = /^(.?)CDX(.)([A-Za-z#](?:\2[A-Za-z#])*)\s*$/su;
 
 /**
- * The format that a header line declares, or undefined when the line is no header. Headers without the leading
- * delimiter exist.
+ * The format that a header line declares; undefined when the line is not a header. Some headers have no leading
+ * delimiter.
  */
 export function parseCdxHeader(line: string): CdxFormat | undefined {
   if (!line.startsWith('CDX', 1) && !line.startsWith('CDX')) return undefined;
@@ -58,7 +58,7 @@ export function parseCdxHeader(line: string): CdxFormat | undefined {
   return delimiter === match[2] ? { delimiter, letters: match[3]!.split(delimiter), original: false } : undefined;
 }
 
-/** The header line of a format, or undefined for CDX-14, which has none. */
+/** The header line of a format; undefined for CDX-14, which has none. */
 export function formatCdxHeader(format: CdxFormat): string | undefined {
   return format.original ? undefined : [`${format.delimiter}CDX`, ...format.letters].join(format.delimiter);
 }
@@ -108,7 +108,7 @@ function columnsOf({ letters }: CdxFormat): Columns {
   return { ...named, others };
 }
 
-/** Reads the lines of one format. The parser answers undefined for a line it cannot use, having reported why. */
+/** Parses a line of one format; undefined when the line cannot be used and was reported. */
 export type CdxLineParser = (line: string, report: ReportFault) => CdxEntry | undefined;
 
 export function cdxLineParser(format: CdxFormat): CdxLineParser {
@@ -167,9 +167,9 @@ function count(field: string | undefined, name: string, report: ReportFault): nu
 }
 
 /**
- * Some tools write `text/html; charset=UTF-8` or a URL with blanks unescaped, so that a line has too many columns. What
- * is left and right of the culprit is still in place; the surplus goes to the media type when that ends in a semicolon,
- * else to the URL.
+ * Some tools write `text/html; charset=UTF-8`, or a URL with unescaped blanks, so that a line has too many columns. The
+ * columns to the left and right of the faulty value are still right. The surplus is joined to the media type when that
+ * ends in a semicolon, else to the URL.
  */
 function joinSurplus(
   fields: string[],
@@ -195,19 +195,19 @@ function joinSurplus(
 
 export type CdxLineOptions = {
   /**
-   * Writes SHA-1 digests in base32 without a label, and `-` for all others: readers of CDX take any digest for that.
-   * OutbackCDX decodes it as base32, and so makes something else of a SHA-256 in hexadecimal without a word.
+   * Writes SHA-1 digests in base32 without a label, and `-` for all others: readers of CDX take any digest for a SHA-1.
+   * OutbackCDX, for example, decodes a hexadecimal SHA-256 as base32 without an error, and gets a wrong digest.
    */
   readonly onlySha1?: boolean;
 };
 
-/** A SHA-1 as CDX files have it; undefined for any other digest. */
+/** A SHA-1 as CDX files write it; undefined for any other digest. */
 export function cdxDigest(text: string | undefined): string | undefined {
   const digest = parseDigest(text ?? '');
   return digest?.algorithm === 'sha1' ? toBase32(digest.bytes) : undefined;
 }
 
-/** Writes the lines of one format, without line end. A delimiter or blank inside a field is percent-encoded. */
+/** Writes lines of one format, without line end. A delimiter or blank inside a field is percent-encoded. */
 export function cdxLineFormatter(format: CdxFormat, options: CdxLineOptions = {}): (entry: CdxEntry) => string {
   const { delimiter } = format;
   const unsafe = new RegExp(`[\\s${delimiter.replace(/[\\\]^-]/g, '\\$&')}]`, 'u');

@@ -1,11 +1,12 @@
 /**
- * CDXJ 0.1.0: `key SP timestamp SP json LF`, the json one flat object.
+ * CDXJ 0.1.0: `key SP timestamp SP json LF`, where the JSON is one flat object.
  *
  * Written byte for byte as cdxj-indexer does: the keys url, mime, status, digest, length, offset, filename in this
- * order, absent ones left out, numbers as texts, `", "` and `": "` between the parts, everything outside printable
- * ASCII as \uXXXX. Read with numbers or texts, any spacing and any order. Two dialects are understood besides:
- * OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`) and InterPlanetary Wayback
- * (`original_uri mime_type status_code`); their keys are used only where the standard one is absent.
+ * order, absent ones left out, numbers as texts, `", "` and `": "` between the parts, and everything outside printable
+ * ASCII as \uXXXX. When reading, values may be numbers or texts, with any spacing and in any order. Two dialects are
+ * understood too: OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`) and
+ * InterPlanetary Wayback (`original_uri mime_type status_code`). Their keys are used only where the standard one is
+ * absent.
  */
 import { COLON, formatTimestamp, parseW3cDate, SPACE } from '../../base/index.ts';
 import {
@@ -19,7 +20,7 @@ import {
 } from './cdx-entry.ts';
 import { quoted, type ReportFault } from './cdx-finding.ts';
 
-/** Reads one line without its end; undefined when it cannot be used, which has then been reported. */
+/** Reads one line without its end; undefined when it cannot be used and was reported. */
 export function parseCdxjLine(line: string, report: ReportFault): CdxEntry | undefined {
   const keyEnd = line.indexOf(' ');
   const timestampEnd = keyEnd < 0 ? -1 : line.indexOf(' ', keyEnd + 1);
@@ -46,9 +47,8 @@ export function parseCdxjLine(line: string, report: ReportFault): CdxEntry | und
 }
 
 /**
- * Nearly all objects are flat, without escapes, and hold texts and whole numbers; those are read where they stand, in
- * half the time of a JSON parser. Undefined when the object has anything else in it, which is then for the parser to
- * judge.
+ * Nearly all objects are flat, without escapes, and contain only texts and whole numbers. Those are parsed in place, in
+ * half the time of a JSON parser. Undefined when the object contains anything else, which is left to the JSON parser.
  */
 function parsePlainObject(line: string, start: number): [string, JsonValue][] | undefined {
   const members: [string, JsonValue][] = [];
@@ -96,8 +96,8 @@ function parseObject(text: string, report: ReportFault): [string, JsonValue][] |
       return Object.entries(value as { [key: string]: JsonValue });
     }
   } catch {
-    // Reported below together with valid JSON that is no object, or that is nested deeper than the stack lets it be
-    // written.
+    // Reported below, like valid JSON that is not an object, or that is nested too deep to be written without a stack
+    // overflow.
   }
   report('cdxj-json', quoted(text));
   return undefined;
@@ -175,7 +175,7 @@ function countOf(value: JsonValue): number | undefined {
 
 const WARC_REFERENCE = /^warcfile:(.*)#(\d+)$/s;
 
-/** Other tools' words for the named fields. What was understood leaves `extra`. */
+/** Reads the named fields from the keys of other tools. Keys that were understood are removed from `extra`. */
 function withDialectKeys(entry: CdxEntry, extra: CdxExtra): CdxEntry {
   const taken = new Set<string>();
   const take = (present: string | undefined, ...keys: string[]) => {

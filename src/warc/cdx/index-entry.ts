@@ -1,7 +1,7 @@
 /**
- * Index lines out of records, the same that cdxj-indexer makes of the same files: of responses, revisits, resources and
- * metadata, not of `application/warc-fields`. A record without a payload digest gets the SHA-1 of its stored body,
- * chunk framing included, as there; a revisit, whose body is elsewhere, gets none.
+ * Makes index lines from records, the same lines that cdxj-indexer makes from the same files: for responses, revisits,
+ * resources and metadata, but not for `application/warc-fields`. A record without a payload digest gets the SHA-1 of
+ * its stored body, with chunk framing, as in cdxj-indexer. A revisit gets none, because its body is elsewhere.
  */
 import { type DigestAlgorithm, formatDigest, formatTimestamp } from '../../base/index.ts';
 import { requestBodyQuery, requestKey, urlKey } from '../../url/index.ts';
@@ -18,12 +18,9 @@ const REQUEST_BODY_BYTES_MAX = 64 * 1024;
 export type IndexOptions = {
   /** Name of the file in the lines. */
   readonly filename: string;
-  /**
-   * Puts method and body of requests other than GET into the key of the response beside them, as replay tools look them
-   * up.
-   */
+  /** Adds method and body of a request other than GET to the key of its response, as replay tools look it up. */
   readonly withRequests?: boolean;
-  /** Gives records that declare another digest than SHA-1 the SHA-1 of their payload. */
+  /** Gives records that declare a digest other than SHA-1 the SHA-1 of their payload. */
   readonly computesSha1?: boolean;
 };
 
@@ -94,7 +91,7 @@ function entryOf(
   options: IndexOptions,
 ): CdxEntry | undefined {
   const { head, tail } = record;
-  // Blanks part the columns of an index, so they are escaped in URIs that hold them against the rules.
+  // Blanks separate the columns of an index, so they are escaped in URIs that contain them although it is forbidden.
   const url = head.targetUri?.replaceAll(' ', '%20');
   const time = head.time;
   if (url === undefined || time === undefined) return undefined;

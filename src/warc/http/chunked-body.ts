@@ -1,29 +1,29 @@
 /**
- * Takes the chunk framing off a body (RFC 9112 section 7.1), piece by piece.
+ * Removes the chunk framing of a body (RFC 9112 section 7.1), piece by piece.
  *
  * ```
  *   size-in-hex [;extension] CRLF  data CRLF  ...  0 CRLF  [trailer fields] CRLF
  * ```
- * Bodies that only claim to be chunked are common: recorders undo the framing and keep the header. From the first
- * size line that is none, the rest is taken as it stands, that line included, and `broken` is set.
+ * Many bodies only claim to be chunked: recorders remove the framing and keep the header. From the first line that
+ * should be a size line and is not, the rest is kept unchanged, including that line, and `broken` is set.
  *
- * Small chunks are handed on together: some bodies have a chunk for every byte, and each piece costs whoever takes it
- * more than its bytes do.
+ * Small chunks are emitted together: some bodies have a chunk for every byte, and each emitted piece costs the receiver
+ * more than its bytes.
  */
 import { CR, EMPTY, LF } from '../../base/index.ts';
 
 const SIZE_LINE_BYTES_MAX = 256;
-/** Chunks from this size on are handed on as they lie, smaller ones together up to the other. */
+/** Chunks of this size and more are emitted as they are. Smaller ones are joined, up to TOGETHER_BYTES_MAX. */
 const LARGE_BYTES_MIN = 4096;
 const TOGETHER_BYTES_MAX = 16 * 1024;
 
 export class ChunkedBody {
-  /** Whether some size line was none, or the last chunk was cut off. */
+  /** Whether a size line was malformed, or the last chunk was cut off. */
   broken = false;
   #state: 'size' | 'data' | 'data-end' | 'trailer' | 'raw' = 'size';
   #left = 0;
   #line: number[] = [];
-  /** Data of small chunks that waits to be handed on, up to `#waiting`. */
+  /** Data of small chunks that waits to be emitted, up to `#waiting`. */
   #small: Uint8Array = EMPTY;
   #waiting = 0;
   readonly #emit: (bytes: Uint8Array) => void;
@@ -34,25 +34,25 @@ export class ChunkedBody {
 
   push(bytes: Uint8Array): void {
     this.#take(bytes);
-    this.#handOn();
+    this.#emitWaiting();
   }
 
-  /** `roomMax` is all that can still come of small ones. */
-  #hand(data: Uint8Array, roomMax: number): void {
+  /** Emits data, or keeps it to be joined with more. `roomMax` bounds how much more there can be. */
+  #emitOrKeep(data: Uint8Array, roomMax: number): void {
     if (data.length >= LARGE_BYTES_MIN || data.length === roomMax) {
-      this.#handOn();
+      this.#emitWaiting();
       this.#emit(data);
       return;
     }
     if (this.#waiting + data.length > this.#small.length) {
-      this.#handOn();
+      this.#emitWaiting();
       this.#small = new Uint8Array(Math.min(roomMax, TOGETHER_BYTES_MAX));
     }
     this.#small.set(data, this.#waiting);
     this.#waiting += data.length;
   }
 
-  #handOn(): void {
+  #emitWaiting(): void {
     if (this.#waiting > 0) this.#emit(this.#small.subarray(0, this.#waiting));
     this.#waiting = 0;
     this.#small = EMPTY;
@@ -63,12 +63,12 @@ export class ChunkedBody {
     while (at < bytes.length) {
       if (this.#state === 'data') {
         const taken = Math.min(this.#left, bytes.length - at);
-        this.#hand(bytes.subarray(at, at + taken), bytes.length - at);
+        this.#emitOrKeep(bytes.subarray(at, at + taken), bytes.length - at);
         this.#left -= taken;
         at += taken;
         if (this.#left === 0) this.#state = 'data-end';
       } else if (this.#state === 'raw') {
-        this.#handOn();
+        this.#emitWaiting();
         this.#emit(bytes.subarray(at));
         return;
       } else if (this.#state === 'trailer') {
@@ -84,9 +84,9 @@ export class ChunkedBody {
     if (this.#state === 'trailer' || this.#state === 'raw') return;
     const rest = this.#line;
     this.#line = [];
-    // A body without its last chunk is one that was cut off; an empty one has nothing to be broken.
+    // A body without its last chunk was cut off. An empty body cannot be broken.
     if (this.#seen || rest.length > 0) this.broken = true;
-    // After a chunk, the beginning of a size line is framing; anywhere else it is all the payload there is.
+    // After a chunk, the beginning of a size line is framing. Anywhere else it is payload.
     const isFraming = this.#seen && /^\r?$|^[0-9a-f]+[ \t]*(;[^\n]*)?\r?$/i.test(String.fromCharCode(...rest));
     if (!isFraming && rest.length > 0) this.#emit(Uint8Array.from(rest));
   }
@@ -99,8 +99,8 @@ export class ChunkedBody {
   }
 
   /**
-   * A line as nearly all are: the end of data, or digits alone. Says where it ends; `at` when it is another, or not all
-   * there yet.
+   * Reads a line in its usual form: the end of data, or only digits. Returns where it ends; `at` when the line has
+   * another form, or is not complete yet.
    */
   #readPlainLine(bytes: Uint8Array, at: number): number {
     if (this.#state === 'data-end') {
@@ -144,7 +144,7 @@ export class ChunkedBody {
       return;
     }
     const match = /^[ \t]*(0*[0-9a-f]{1,12})[ \t]*(?:;[^\n]*)?\r?\n$/i.exec(text);
-    // Data that goes on past its size is not framed by it, even where it looks like the next size.
+    // Data that continues after its size is not framed, even when it looks like the next size.
     if (!match || this.#state === 'data-end') {
       this.#giveUp();
       return;
@@ -158,7 +158,7 @@ export class ChunkedBody {
     this.#state = 'raw';
     const line = Uint8Array.from(this.#line);
     this.#line = [];
-    this.#handOn();
+    this.#emitWaiting();
     this.#emit(line);
   }
 }
@@ -167,8 +167,8 @@ const SIZE_DIGITS_MAX = 8;
 const ZERO = 0x30;
 
 /**
- * The data of a body that is a single chunk and the end, as small pages are sent; undefined for every other, which
- * takes a `ChunkedBody`.
+ * The data of a body with a single chunk and its end, as small pages are sent; undefined for every other body, which
+ * needs a `ChunkedBody`.
  */
 export function onlyChunk(body: Uint8Array): Uint8Array | undefined {
   const { size, count } = sizeDigits(body, 0);
@@ -179,7 +179,7 @@ export function onlyChunk(body: Uint8Array): Uint8Array | undefined {
   return isEnd ? body.subarray(from, to) : undefined;
 }
 
-/** The digits of a size, a few at most, and what they mean. */
+/** The digits of a size, up to SIZE_DIGITS_MAX, and their value. */
 function sizeDigits(bytes: Uint8Array, at: number): { size: number; count: number } {
   let size = 0;
   let count = 0;
@@ -195,7 +195,7 @@ function hasLineEnd(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === CR && bytes[at + 1] === LF;
 }
 
-/** The value of a hexadecimal digit by its code; -1 for what is none. */
+/** The value of a hexadecimal digit by its code; -1 for any other character. */
 export function hexDigit(code: number): number {
   if (code >= ZERO && code <= 0x39) return code - ZERO;
   const letter = (code | 0x20) - 0x61;

@@ -1,14 +1,14 @@
 /**
- * Takes content codings off a body, piece by piece, in bounded memory: gzip of one member or several, deflate (with and
- * without its zlib head), br, zstd.
+ * Removes the content codings of a body, piece by piece, in bounded memory: gzip with one member or several, deflate
+ * with and without its zlib head, br, zstd.
  *
- * Codings lie. The first PROBE_BYTES of a body decide: when they do not decode, the body is taken as it stands; when
- * something further on does not, decoding stops there. Both set `broken`. A body that begins with the magic of its
- * coding is what it says, damaged or not, and gives what can be decoded of it. `deflate` is tried with its head first,
- * then without, as browsers do.
+ * A declared coding can be wrong. The first PROBE_BYTES of a body decide: when they do not decode, the body is kept
+ * unchanged. When a later part does not decode, decoding stops there. Both set `broken`. A body that begins with the
+ * magic number of its coding has that coding, damaged or not, and as much as possible of it is decoded. `deflate` is
+ * tried with its head first, then without, as browsers do.
  *
- * A few bytes can decode to gigabytes. Whoever cannot take them all at once asks for them piece by piece; nothing is
- * decoded before it is asked for.
+ * A few bytes can decode to gigabytes. A caller that cannot take them all at once asks for them piece by piece; nothing
+ * is decoded before it is asked for.
  */
 import { constants } from 'node:zlib';
 import { startsWith, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
@@ -27,17 +27,17 @@ type Emit = (bytes: Uint8Array) => void;
 
 type Engine = 'gzip' | 'zlib' | 'deflate-raw' | 'br' | 'zstd';
 
-/** Decided on always the same bytes, whatever the pieces they come in. */
+/** The decision uses the same bytes, whatever pieces they arrive in. */
 const PROBE_BYTES = 4096;
-/** What decodes to so many is what it says; a few bytes can go on for gigabytes. */
+/** A probe that decodes to this many bytes has the coding: a few bytes can decode to gigabytes. */
 const PROBE_OUTPUT_BYTES_MAX = 1024 * 1024;
-/** Real bodies have one coding, seldom two; each takes memory. */
+/** Real bodies have one coding, rarely two. Each takes memory. */
 const CODINGS_MAX = 5;
-/** How much decoded room is offered to an engine at once. */
+/** The size of the output buffer of an engine. */
 const OUTPUT_BYTES = 64 * 1024;
 const EMPTY_BUFFER = Buffer.alloc(0);
 
-/** What to try for a coding, in order. */
+/** The engines to try for a coding, in order. */
 function enginesOf(coding: string): Engine[] {
   if (coding === 'gzip' || coding === 'x-gzip') return ['gzip'];
   if (coding === 'deflate') return ['zlib', 'deflate-raw'];
@@ -53,12 +53,11 @@ function openEngine(engine: Engine): CodecHandle {
   return inflateRawHandle();
 }
 
-/** So many bytes tell whether a body begins like its coding. */
+/** This many bytes show whether a body begins like its coding. */
 export const CODING_MAGIC_BYTES = ZSTD_MAGIC.length;
 
 /**
- * Whether a body can be in a coding, by its first CODING_MAGIC_BYTES. Codings without a magic of their own are
- * believed.
+ * Whether a body can have a coding, by its first CODING_MAGIC_BYTES. Codings without a magic number are not checked.
  */
 export function beginsLikeCoding(coding: string, start: Uint8Array): boolean {
   if (start.length === 0) return false;
@@ -88,12 +87,12 @@ class ContentDecoder {
     }
   }
 
-  /** Whether a part of the body was decoded, and the rest cannot be or did not come. Known when it is closed. */
+  /** Whether a part of the body was decoded, and the rest is missing or cannot be decoded. Known after `close`. */
   get isCut(): boolean {
     return this.broken && this.#state !== 'identity';
   }
 
-  /** What these bytes decode to, in pieces that are good until the next is asked for. */
+  /** The decoded bytes, in pieces that are valid until the next is asked for. */
   *decoded(bytes: Uint8Array): Generator<Uint8Array> {
     if (this.#state === 'ended') return;
     if (this.#state === 'identity') {
@@ -108,13 +107,13 @@ class ContentDecoder {
     }
   }
 
-  /** Nothing more is wanted, not even of the bytes at hand; to be ended afterwards. */
+  /** Stops decoding, even of bytes that were already passed. Call `close` afterwards. */
   stop(): void {
     this.#isStopped = true;
     this.#state = 'ended';
   }
 
-  /** The same of what was held back until more would come; to be closed afterwards. */
+  /** Decodes the bytes that were held back until more would arrive. Call `close` afterwards. */
   *rest(): Generator<Uint8Array> {
     if (this.#state === 'start' && this.#held.length > 0) yield* this.#begin(true);
   }
@@ -162,7 +161,10 @@ class ContentDecoder {
     if (rest.length > 0) yield* this.decoded(rest);
   }
 
-  /** When these bytes could not be decoded: how many came out of them before; up to a room full of others are lost. */
+  /**
+   * Decodes bytes. When they do not decode, returns how many bytes were decoded before; up to a full buffer of further
+   * bytes is lost.
+   */
   *#decode(bytes: Uint8Array): Generator<Uint8Array, number | undefined> {
     const handle = this.#handle!;
     const output = this.#output!;
@@ -178,7 +180,8 @@ class ContentDecoder {
       if (this.#isStopped) return undefined;
       if (produced === output.length) continue;
       if (at === bytes.length) return undefined;
-      // An engine stops before its input ends only where a stream does; zstd and gzip bodies may hold several.
+      // An engine stops before the end of its input only where a stream ends. zstd and gzip bodies may have several
+      // streams.
       if (this.#engine === 'zstd' && consumed > 0) continue;
       const next = at + GZIP_TRAILER_BYTES;
       const head = this.#engine === 'gzip' ? gzipHeadLength(bytes, next, bytes.length) : -1;
@@ -187,7 +190,7 @@ class ContentDecoder {
         at = next + head;
         continue;
       }
-      // More has to come before it can be told.
+      // More bytes are needed to decide.
       if (head === 0) this.#held = Buffer.from(bytes.subarray(at));
       else this.#state = 'ended';
       return undefined;
@@ -199,7 +202,7 @@ class ContentDecoder {
     this.#state = 'ended';
   }
 
-  /** An engine told that nothing more will come complains when its stream is not over. */
+  /** An engine that is finished before the end of its stream reports an error. */
   #isUnfinished(): boolean {
     const handle = this.#handle!;
     const isZlib = this.#engine !== 'br' && this.#engine !== 'zstd';
@@ -209,7 +212,7 @@ class ContentDecoder {
   }
 }
 
-/** Whether the beginning of a body can be what this engine decodes. */
+/** Whether this engine can decode the beginning of a body. */
 function canDecode(engine: Engine, probe: Uint8Array): boolean {
   if (engine === 'gzip') return true;
   const handle = openEngine(engine);
@@ -225,13 +228,13 @@ function canDecode(engine: Engine, probe: Uint8Array): boolean {
   return isDecoded || (engine === 'zstd' && startsWith(probe, ZSTD_MAGIC));
 }
 
-/** Takes off all codings of a message, last applied first. */
+/** Removes all codings of a message, the last applied first. */
 export class ContentDecoders {
   readonly #stages: readonly ContentDecoder[];
   readonly #emit: Emit;
   readonly #isTooDeep: boolean;
 
-  /** `emit` takes what `push` and `end` decode. */
+  /** `emit` is called with the decoded bytes of `push` and `end`. */
   constructor(codings: readonly string[], emit: Emit = () => {}) {
     this.#isTooDeep = codings.length > CODINGS_MAX;
     this.#stages = this.#isTooDeep ? [] : codings.map((coding) => new ContentDecoder(coding)).reverse();
@@ -242,7 +245,7 @@ export class ContentDecoders {
     return this.#isTooDeep || this.#stages.some((stage) => stage.broken);
   }
 
-  /** Whether something of the body is missing; not where it is taken as it stands. Known when it is ended. */
+  /** Whether a part of the body is missing; false when the body is kept unchanged. Known after `end`. */
   get isCut(): boolean {
     return this.#stages.some((stage) => stage.isCut);
   }
@@ -251,7 +254,7 @@ export class ContentDecoders {
     for (const piece of this.decoded(bytes)) this.#emit(piece);
   }
 
-  /** What these bytes decode to, in pieces that are good until the next is asked for. Instead of `push`. */
+  /** The decoded bytes, in pieces that are valid until the next is asked for. An alternative to `push`. */
   decoded(bytes: Uint8Array): Iterable<Uint8Array> {
     return this.#stages.length === 0 ? [bytes] : this.#decodedFrom(0, bytes);
   }
@@ -263,14 +266,17 @@ export class ContentDecoders {
   }
 
   /**
-   * Nothing more is wanted, not even of the bytes at hand: a few of them can decode to more than anybody has time for.
-   * To be ended afterwards.
+   * Stops decoding, even of bytes that were already passed: a few of them can decode to gigabytes. Call `end`
+   * afterwards.
    */
   stop(): void {
     for (const stage of this.#stages) stage.stop();
   }
 
-  /** What was held back until more would come. Instead of `end`, and to be ended afterwards. */
+  /**
+   * Decodes the bytes that were held back until more would arrive. An alternative to the emitting of `end`, which is
+   * called afterwards.
+   */
   *rest(): Generator<Uint8Array> {
     for (const [at, stage] of this.#stages.entries())
       for (const piece of stage.rest()) yield* this.#decodedFrom(at + 1, piece);

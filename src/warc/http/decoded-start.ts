@@ -1,13 +1,13 @@
 /**
- * The beginning of a body without its content codings, up to a bound or to where they break off. What a few bytes would
- * decode to beyond that is not decoded.
+ * The beginning of a body without its content codings, up to a limit or to where the codings break off. Nothing is
+ * decoded beyond that, because a few bytes can decode to very many.
  */
 import { ContentDecoders } from './content-coding.ts';
 
 export class DecodedStart {
-  /** Whether there is more than the bound. */
+  /** Whether the body is longer than the limit. */
   isCut = false;
-  /** Whether the codings break off, so that there should be more. Known at the end. */
+  /** Whether the codings break off, so that something is missing. Known at the end. */
   get isBroken(): boolean {
     return !this.isCut && this.#decoders.isCut;
   }
@@ -26,7 +26,7 @@ export class DecodedStart {
     if (!this.isCut) this.#take(this.#decoders.decoded(bytes));
   }
 
-  /** Everything that was kept; nothing is pushed behind it. */
+  /** Returns everything that was kept. Nothing is pushed afterwards. */
   end(): Uint8Array {
     if (!this.isCut) this.#take(this.#decoders.rest());
     if (this.isCut) this.#decoders.stop();
@@ -37,7 +37,7 @@ export class DecodedStart {
   #take(pieces: Iterable<Uint8Array>): void {
     for (const piece of pieces) {
       const part = piece.subarray(0, this.#bytesMax - this.#length);
-      // The decoder uses its room again.
+      // The decoder reuses its buffer.
       if (part.length > 0) this.#pieces.push(Buffer.from(part));
       this.#length += part.length;
       this.isCut = part.length < piece.length;

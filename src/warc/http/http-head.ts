@@ -1,5 +1,5 @@
 /**
- * The head of an HTTP message inside a block, read as browsers do: tolerantly, with the original bytes kept beside.
+ * The head of an HTTP message inside a block. It is parsed leniently, as browsers do, and the original bytes are kept.
  *
  * Seen in real archives and understood here: LF alone, a space before the colon, `HTTP 200` without a version,
  * lower-case `http/1.1`, folded lines, bytes beyond ASCII, a head that never ends.
@@ -15,7 +15,7 @@ export class HttpHead {
   readonly fields: readonly Field[];
   /** The head with its empty line. */
   readonly bytes: Uint8Array;
-  // Asked several times for every record.
+  // These are read several times for every record.
   #status: number | undefined | null = null;
   #isChunked: boolean | undefined;
   #contentCodings: readonly string[] | undefined;
@@ -26,7 +26,7 @@ export class HttpHead {
     this.bytes = bytes;
   }
 
-  /** Value of the first field of this name; the name in lower case. */
+  /** Value of the first field with this name; the name is in lower case. */
   get(name: string): string | undefined {
     for (const field of this.fields) if (isNamed(field, name)) return field.value;
     return undefined;
@@ -48,7 +48,7 @@ export class HttpHead {
     return /^([!-~]+)\s+\S/.exec(this.startLine)?.[1];
   }
 
-  /** Whether the body is in chunks. `Transfer-Encoding` can stand several times and hold several codings. */
+  /** Whether the body is chunked. `Transfer-Encoding` can occur several times and contain several codings. */
   get isChunked(): boolean {
     this.#isChunked ??= this.fields.some(
       (field) => isNamed(field, 'transfer-encoding') && /(^|[\s,])chunked($|[\s,;])/i.test(field.value),
@@ -57,8 +57,8 @@ export class HttpHead {
   }
 
   /**
-   * Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as
-   * browsers have it.
+   * Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as in
+   * browsers.
    */
   get contentCodings(): readonly string[] {
     this.#contentCodings ??= [...this.#codingsIn('content-encoding'), ...this.#codingsIn('transfer-encoding')];
@@ -77,7 +77,7 @@ const NO_CODINGS: readonly string[] = [];
 
 export type MessageKind = 'request' | 'response';
 
-/** Length of the HTTP head at the start of `block`; 0 when none begins there; -1 when more bytes are needed to tell. */
+/** Length of the HTTP head at the start of `block`; 0 when there is none; -1 when more bytes are needed to decide. */
 export function httpHeadLength(block: Buffer, kind: MessageKind, isWhole: boolean): number {
   const begins = kind === 'response' ? beginsResponse(block) : beginsRequest(block);
   if (begins === 'no') return 0;
@@ -98,7 +98,7 @@ function beginsResponse(block: Buffer): Guess {
   return ['http/', 'http ', 'icy '].some((whole) => whole.startsWith(start)) ? 'maybe' : 'no';
 }
 
-/** `HTTP/`, as nearly all of them begin, told without making a string. */
+/** `HTTP/`, the beginning of nearly all heads, checked without creating a string. */
 function isUsualResponse(block: Buffer): boolean {
   return (
     block.length >= 5 &&
@@ -110,7 +110,7 @@ function isUsualResponse(block: Buffer): boolean {
   );
 }
 
-/** A method, a space and a target; some browser extensions wrote a status line here too. */
+/** A method, a space and a target. Some browser extensions wrote a status line instead. */
 function beginsRequest(block: Buffer): Guess {
   if (beginsResponse(block) === 'yes') return 'yes';
   const start = fromLatin1(block, 0, Math.min(block.length, METHOD_BYTES_MAX + 2));
@@ -119,7 +119,7 @@ function beginsRequest(block: Buffer): Guess {
 }
 
 export function parseHttpHead(bytes: Uint8Array): HttpHead {
-  // Field values are ASCII by the standard and UTF-8 or Latin-1 in the wild.
+  // Field values are ASCII by the standard, and UTF-8 or Latin-1 in real files.
   const asUtf8 = fromUtf8(bytes);
   const isLatin1 = asUtf8.includes('\ufffd');
   const text = isLatin1 ? fromLatin1(bytes) : asUtf8;
@@ -129,7 +129,7 @@ export function parseHttpHead(bytes: Uint8Array): HttpHead {
   return new HttpHead(startLine, isLatin1 ? fields.map(withPlainLocation) : fields, bytes);
 }
 
-/** A place is asked for by the bytes that the server wrote, as browsers do; letters of a host have another way. */
+/** Browsers request a location with the bytes that the server wrote. Only the host is encoded differently. */
 function withPlainLocation(field: Field): Field {
   if (!isNamed(field, 'location')) return field;
   const { value } = field;

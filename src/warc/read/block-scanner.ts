@@ -1,14 +1,13 @@
 /**
- * Looks into the block of a record while it passes by: HTTP head, payload, digests.
+ * Scans the block of a record while it passes: HTTP head, payload, digests.
  *
  * ```
  *   block   = HTTP head + body            body of an HTTP message: `framed` (as stored)
  *   payload = body without chunk framing  content coding kept; for other records, the block
  *   decoded = payload without its content codings
  * ```
- * The payload is what Pinakes identifies a content by (SHA-256, see the design's section on identity). Declared
- * digests in the wild cover the payload, the framed body or the decoded body; a scanner that is asked to can hash all
- * three.
+ * Pinakes identifies a content by the SHA-256 of its payload (see the design's section on identity). Digests declared
+ * in real archives cover the payload, the framed body or the decoded body. A scanner can hash all three.
  */
 import {
   type Digest,
@@ -28,16 +27,16 @@ export type ScanWants = {
   readonly payload?: readonly DigestAlgorithm[];
   readonly framed?: readonly DigestAlgorithm[];
   readonly decoded?: readonly DigestAlgorithm[];
-  /** The HTTP head, where the caller has read it from the same bytes. */
+  /** The HTTP head, if the caller has already read it from the same bytes. */
   readonly http?: HttpHead | undefined;
-  /** Receives the payload as it passes; the view is good only during the call. */
+  /** Called with each piece of the payload. The view is valid only during the call. */
   readonly onPayload?: (bytes: Uint8Array) => void;
 };
 
 export type BlockFacts = {
   /** The HTTP head, when the block is an HTTP message. */
   readonly http: HttpHead | undefined;
-  /** Whether the block should have been an HTTP message and was none. */
+  /** Whether the block should be an HTTP message and is not. */
   readonly httpMissing: boolean;
   readonly blockBytes: number;
   readonly payloadBytes: number;
@@ -50,7 +49,7 @@ export type BlockFacts = {
   readonly decodedDigests: readonly Digest[];
 };
 
-/** Digests of one sequence of bytes; in one call when the sequence comes in one piece. */
+/** Digests of one sequence of bytes. A sequence in one piece is hashed in one call. */
 class Digests {
   readonly #algorithms: readonly DigestAlgorithm[];
   #running: RunningDigest[] | undefined;
@@ -145,7 +144,7 @@ export class BlockScanner {
     return this.#http;
   }
 
-  /** The block is over, whether or not all of it was there. */
+  /** Called at the end of the block, whether it was complete or not. */
   end(): BlockFacts {
     if (this.#inHead) {
       const held = this.#held ?? Buffer.alloc(0);

@@ -1,6 +1,6 @@
 /**
- * Reads a record once more, which few need, and hashes everything that its digests may be of: whether one of them is
- * wrong.
+ * Reads a record a second time, and hashes everything that its digests may cover, to find out whether one of them is
+ * wrong. Few records need it.
  */
 
 import type { CursorOptions } from '../member/cursor-options.ts';
@@ -15,7 +15,7 @@ export class DigestReview {
   readonly #cursor: RecordCursor;
   #scanner: BlockScanner | undefined;
 
-  /** The record stands at the offset. */
+  /** `offset` is that of the record. */
   constructor(path: string, options: CursorOptions & { readonly offset: number }) {
     this.#feed = new SyncFileFeed(path, options.offset);
     this.#cursor = new RecordCursor(path, { ...options, lookBackBytes: 0 });
@@ -26,7 +26,7 @@ export class DigestReview {
     this.#feed.close();
   }
 
-  /** What is to be told of the digests; undefined when there is more to read after so many bytes. */
+  /** Returns the findings about the digests; undefined when there is more to read after `bytesMax` bytes. */
   next(bytesMax: number): FindingCode[] | undefined {
     const cursor = this.#cursor;
     for (let bytes = 0; bytes < bytesMax; ) {

@@ -1,9 +1,10 @@
 /**
- * Whether a record is what its digests say it is.
+ * Judges whether the digests that a record declares are right.
  *
- * Payload digests in the wild cover one of three things: the payload of the standard, the body with its chunk framing,
- * or the body with its content coding removed. A verdict says which one matched. Revisits and segmented records declare
- * digests of bytes that are elsewhere, and truncated ones of bytes that are gone: those are not judged.
+ * Payload digests in real archives cover one of three things: the payload of the standard, the body with its chunk
+ * framing, or the body without its content coding. A verdict says which one matched. Some digests are not judged:
+ * revisits and segmented records declare digests of bytes that are elsewhere, and truncated records declare digests of
+ * bytes that are lost.
  */
 import { type Digest, type DigestAlgorithm, parseDigest, sameDigest } from '../../base/index.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';
@@ -15,7 +16,7 @@ export type BlockMatch = 'block' | 'none' | 'malformed' | 'unjudged';
 
 export type DigestVerdict = { readonly block: BlockMatch; readonly payload: PayloadMatch };
 
-/** What a scanner must hash so that the record can be judged; `also` is hashed besides. */
+/** What a scanner must hash so that the record can be judged. `also` lists further algorithms. */
 export function verdictWants(head: RecordHead, also: readonly DigestAlgorithm[] = []): ScanWants {
   const with_ = (digest: Digest | undefined) => [...new Set([...(digest ? [digest.algorithm] : []), ...also])];
   const block = declared(head, 'warc-block-digest');
@@ -35,8 +36,8 @@ export function judgeDigests(head: RecordHead, facts: BlockFacts, isComplete: bo
 }
 
 /**
- * Whether a record whose payload alone was hashed, and by one algorithm, declares a digest of that algorithm that does
- * not fit. It may still be right: to tell, all that `verdictWants` names has to be hashed.
+ * Whether a record may have a wrong digest, when only its payload was hashed, and by one algorithm. The digest can
+ * still be right. To decide, everything that `verdictWants` names has to be hashed.
  */
 export function isDoubtful(head: RecordHead, facts: BlockFacts, isComplete: boolean): boolean {
   const algorithm = facts.payloadDigests[0]?.algorithm;
@@ -62,7 +63,7 @@ function judgePayload(head: RecordHead, facts: BlockFacts, isComplete: boolean):
   if (isElsewhere || !isComplete || head.get('warc-truncated') !== undefined) return 'unjudged';
   if (holds(facts.payloadDigests, digest)) return 'payload';
   if (holds(facts.framedDigests, digest)) return 'framed';
-  // Heritrix and others give records without an HTTP payload the digest of their whole block.
+  // Heritrix and other crawlers give records without an HTTP payload the digest of their whole block.
   if (holds(facts.blockDigests, digest)) return 'payload';
   return holds(facts.decodedDigests, digest) ? 'decoded' : 'none';
 }
@@ -71,7 +72,7 @@ function holds(digests: readonly Digest[], wanted: Digest): boolean {
   return digests.some((digest) => sameDigest(digest, wanted));
 }
 
-/** Declared digests that are of other bytes than the record has, as findings. */
+/** The findings for declared digests that do not match the bytes of the record. */
 export function digestMismatches(head: RecordHead, facts: BlockFacts, isComplete: boolean): FindingCode[] {
   const { block, payload } = judgeDigests(head, facts, isComplete);
   const codes: FindingCode[] = [];
@@ -80,7 +81,7 @@ export function digestMismatches(head: RecordHead, facts: BlockFacts, isComplete
   return codes;
 }
 
-/** What a verdict has to tell, as findings. */
+/** All findings that follow from a verdict. */
 export function verdictFindings(verdict: DigestVerdict, facts: BlockFacts): FindingCode[] {
   const codes: FindingCode[] = [];
   if (verdict.block === 'none') codes.push('block-digest-mismatch');

@@ -1,23 +1,23 @@
 /**
- * Stretches of a file that the disk does not give any more. Much is read at a time, so around a bad sector little is
- * asked for: all that can be had before the gap is read, and the gap ends where something can be had again.
+ * Gaps: ranges of a file that the disk cannot read any more. Files are read in large pieces, but around a bad sector in
+ * small ones. Everything readable before the gap is read, and the gap ends where bytes can be read again.
  */
 import { type Finding, PinakesError, SECTOR_BYTES } from '../../base/index.ts';
 import { countedBytes, findingOf } from '../record/finding-catalogue.ts';
 
 /**
- * When nothing comes up to the end of the file, and that is more than this, it is the disk that is gone and not a
+ * When nothing can be read up to the end of the file, and that is more than this, the whole disk has failed and not a
  * sector.
  */
 const LAST_GAP_BYTES_MAX = 1024 * 1024;
 
-/** `to` is the end of the file when nothing behind the gap can be had. */
+/** `to` is the end of the file when nothing after the gap can be read. */
 export type Gap = { readonly from: number; readonly to: number };
 
 /**
- * Where a gap ends, if anything can be had behind it: yields where to try, and is told each time whether something
- * came. The steps grow with the gap, since a dying disk takes seconds over each; then the end is looked for between the
- * last two tries, so that nothing is passed over that can be had.
+ * Finds where a gap ends; undefined when nothing after it can be read. Yields positions to try, and is passed whether a
+ * byte could be read there. The steps grow with the gap, since a failing disk takes seconds for each try. Then the end
+ * is searched for between the last two tries, so that nothing readable is left out.
  */
 export function* endOfGap(from: number, end: number): Generator<number, number | undefined, boolean> {
   let bad = Math.floor(from / SECTOR_BYTES);
@@ -38,7 +38,7 @@ export function* endOfGap(from: number, end: number): Generator<number, number |
   return good * SECTOR_BYTES;
 }
 
-/** A gap of which no end was found; none where the file is over. */
+/** The gap when its end was not found; undefined at the end of the file. */
 export function lastGap(path: string, from: number, end: number): Gap | undefined {
   if (from >= end) return undefined;
   if (end - from > LAST_GAP_BYTES_MAX) throw new PinakesError('DEVICE_FAILED', { where: path });

@@ -1,18 +1,18 @@
 /**
- * Walks the records of a file, one step at a time, without doing any I/O: the caller fills the input and asks for the
+ * Reads the records of a file, one step at a time, without doing any I/O: the caller fills the input and asks for the
  * next step.
  *
  * ```
  *   need-input -> reserve(), fill, commit(n) or end()
  *   finding    -> .finding                                  something is wrong here; reading goes on (I10)
  *   record     -> .head                                     a record begins
- *   body       -> .chunk                                    the next bytes of its block; the view is good until the next step
- *   end        -> .tail                                     the record is over
- *   skipped    -> .chunk                                    bytes that belong to no record; few can inflate to very many, and others may want their turn
- *   done                                                    nothing more will come
+ *   body       -> .chunk                                    the next bytes of its block; the view is valid until the next step
+ *   end        -> .tail                                     the record ends
+ *   skipped    -> .chunk                                    bytes that belong to no record; so that a long run of them can be interrupted
+ *   done                                                    there is nothing more
  * ```
- * Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most
- * RESYNC_WINDOW_BYTES of what was read is kept to look back into after damage.
+ * Memory is bounded whatever the file contains (I9): heads are limited, bodies pass in pieces, and at most
+ * RESYNC_WINDOW_BYTES of what was read are kept, to be searched after damage.
  */
 import { type Finding, fromLatin1, LF, RECORD_HEAD_BYTES_MAX, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import type { ByteWindow } from '../member/byte-window.ts';
@@ -38,33 +38,33 @@ import { RecordResync } from './record-resync.ts';
 export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'skipped' | 'done';
 
 export type RecordTail = {
-  /** Bytes of the block that were there. */
+  /** Bytes of the block that the file has. */
   readonly bodyBytes: number;
-  /** Whether the whole block was there. */
+  /** Whether the file has the whole block. */
   readonly complete: boolean;
   /**
-   * Bytes the record takes in the file, trailer included; undefined when it shares a member with others, its member is
-   * damaged, or the file begins in another coding.
+   * Bytes that the record takes in the file, with its trailer. Undefined when the record shares a member with others,
+   * when its member is damaged, or when the file begins in another coding.
    */
   readonly length: number | undefined;
-  /** Whether the file ends inside its member: whatever is put behind would be taken for the rest of it. */
+  /** Whether the file ends inside its member. Bytes appended to the file would be read as the rest of that member. */
   readonly isTorn: boolean;
   /** Decoded bytes of the line ends after the block. */
   readonly trailerBytes: number;
-  /** Whether these are the two that the standard asks for, and nothing else follows in the member. */
+  /** Whether the trailer is exactly the two line ends of the standard, and the member ends after it. */
   readonly isTrailerSound: boolean;
-  /** True when the record goes over several compressed members, so that most other readers stop inside it. */
+  /** Whether the record spans several compressed members. Most other readers stop inside such a record. */
   readonly spansMembers: boolean;
 };
 
 const TRAILER_BYTES = 4;
 const ARC_TRAILER_BYTES_MAX = 2;
-/** More line ends than this after a record are not a trailer any more. */
+/** A longer run of line ends after a record is not a trailer. */
 const TRAILER_BYTES_MAX = 64 * 1024;
 const WARC_START_BYTES = 16;
 /**
- * What may be read again on account of wrong lengths, besides as much as was read: a file made of lies cannot hold a
- * reader up.
+ * The file may be read again because of wrong lengths for this many bytes, plus as many as were read. So a file with
+ * many wrong lengths cannot hold up a reader.
  */
 const REREAD_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
 
@@ -78,13 +78,13 @@ export class RecordCursor {
   /** Whether the member in which the record begins has a checksum. */
   isSummed = false;
 
-  /** Made on the way, for the next steps to tell. */
+  /** Findings to be returned by the next steps. */
   readonly findings: Finding[] = [];
   readonly #input: CodedInput;
   readonly #resync: RecordResync;
 
   #state: 'between' | 'head' | 'body' | 'tail' | 'resync' | 'done' = 'between';
-  /** Decoded positions of the record at hand. */
+  /** Decoded positions of the current record. */
   #recordAt = 0;
   #bodyAt = 0;
   #left = 0;
@@ -94,12 +94,12 @@ export class RecordCursor {
   /** Where the block of the last record ended. */
   #endedAt = -1;
   #sharedToldOf = false;
-  /** The last border of two members that the record at hand is known to go over. */
+  /** The last border between two members that the current record crosses. */
   #crossedAt = 0;
   #spansMembers = false;
-  /** Bytes of the head at hand whose lines were looked at. */
+  /** Bytes of the current head that were searched for its end. */
   #headScannedBytes = 0;
-  /** No empty line stands before this position since the beginning of the last head that was given up. */
+  /** After a head was given up: there is no empty line between its start and this position. */
   #endlessTo = 0;
   #rereadBytes = 0;
 
@@ -115,22 +115,22 @@ export class RecordCursor {
     this.#input.close();
   }
 
-  /** How the record at hand is compressed; known once the first bytes are. Nearly always all of a file is the same. */
+  /** How the current record is compressed. Known after the first bytes. Nearly always the same for the whole file. */
   get coding(): Coding | undefined {
     return this.#input.coding;
   }
 
-  /** Room to put the next bytes of the file into. */
+  /** Returns a buffer for the next bytes of the file. */
   reserve(): Uint8Array {
     return this.#input.reserve();
   }
 
-  /** That many bytes were put into the room. */
+  /** Called after that many bytes were put into the buffer. */
   commit(bytes: number): void {
     this.#input.commit(bytes);
   }
 
-  /** The file has no more bytes. */
+  /** Called when the file has no more bytes. */
   end(): void {
     this.#input.end();
   }
@@ -146,8 +146,8 @@ export class RecordCursor {
       if (!this.#input.coding) return 'need-input';
       const step = this.#advance();
       if (step === undefined) continue;
-      // Findings made on the way stand before the step they led to, except that a record's own begin and end keep their
-      // place.
+      // Findings are returned before the step during which they were made. Only a record's own begin and end come
+      // first.
       if (step === 'done' && this.findings.length > 0) continue;
       return step;
     }
@@ -207,7 +207,7 @@ export class RecordCursor {
     return other ? this.#goOnIn(other) : this.#readArcLine();
   }
 
-  /** The file goes on in another coding. */
+  /** The following bytes are in another coding. */
   #goOnIn(coding: Coding): undefined {
     if (coding !== this.#input.fileCoding && this.#endedAt >= 0)
       this.#report('coding-changed', this.head.offset, coding);
@@ -274,8 +274,8 @@ export class RecordCursor {
   }
 
   /**
-   * What begins like a record inside a head that was given up is tried too, without reading its lines or telling of it
-   * again.
+   * A record may begin inside a head that was given up. It is tried too, but its lines are not searched again, and
+   * nothing is reported a second time.
    */
   #giveUpHead(limit: number): undefined {
     const out = this.#out;
@@ -301,13 +301,13 @@ export class RecordCursor {
     return 'record';
   }
 
-  /** Where the member ends that the record at hand has come to, when that is known. */
+  /** Where the current member of the record ends, if that is known. */
   #nextBorder(): number | undefined {
     const to = this.#input.isIdentity ? undefined : this.#input.memberAt(this.#crossedAt).to;
     return to !== undefined && to > this.#crossedAt ? to : undefined;
   }
 
-  /** Whether the record at hand goes on past the end of a member; it does not where another record begins. */
+  /** Whether the current record continues after the end of a member. It does not where another record begins. */
   #cross(border: number): 'crossed' | 'cut' | 'need-input' {
     const out = this.#out;
     const before = border - out.position;
@@ -337,8 +337,8 @@ export class RecordCursor {
     this.#bodyAt = out.position;
     this.#isCut = false;
     this.#lengthKnown = head.contentLength !== undefined;
-    // Without a length the block of a compressed record goes to the end of its member; that of an uncompressed one is
-    // unknown.
+    // Without a length, the block of a compressed record reaches to the end of its member. The length of an
+    // uncompressed block is then unknown, and taken as 0.
     this.#left = head.contentLength ?? (this.#input.isIdentity ? 0 : Number.POSITIVE_INFINITY);
     this.#state = 'body';
   }
@@ -366,7 +366,7 @@ export class RecordCursor {
     return 'body';
   }
 
-  /** The block ends before its length says so: at the end of its member, of the input, or at damage. */
+  /** The block is shorter than its declared length: its member or the input ends, or there is damage. */
   #cutShort(): undefined {
     this.#isCut = this.#lengthKnown;
     this.#state = 'tail';
@@ -382,7 +382,7 @@ export class RecordCursor {
     const isKnown = () => (member ? member.to !== undefined : this.#input.isOver);
     const stop = () => (member?.to === undefined ? out.end : out.indexOfPosition(member.to));
     let trailer = lineEnds(out.buffer, out.read, stop());
-    // The whole trailer, and enough of what follows to tell whether a record begins there.
+    // Read the whole trailer, and enough after it to decide whether a record begins there.
     while (!isKnown() && trailer <= TRAILER_BYTES_MAX) {
       const following = out.available - trailer;
       const isClean = trailer === TRAILER_BYTES && following >= WARC_START_BYTES;
@@ -394,8 +394,8 @@ export class RecordCursor {
     const at = out.read + trailer;
     const isOver = at === stop() && isKnown();
     const isFollowed = !isOver && (looksLikeRecord(out.buffer, at, stop()) || this.#input.isCompressedAt(at));
-    // An ARC record that is followed by another, but not by one line end, may have a wrong length: one too long makes
-    // `ttp://` of the next URL.
+    // An ARC record may have a wrong length when another record follows after anything but one line end. A length that
+    // is too long by one makes `ttp://` of the next URL.
     const isDoubtful = this.head.format === 'arc' && (trailer > ARC_TRAILER_BYTES_MAX || out.buffer[at - 1] !== LF);
     if (isOver || (isFollowed && !isDoubtful)) {
       const isClean = this.head.format === 'arc' || (trailer === TRAILER_BYTES && out.buffer[out.read] === 0x0d);
@@ -415,7 +415,7 @@ export class RecordCursor {
     const last = this.#input.isIdentity
       ? undefined
       : this.#input.memberBefore(Math.max(out.position, this.#recordAt + 1));
-    // A record that goes over several members takes the bytes of all of them.
+    // A record that crosses several members takes the bytes of all of them.
     const length = this.#input.isIdentity
       ? out.position - this.#recordAt
       : standsAlone
@@ -434,7 +434,7 @@ export class RecordCursor {
     return 'end';
   }
 
-  /** What follows the block is no record: its length is wrong, or the bytes behind it are. */
+  /** The bytes after the block are not a record: its length is wrong, or they are damaged. */
   #endMisplaced(trailerBytes: number, isFollowed: boolean): Step {
     const out = this.#out;
     const step = this.#endRecord(0, undefined);
@@ -467,7 +467,7 @@ export class RecordCursor {
   }
 
   /**
-   * Goes back to the first record that begins inside the block just read, if one does: then the length of the block is
+   * Goes back to the first record that begins inside the block just read, if there is one: then the declared length is
    * too long.
    */
   #goBack(): boolean {
@@ -489,19 +489,19 @@ export class RecordCursor {
   }
 
   /**
-   * Whether the record at hand is in no member, in a file of members: at the first damage these count again, and the
-   * next is looked for.
+   * Whether the current record is uncompressed, in a file of members. At the first damage, the search is for members
+   * again.
    */
   get #isStray(): boolean {
     return this.#input.isIdentity && this.#input.fileCoding !== 'none';
   }
 
-  /** The lengths of ARC version blocks are so often wrong that it is hardly worth telling. */
+  /** The lengths of ARC version blocks are so often wrong that this is only a note. */
   #reportLength(code: FindingCode, detail?: string): void {
     this.#report(this.head.type === 'filedesc' ? 'arc-length-adjusted' : code, this.head.offset, detail);
   }
 
-  /** Skipped bytes that are part of a record already reported are not reported again. */
+  /** Skipped bytes that belong to a record already reported are not reported again. */
   #beginResync(from: number, isReported: boolean): void {
     const out = this.#out;
     this.#resync.begin(out.position, isReported ? undefined : this.#input.offsetOf(out.position));

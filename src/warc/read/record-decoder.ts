@@ -1,35 +1,34 @@
 /**
- * One record out of its member, both in memory: the quick way for random reads. The engines are kept and used again;
- * what comes out belongs to the caller.
+ * Decodes one record from its member, both in memory: the fast way for random reads. The engines are kept and used
+ * again. The results belong to the caller.
  *
- * Only what is sound comes out: a member whose checksum is wrong is not decoded here. Who wants what can still be read
- * of it, and what is wrong with it, reads it with `readRecords`.
+ * Only sound records are returned: a member with a wrong checksum is not decoded here. To read what is left of a
+ * damaged record, and what is wrong with it, use `readRecords`.
  */
 import { constants, crc32 } from 'node:zlib';
 import { view, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
 import { type CodecHandle, inflateRawHandle, zstdDecompressHandle } from '../member/codec-handle.ts';
 import { codingOf } from '../member/file-coding.ts';
-import { gzipHeadLength } from '../member/gzip-member.ts';
+import { GZIP_TRAILER_BYTES, gzipHeadLength } from '../member/gzip-member.ts';
 import { RECORD_TRAILER } from '../record/new-record.ts';
 import { headEnd, parseWarcHead, type RecordHead } from '../record/record-head.ts';
 import { isWarcStart } from '../record/record-start.ts';
 
 const ROOM_BYTES_START = 256 * 1024;
-/** What decodes to more than this is not decoded at once: a small member can hold very much (I9). */
+/** A member that decodes to more than this is not decoded in one call: a small member can hold very much (I9). */
 const ROOM_BYTES_MAX = 16 * 1024 * 1024;
-/** Engines for zstd members, one for each dictionary; of more, those that were used longest ago are closed. */
+/** Engines for zstd members, one for each dictionary. When there are more, the least recently used engine is closed. */
 const ZSTD_ENGINES_MAX = 8;
 /** How much of a record is decoded to find its head. */
 const HEAD_ROOM_BYTES = 8 * 1024;
-const GZIP_TRAILER_BYTES = 8;
 
-/** What a member decodes to, and where in it the packed data ends. */
+/** The decoded bytes of a member, and where in the member its compressed data ends. */
 type Decoded = { readonly bytes: Buffer; readonly end: number };
 
 export type DecodedRecord = {
   readonly head: RecordHead;
   readonly block: Uint8Array;
-  /** Whether head and trailer are as the standard asks, so that other readers go on behind it. */
+  /** Whether head and trailer follow the standard, so that other readers can read on after the record. */
   readonly isSound: boolean;
 };
 
@@ -60,8 +59,8 @@ export class RecordDecoder {
   }
 
   /**
-   * The head of the WARC record that begins a member, out of the member's first bytes; undefined when these do not tell
-   * all of it.
+   * The head of the WARC record that begins a member, from the member's first bytes; undefined when these do not
+   * contain the whole head.
    */
   decodeHead(start: Uint8Array): RecordHead | undefined {
     const coding = codingOf(start);
@@ -82,8 +81,8 @@ export class RecordDecoder {
   }
 
   /**
-   * The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode
-   * to its end and to its checksum, or to more than fits into memory.
+   * The decoded bytes of a gzip member or a zstd frame, or a copy of uncompressed bytes; undefined when the member is
+   * incomplete, its checksum is wrong, or it decodes to more than fits into memory.
    */
   decodeMember(member: Uint8Array, dictionary?: Uint8Array): Buffer | undefined {
     const coding = codingOf(member);
@@ -111,7 +110,7 @@ export class RecordDecoder {
     return engine;
   }
 
-  /** An engine that failed, or stands in the middle of a frame, is of no further use. */
+  /** An engine that failed, or stopped in the middle of a frame, cannot be used again. */
   #forgetZstd(dictionary: Uint8Array | undefined): void {
     this.#zstd.get(dictionary)?.close();
     this.#zstd.delete(dictionary);
@@ -143,8 +142,8 @@ export class RecordDecoder {
 }
 
 /**
- * Whether bytes are those that the trailer of a gzip member tells of (RFC 1952, section 2.3.1). A zstd engine sees to
- * its checksum itself.
+ * Whether the bytes match the checksum and the size in the trailer of their gzip member (RFC 1952, section 2.3.1). A
+ * zstd engine verifies its checksum itself.
  */
 function isAsSummed(bytes: Uint8Array, member: Buffer, trailerAt: number): boolean {
   if (member.length - trailerAt < GZIP_TRAILER_BYTES) return false;

@@ -1,7 +1,7 @@
 /**
- * The head of a record and the first bytes of its block, out of the first bytes of its member: for those who need no
- * more of a record than how it begins. One engine is kept and used again. What is not a WARC record in a gzip member,
- * or in none, is left to the full reader.
+ * The head of a record and the first bytes of its block, from the first bytes of its member, for callers that need no
+ * more of a record. One engine is kept and used again. Only WARC records that are uncompressed or in gzip members are
+ * decoded here; the full reader decodes all others.
  */
 import { type CodecHandle, inflateRawHandle } from '../member/codec-handle.ts';
 import { codingOf } from '../member/file-coding.ts';
@@ -9,7 +9,7 @@ import { gzipHeadLength } from '../member/gzip-member.ts';
 import { headEnd, parseWarcHead, type RecordHead } from '../record/record-head.ts';
 import { isWarcStart } from '../record/record-start.ts';
 
-/** Room for the heads of most records; decoding more than is needed costs time. */
+/** Enough for the heads of most records. Decoding more than needed costs time. */
 const ROOM_BYTES = 3 * 1024;
 
 export type Opening = { readonly head: RecordHead; readonly blockStart: Buffer };
@@ -24,8 +24,8 @@ export class RecordOpening {
   }
 
   /**
-   * `memberStart` may end anywhere. The block's bytes are good until the next call. Undefined when the head is not all
-   * there.
+   * `memberStart` may end anywhere. The block's bytes are valid until the next call. Undefined when the head is not
+   * complete.
    */
   decode(memberStart: Uint8Array): Opening | undefined {
     const bytes = this.#decoded(memberStart);

@@ -1,8 +1,8 @@
 /**
- * Ways to read records: one after another from a file or any stream of bytes, from an offset on, or a single one.
+ * Reads records one after another, from a file or any stream of bytes, from an offset on.
  *
- * `readRecords` is for everybody; the views it hands out are good until the next one is asked for. `FileFeed` is for
- * inner loops that drive a cursor themselves, in worker threads, without a promise per piece.
+ * `readRecords` is the usual way. Its views are valid until the next piece or record is asked for. Inner loops in
+ * worker threads drive a `RecordCursor` themselves, without a promise per piece.
  */
 import { setImmediate } from 'node:timers/promises';
 import { type Finding, PinakesError } from '../../base/index.ts';
@@ -16,54 +16,54 @@ import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import { type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
 
 /**
- * After so many bytes of blocks, or of none, others have their turn: those that inflate out of one read can be
+ * After this many bytes of blocks, or of no record, other tasks of the event loop get a turn: one read can inflate to
  * gigabytes.
  */
 const UNBROKEN_BYTES_MAX = 8 * 1024 * 1024;
 
 export type ReadOptions = {
-  /** Where to begin; the next record at or after it is the first. Only for files. */
+  /** Where to begin: the first record is the next one at or after this offset. Only for files. */
   offset?: number;
   /** Where to stop: no byte at or after it is read. Only for files. */
   end?: number;
   /** Name of the input in findings, when it is not that of the file. */
   name?: string;
-  /** The part of the file that is the WARC, as in a package; offsets count from its start. */
+  /** The part of the file that is the WARC, as in a package. Offsets count from its start. */
   range?: { start: number; length: number };
   /** The dictionary of the file's first frame, for a stream that begins after it. */
   dictionary?: Buffer | undefined;
-  /** How the input is compressed, for a stream that begins inside of a member. */
+  /** How the input is compressed, for a stream that begins inside a member. */
   coding?: Coding | undefined;
-  /** How much of what was read stays in memory, for the search after damage; for a stream. */
+  /** How many bytes that were read stay in memory, to be searched after damage. For a stream. */
   lookBackBytes?: number | undefined;
-  /** How much will come of a stream, where that is known: little needs little room. */
+  /** The length of a stream, where that is known: a short one needs small buffers. */
   inputBytes?: number | undefined;
   onFinding?: ((finding: Finding) => void) | undefined;
-  /** What is damaged where no record could be read; what is damaged of a record, the record tells itself. */
+  /** Called with damage where no record could be read. Damage of a record is in its `damage`. */
   onUnreadable?: ((finding: Finding) => void) | undefined;
-  /** Asked about each record whose member has no checksum; what it finds is damage of the record. */
+  /** Called with each record whose member has no checksum. The findings it returns are damage of the record. */
   checkUnsummed?: UnsummedCheck | undefined;
-  /** For those who tell of findings: bytes of a file that the disk does not give are passed over, and are one. */
+  /** Skips bytes of a file that the disk cannot read, and reports them as a finding. Without this they are an error. */
   passesGaps?: boolean | undefined;
   signal?: AbortSignal | undefined;
 };
 
-/** A record while it is being read. */
+/** A record that is being read. */
 export class ReadingRecord {
   readonly head: RecordHead;
-  /** Whether it stands in a gzip member or a zstd frame. */
+  /** Whether it is in a gzip member or a zstd frame. */
   readonly isCompressed: boolean;
   /** Whether the member in which it begins has a checksum. */
   readonly isSummed: boolean;
-  /** Where in the file it begins; the same as its offset, except for a file inside a package. */
+  /** Where in the file it begins. This is its offset, except for a file inside a package. */
   readonly filePosition: number;
-  /** How the record ended, once its body was read or passed over. */
+  /** How the record ended. Set after its body was read or skipped. */
   tail: RecordTail | undefined;
-  /** What is damaged of it, or cut short; all of it once its body was read or passed over. */
+  /** Damage of the record. Complete after its body was read or skipped. */
   readonly damage: Finding[] = [];
   readonly #pieces: () => Promise<Uint8Array | undefined>;
 
-  /** The one that the cursor has come to. */
+  /** The record that the cursor has just begun. */
   constructor(
     { head, coding, isSummed }: RecordCursor,
     fileStart: number,
@@ -76,7 +76,7 @@ export class ReadingRecord {
     this.#pieces = pieces;
   }
 
-  /** The block, piece by piece; each piece is good until the next is asked for. */
+  /** The block, piece by piece. Each piece is valid until the next is asked for. */
   async *body(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const piece = await this.#pieces();
@@ -85,7 +85,7 @@ export class ReadingRecord {
     }
   }
 
-  /** The whole block in memory; refuses blocks over `bytesMax`. */
+  /** The whole block in memory. Refuses blocks over `bytesMax`. */
   async bytes(bytesMax: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     let total = 0;
@@ -104,7 +104,7 @@ export class ReadingRecord {
 }
 
 interface ByteFeed {
-  /** What the disk did not give, so that the cursor was ended before it. */
+  /** The bytes that the disk cannot read, so that the cursor was ended before them. */
   readonly gap?: Gap | undefined;
   passGap?(): void;
   /** Puts the next bytes into the cursor, or ends it. */
@@ -141,7 +141,7 @@ class StreamFeed implements ByteFeed {
   }
 }
 
-/** All records of a file, or of a stream of its bytes, in order. What is not read of a record's body is passed over. */
+/** All records of a file, or of a stream of its bytes, in order. Unread parts of a record's body are skipped. */
 export async function* readRecords(
   source: string | AsyncIterable<Uint8Array>,
   options: ReadOptions = {},
@@ -158,13 +158,13 @@ export async function* readRecords(
   let cursor = new RecordCursor(name, { ...reading, offset, coding: options.coding ?? start?.coding });
   const feed: ByteFeed = isFile ? await FileFeed.open(source, fedRange(offset, options)) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
-  /** Of the record, when it is to be checked. */
+  /** Scans the current record, if it is to be checked. */
   let scanner: BlockScanner | undefined;
-  /** Damage that belongs to the record that comes next, or to none. */
+  /** Damage that belongs to the next record, or to none. */
   let loose: Finding[] = [];
   let unbrokenBytes = 0;
 
-  const tell = (finding: Finding): void => {
+  const report = (finding: Finding): void => {
     options.onFinding?.(finding);
     if (finding.level !== 'error') return;
     if (record?.head.offset === finding.offset) record.damage.push(finding);
@@ -182,16 +182,16 @@ export async function* readRecords(
       options.signal?.throwIfAborted();
       const step = cursor.step();
       if (step === 'need-input') await feed.feed(cursor);
-      else if (step === 'finding') tell(cursor.finding);
-      else if (step === 'skipped') await giveTurns();
+      else if (step === 'finding') report(cursor.finding);
+      else if (step === 'skipped') await takeTurns();
       else if (step === 'done' && isFile && feed.gap) passGap(source, feed.gap);
       else return step;
     }
   };
-  /** What is behind it is read as another file would be, of which the beginning is missing. */
+  /** Reads the bytes after a gap like another file without its beginning. */
   const passGap = (path: string, { from, to }: Gap): void => {
     const base = options.range?.start ?? 0;
-    tell(gapFinding(name, { from: from - base, to: to - base }));
+    report(gapFinding(name, { from: from - base, to: to - base }));
     const fileStart = start ?? readFileStart(path, base);
     const { dictionary = fileStart.dictionary } = reading;
     const coding = options.coding ?? fileStart.coding;
@@ -199,8 +199,8 @@ export async function* readRecords(
     cursor = new RecordCursor(name, { ...reading, offset: to - base, coding, dictionary });
     feed.passGap?.();
   };
-  /** Of the chunk at hand. */
-  const giveTurns = async (): Promise<void> => {
+  /** Counts the current chunk, and lets other tasks run when it is their turn. */
+  const takeTurns = async (): Promise<void> => {
     unbrokenBytes += cursor.chunk.length;
     if (unbrokenBytes < UNBROKEN_BYTES_MAX) return;
     unbrokenBytes = 0;
@@ -210,12 +210,12 @@ export async function* readRecords(
     if (!record || record.tail) return undefined;
     if ((await next()) === 'body') {
       scanner?.push(cursor.chunk);
-      await giveTurns();
+      await takeTurns();
       return cursor.chunk;
     }
     record.tail = cursor.tail;
-    // What was found together with the end of the record belongs to it.
-    while (cursor.findings.length > 0 && cursor.step() === 'finding') tell(cursor.finding);
+    // Findings made together with the end of the record belong to it.
+    while (cursor.findings.length > 0 && cursor.step() === 'finding') report(cursor.finding);
     if (scanner)
       record.damage.push(...(await options.checkUnsummed!(record.head, scanner.end(), cursor.tail.complete)));
     return undefined;
@@ -228,8 +228,8 @@ export async function* readRecords(
       record = isOver ? undefined : new ReadingRecord(cursor, options.range?.start ?? 0, piece);
       if (loose.length > 0) settle(record);
       if (!record) return;
-      const isToCheck = options.checkUnsummed !== undefined && !cursor.isSummed;
-      scanner = isToCheck ? new BlockScanner(record.head, unsummedWants(record.head, 'sha256')) : undefined;
+      const needsCheck = options.checkUnsummed !== undefined && !cursor.isSummed;
+      scanner = needsCheck ? new BlockScanner(record.head, unsummedWants(record.head, 'sha256')) : undefined;
       yield record;
     }
   } finally {

@@ -10,8 +10,8 @@ import { WARC_MAGIC } from '../record/record-search.ts';
 import { isWarcHead, lineEnds, looksLikeRecord, RECORD_START_BYTES } from '../record/record-start.ts';
 
 /**
- * Bytes of members that are searched although no record was found in them: a fixed number, and 64 for each
- * byte of the file. A few bytes can unpack to very many of them; damage to sound files stays far below.
+ * The limit of member bytes that are searched without finding a record: a fixed number, plus 64 for each byte of the
+ * file. A few bytes can unpack to very many. Damage to ordinary files stays far below.
  */
 const SKIPPED_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
 const SKIPPED_BYTES_EACH = 64;
@@ -33,14 +33,14 @@ export class RecordResync {
     this.#report = report;
   }
 
-  /** Begins at the read position; what is skipped is reported at `offset`, if one is given. */
+  /** Begins at the read position. Skipped bytes are reported at `offset`, if one is given. */
   begin(skippedFrom: number, offset: number | undefined): void {
     this.#from = skippedFrom;
     this.#offset = offset;
     this.#areNul = offset !== undefined;
   }
 
-  /** `found` when the read position is at a record or at the end. */
+  /** `found` means that the read position is at a record or at the end. */
   step(): 'need-input' | 'skipped' | 'found' {
     const { out } = this.#input;
     if (!this.#input.fill(RECORD_START_BYTES + 1) && !this.#input.isOver) return 'need-input';
@@ -71,8 +71,8 @@ export class RecordResync {
   }
 
   /**
-   * The next index where a line that is not empty, a member or a WARC head begins; while all skipped bytes were NUL,
-   * that of another byte.
+   * The next index where a line that is not empty, a member or a WARC head begins. While all skipped bytes are NUL: the
+   * next byte that is not.
    */
   #nextInteresting(from: number, stop: number): number {
     const { out, isIdentity } = this.#input;
@@ -98,7 +98,7 @@ export class RecordResync {
     return member ? Math.min(next, Math.max(from, out.indexOfPosition(member.from))) : next;
   }
 
-  /** Whether the rest of each member is skipped without searching it. */
+  /** Whether the rest of each member is skipped without a search. */
   get #hasSkippedEnough(): boolean {
     return this.#bytesInMembers > SKIPPED_BYTES_MIN + SKIPPED_BYTES_EACH * this.#input.decodedBytes;
   }

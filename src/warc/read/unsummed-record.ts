@@ -1,7 +1,7 @@
 /**
- * Records in members without a checksum: uncompressed ones, and zstd frames that were written without one, which is the
- * default of libzstd. A flipped bit in such a member decodes to wrong bytes without an error, so only the digests that
- * the record declares can show it.
+ * Records in members without a checksum: uncompressed members, and zstd frames written without one, which is the
+ * default of libzstd. A flipped bit in such a member decodes to wrong bytes without an error. Only the digests that the
+ * record declares can show it.
  */
 import { type DigestAlgorithm, type Finding, view } from '../../base/index.ts';
 import { codingOf } from '../member/file-coding.ts';
@@ -10,12 +10,12 @@ import type { RecordHead } from '../record/record-head.ts';
 import type { BlockFacts, ScanWants } from './block-scanner.ts';
 import { verdictWants } from './digest-verdict.ts';
 
-/** Says what is wrong with the bytes of a record that was read to its end. */
+/** Returns what is wrong with the bytes of a record that was read to its end. */
 export type UnsummedCheck = (head: RecordHead, facts: BlockFacts, isComplete: boolean) => Promise<readonly Finding[]>;
 
 const CAPTURE_TYPES = new Set(['response', 'resource', 'conversion']);
 
-/** Whether damage of this member fails its own checksum. */
+/** Whether a checksum of the member shows damage. */
 export function isSummedMember(member: Uint8Array): boolean {
   const coding = codingOf(member);
   if (coding !== 'zstd') return coding === 'gzip';
@@ -24,8 +24,8 @@ export function isSummedMember(member: Uint8Array): boolean {
 }
 
 /**
- * What to hash of a record in a member without a checksum. The payload of a capture is hashed by `also` too, which is
- * how an archive names it; then the rare digests of a framed or decoded body need not be tried.
+ * What to hash of a record in a member without a checksum. The payload of a capture is also hashed by `also`, which an
+ * archive uses as its key. Then the rare digests of a framed or decoded body are not tried.
  */
 export function unsummedWants(head: RecordHead, also: DigestAlgorithm): ScanWants {
   const { block = [], payload = [], ...others } = verdictWants(head);

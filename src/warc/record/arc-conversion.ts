@@ -1,7 +1,8 @@
 /**
- * ARC records as WARC records, after the guidelines of the field: one file to one file, the date of capture kept, the
- * version block a metadata record. A document that is an HTTP message becomes a response; anything else, like a DNS
- * answer, a resource. Where the date means no time, the record has none.
+ * Converts ARC records to WARC records, after the guidelines of the field: one file becomes one file, the date of
+ * capture is kept, and the version block becomes a metadata record. A document that is an HTTP message becomes a
+ * response. Anything else, like a DNS answer, becomes a resource. When the date of the ARC record is not a time, the
+ * WARC record has no date.
  */
 import type { Digest, IdSource } from '../../base/index.ts';
 import type { NewRecord } from './new-record.ts';
@@ -9,7 +10,7 @@ import { type Field, type RecordHead, SOURCE_DATE_FIELD } from './record-head.ts
 
 export type ArcConversion = {
   readonly newId: IdSource;
-  /** Of the warcinfo record that stands first in the new file. */
+  /** Record id of the warcinfo record at the beginning of the new file. */
   readonly warcinfoId: string;
 };
 

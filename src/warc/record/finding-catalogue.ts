@@ -1,6 +1,6 @@
 /**
  * What a reader can find wrong in a file: every code with its level and its sentence, sorted by code. docs/findings.md
- * says the same, and a test keeps the two in agreement.
+ * has the same list, and a test keeps the two in agreement.
  */
 import type { Finding, FindingLevel } from '../../base/index.ts';
 
@@ -72,7 +72,7 @@ export function findingOf(code: FindingCode, file: string, offset: number, detai
   return { code, level, file, offset, message: detail ? `${says}: ${detail}` : says };
 }
 
-/** `1 byte`, `2 bytes`, as findings tell how much. */
+/** `1 byte`, `2 bytes`: a number of bytes in the message of a finding. */
 export function countedBytes(count: number): string {
   return `${count} ${count === 1 ? 'byte' : 'bytes'}`;
 }

@@ -1,11 +1,11 @@
 /**
- * Records to be written: every type of WARC/1.1 with the fields the standard gives it.
+ * The bytes of new records: every type of WARC/1.1, with the fields of the standard.
  *
  * ```
  *   WARC/1.1 CRLF  fields...  Content-Length CRLF  CRLF  block  CRLF CRLF
  * ```
- * Values are written on one line as they are, in UTF-8; a value with a line end in it is a bug of the caller.
- * Digests are those of the standard: the block digest covers every byte of the block, the payload digest the body
+ * Values are written on one line as they are, in UTF-8. A value with a line end in it is a bug of the caller. Digests
+ * are those of the standard: the block digest covers every byte of the block, the payload digest covers the body
  * without transfer coding (see block-scanner.ts).
  */
 import { assert, type Digest, digestOf, formatDigest, utf8, view } from '../../base/index.ts';
@@ -27,7 +27,7 @@ export type NewRecord = {
   readonly type: RecordType;
   /** With angle brackets. */
   readonly recordId: string;
-  /** WARC-Date as it shall be written; undefined only for a record whose date is not known. */
+  /** WARC-Date as it is to be written; undefined only for a record whose date is unknown. */
   readonly date: string | undefined;
   readonly targetUri?: string | undefined;
   readonly contentType?: string | undefined;
@@ -35,7 +35,7 @@ export type NewRecord = {
   readonly blockDigest?: Digest | string | undefined;
   /** Set on revisits, and only there. */
   readonly revisit?: Revisit | undefined;
-  /** Further fields in the order they shall have. */
+  /** Further fields, in this order. */
   readonly fields?: readonly Field[];
 };
 
@@ -44,7 +44,7 @@ export type Revisit = {
   readonly refersTo?: string | undefined;
   readonly refersToTargetUri?: string | undefined;
   readonly refersToDate?: string | undefined;
-  /** Whether the block is a head whose body was left out: then the record says `WARC-Truncated: length`. */
+  /** Whether the block is a head without its body. Then the record has `WARC-Truncated: length`. */
   readonly truncated?: boolean;
 };
 
@@ -54,7 +54,7 @@ const HAS_NO_PAYLOAD = new Set<RecordType>(['warcinfo', 'metadata']);
 
 export const RECORD_TRAILER = utf8('\r\n\r\n');
 
-/** The profile a WARC-Profile value names; versions and the erratum of the standard's annex are read past. */
+/** The profile that a WARC-Profile value names. Its version, and the erratum of the standard's annex, are ignored. */
 export function revisitProfileOf(value: string): RevisitProfile | undefined {
   const name = value.replace(/^<|>$/g, '').split('/').pop() ?? '';
   if (name.endsWith('identical-payload-digest')) return 'identical-payload-digest';
@@ -93,13 +93,13 @@ function digestText(digest: Digest | string | undefined): string | undefined {
   return typeof digest === 'object' ? formatDigest(digest) : digest;
 }
 
-/** Without tabs, which are blanks. */
+/** Tabs are not included: they are blanks. */
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
 const ALL_CONTROLS = new RegExp(CONTROLS, 'g');
 
 /**
- * The bytes of a head, from the version line to the empty line. Other readers stop at control characters, which values
- * of other heads may bring along: they become blanks.
+ * The bytes of a head, from the version line to the empty line. Values copied from other heads can contain control
+ * characters, at which other readers stop: they become blanks.
  */
 export function headBytes(fields: readonly Field[], version = '1.1'): Uint8Array {
   let text = `WARC/${version}\r\n`;
@@ -119,16 +119,16 @@ export function recordParts(record: NewRecord, block: Uint8Array): Uint8Array[] 
   return [headBytes(fieldsOf(record, block.length)), block, RECORD_TRAILER];
 }
 
-/** The head of a record whose block digest is left open: hashing can wait until somebody has time for it. */
+/** The head of a record without the value of its block digest, which can be computed later, on another thread. */
 export type OpenHead = {
   readonly bytes: Uint8Array;
-  /** Where in it the text of the block digest belongs. */
+  /** Where in the head the text of the block digest belongs. */
   readonly digestAt: number;
 };
 
 const BLOCK_DIGEST = 'WARC-Block-Digest';
 const BLOCK_DIGEST_LINE = utf8(`\r\n${BLOCK_DIGEST}: `);
-/** As long as any of its kind. */
+/** A placeholder as long as any digest of its algorithm. */
 const OPEN_DIGEST: Digest = { algorithm: 'sha256', bytes: new Uint8Array(32) };
 
 export function openHead(record: NewRecord, contentLength: number): OpenHead {
@@ -136,7 +136,7 @@ export function openHead(record: NewRecord, contentLength: number): OpenHead {
   return { bytes, digestAt: view(bytes).indexOf(BLOCK_DIGEST_LINE) + BLOCK_DIGEST_LINE.length };
 }
 
-/** Writes the digest of its block into a head that was left open. */
+/** Writes the digest of the block into an open head. */
 export function closeHead({ bytes, digestAt }: OpenHead, block: Uint8Array): void {
   bytes.set(utf8(formatDigest(digestOf(OPEN_DIGEST.algorithm, block))), digestAt);
 }

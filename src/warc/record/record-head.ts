@@ -4,10 +4,10 @@
  * ```
  *   WARC/1.1 CRLF  name ":" value CRLF ...  CRLF          ISO 28500; LF alone and folded lines are accepted
  * ```
- * An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what
- * reads records needs to know only one form. `fields` keeps the order and the spelling of the file. Values are UTF-8 by
- * the standard and often something else in the wild: each one that is not is read as Latin-1, which keeps all its bytes
- * apart.
+ * An ARC head is one line. Its parts are given as the WARC fields with the same meaning, so that readers of records
+ * need to know only one form. `fields` keeps the order and the spelling of the file. Values are UTF-8 by the standard,
+ * and often something else in real files. A value that is not UTF-8 is read as Latin-1, which keeps all its bytes
+ * distinct.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import {
@@ -27,8 +27,8 @@ import type { ArcLine } from './record-start.ts';
 export type Field = { readonly name: string; readonly value: string };
 
 /**
- * Whether the field has this name, which is given in lower case. Asked some thirty times a record, so it makes no
- * strings.
+ * Whether the field has this name, which is given in lower case. Called about thirty times for each record, so it
+ * creates no strings.
  */
 export function isNamed(field: Field, lowerName: string): boolean {
   const { name } = field;
@@ -43,13 +43,13 @@ export function isNamed(field: Field, lowerName: string): boolean {
 
 export type RecordFormat = 'warc' | 'arc';
 
-/** Keeps a date as its writer had it, on a record that was written anew with the date that it means or with none. */
+/** Holds the date as written in the source, in a record that was written anew with the date it means, or with none. */
 export const SOURCE_DATE_FIELD = 'pinakes-source-date';
 
 /**
- * How far a head is from what the standard asks of one. What is `loose` says the same when it is written anew: its line
- * ends are wrong, or blanks stand where none belong. What is `odd` lacks something that each record must have, or says
- * it in a way that makes other readers give up.
+ * How well a head follows the standard. A `loose` head keeps its meaning when it is written anew: its line ends are
+ * wrong, or it has surplus blanks. An `odd` head lacks something that every record must have, or has it in a form that
+ * stops other readers.
  */
 export type HeadForm = 'sound' | 'loose' | 'odd';
 
@@ -59,20 +59,20 @@ export class RecordHead {
   readonly version: string;
   readonly fields: readonly Field[];
   /**
-   * In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record. Without a WARC-Type, what the
-   * other fields imply; empty when they imply nothing.
+   * In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record. Without a WARC-Type it is
+   * derived from the other fields, and empty when they do not show it.
    */
   readonly type: string;
-  /** Bytes of the block as declared; undefined when the head does not say. */
+  /** Bytes of the block as declared; undefined when the head does not declare them. */
   readonly contentLength: number | undefined;
   form: HeadForm = 'sound';
-  /** Offset in the file of the record, or of the compressed member it stands in. */
+  /** Offset in the file of the record, or of the compressed member that holds it. */
   offset = 0;
   /** Decoded bytes of the member before the record; over 0 only when records share a member. */
   innerOffset = 0;
-  /** The head's bytes as they stand in the file, decoded. */
+  /** The head's decoded bytes, as the file has them. */
   readonly bytes: Uint8Array;
-  /** Not so when a WARC head has bytes that are none: written anew, its values have others. */
+  /** False when a WARC head has bytes that are not UTF-8. Written anew, its values get other bytes. */
   isUtf8 = true;
 
   constructor(format: RecordFormat, version: string, fields: readonly Field[], bytes: Uint8Array) {
@@ -84,7 +84,7 @@ export class RecordHead {
     this.contentLength = parseLength(this.get('content-length'));
   }
 
-  /** Value of the first field of this name; the name in lower case. */
+  /** Value of the first field with this name; the name is in lower case. */
   get(name: string): string | undefined {
     for (const field of this.fields) if (isNamed(field, name)) return field.value;
     return undefined;
@@ -94,23 +94,21 @@ export class RecordHead {
     return this.fields.filter((field) => isNamed(field, name)).map((field) => field.value);
   }
 
-  /**
-   * WARC-Target-URI without the angle brackets that some writers put around it; control characters in it are escaped.
-   */
+  /** WARC-Target-URI without the angle brackets that some writers add. Control characters in it are escaped. */
   get targetUri(): string | undefined {
     const value = this.get('warc-target-uri');
     return value === undefined ? undefined : escapeControls(unbracketed(value));
   }
 
   /**
-   * WARC-Record-ID as written, brackets included; control characters in it are escaped, since other records name it.
+   * WARC-Record-ID as written, with brackets. Control characters in it are escaped, since other records refer to it.
    */
   get recordId(): string | undefined {
     const value = this.get('warc-record-id');
     return value === undefined ? undefined : escapeControls(value);
   }
 
-  /** WARC-Date as written. For an ARC record the date is written in the WARC form, or missing when it means no time. */
+  /** WARC-Date as written. The date of an ARC record is in the WARC form, and missing when it is not a time. */
   get date(): string | undefined {
     return this.get('warc-date');
   }
@@ -120,7 +118,7 @@ export class RecordHead {
     return date === undefined ? undefined : parseRecordDate(date);
   }
 
-  /** The date as a record may say it: as written, or what that means where the standard forbids it. */
+  /** The date in a form that the standard allows: as written, or else what it means. */
   get standardDate(): string | undefined {
     return this.date === undefined ? undefined : standardDate(this.date);
   }
@@ -142,7 +140,7 @@ const CONTROL = /[\x00-\x1f\x7f]/;
 const CONTROLS = new RegExp(CONTROL, 'g');
 
 function escapeControls(uri: string): string {
-  // Next to none has any, and this runs for every record.
+  // Almost no URI has any, and this runs for every record.
   if (!CONTROL.test(uri)) return uri;
   return uri.replace(CONTROLS, (control) => {
     return `%${control.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
@@ -154,7 +152,7 @@ export function unbracketed(value: string): string {
 }
 
 const LENGTH = /^\d{1,16}$/;
-/** One number all the same: with a sign, in quotation marks, with zeros before it, or said several times. */
+/** Still one number: with a sign, in quotation marks, with leading zeros, or repeated. */
 const ODD_LENGTH = /^\+?("?)0*(\d{1,16})\1( *, *\2)*$/;
 
 function parseLength(value: string | undefined): number | undefined {
@@ -162,7 +160,7 @@ function parseLength(value: string | undefined): number | undefined {
   return length && Number.isSafeInteger(Number(length)) ? Number(length) : undefined;
 }
 
-/** Index past the empty line that ends the head beginning at `from`, or -1 when it is not in [from, end). */
+/** Index past the empty line that ends the head which begins at `from`, or -1 when it is not in [from, end). */
 export function headEnd(bytes: Buffer, from: number, end: number): number {
   let line = from;
   for (;;) {
@@ -174,15 +172,15 @@ export function headEnd(bytes: Buffer, from: number, end: number): number {
 }
 
 /**
- * A head as the standard has it, and one that reads the same though its line ends or blanks are not as they should be.
- * Control characters stop other readers wherever they are.
+ * A head that follows the standard, and one that means the same although its line ends or blanks are wrong. Control
+ * characters stop other readers, wherever they are.
  */
 const SOUND =
   /^WARC\/\d\.\d+\r\n(?:[\w!#$%&'*+.^`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n(?:[ \t][^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)+\r\n$/;
 const LOOSE =
   /^warc\/[\d.]+[ \t]*\r?\n(?:[\w!#$%&'*+.^`|~-]+[ \t]*:[^\x00-\x08\x0a-\x1f\x7f]*\r?\n(?:[ \t][^\x00-\x08\x0a-\x1f\x7f]*\r?\n)*)+\r?\n$/i;
 
-/** What makes a head odd, besides lines that no head can have. */
+/** The faults that make a head odd, besides lines that are not fields. */
 const ODD_FAULTS: ReadonlySet<FindingCode> = new Set([
   'date-invalid',
   'date-nonstandard',
@@ -203,14 +201,14 @@ function formOf(head: RecordHead, text: string, faults: readonly HeadFault[]): H
 const SINGLE_FIELDS = ['warc-type', 'warc-record-id', 'warc-date', 'content-length', 'warc-target-uri'];
 export const KNOWN_VERSIONS: ReadonlySet<string> = new Set(['1.1', '1.0', '0.17', '0.18']);
 
-/** Of more lines of one head only the number is told. */
-const MALFORMED_TOLD_MAX = 20;
+/** Of further malformed lines in one head, only the number is reported. */
+const MALFORMED_REPORTED_MAX = 20;
 
 export type HeadFault = { readonly code: FindingCode; readonly detail: string };
 
 /**
- * Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown;
- * `faults` has none of other heads.
+ * Reads the WARC head in `bytes`, from its version line to its empty line. Faults are added to `faults`, never thrown.
+ * `faults` must be empty.
  */
 export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHead {
   const isPlain = isAscii(bytes);
@@ -221,29 +219,29 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   if (!KNOWN_VERSIONS.has(version)) faults.push({ code: 'version-unknown', detail: version.slice(0, 40) });
   let malformed = 0;
   const fields = parseFields(text, firstLf < 0 ? text.length : firstLf + 1, (line) => {
-    if (++malformed <= MALFORMED_TOLD_MAX)
+    if (++malformed <= MALFORMED_REPORTED_MAX)
       faults.push({ code: 'field-malformed', detail: JSON.stringify(line.slice(0, 80)) });
   });
-  if (malformed > MALFORMED_TOLD_MAX)
-    faults.push({ code: 'field-malformed', detail: `${malformed - MALFORMED_TOLD_MAX} more lines` });
-  const told = isMixed ? fields.map(({ name, value }) => ({ name, value: utf8OrLatin1(value) })) : fields;
-  const head = new RecordHead('warc', version, told, bytes);
+  if (malformed > MALFORMED_REPORTED_MAX)
+    faults.push({ code: 'field-malformed', detail: `${malformed - MALFORMED_REPORTED_MAX} more lines` });
+  const decoded = isMixed ? fields.map(({ name, value }) => ({ name, value: utf8OrLatin1(value) })) : fields;
+  const head = new RecordHead('warc', version, decoded, bytes);
   head.isUtf8 = !isMixed;
   judge(head, faults);
   head.form = formOf(head, text, faults);
   return head;
 }
 
-/** A text that was read as Latin-1, as the UTF-8 that its bytes are, if they are. */
+/** Decodes a text that was read as Latin-1 as UTF-8, if its bytes are UTF-8. */
 function utf8OrLatin1(text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   return isUtf8(bytes) ? fromUtf8(bytes) : text;
 }
 
-/** Fields of a head from `at` on. Folded lines are joined with one space, and no value has a line end in it. */
+/** Fields of a head from `at` on. Folded lines are joined with one space, and no value contains a line end. */
 export function parseFields(text: string, at: number, malformed: (line: string) => void): Field[] {
   const fields: { name: string; value: string }[] = [];
-  /** The next one; looked for once, however many lines without any come before it. */
+  /** The next colon. It is searched for only once, however many lines without a colon come before it. */
   let colon = -1;
   while (at < text.length) {
     let lineEnd = text.indexOf('\n', at);
@@ -255,7 +253,7 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
     const first = text.charCodeAt(start);
     const last = fields[fields.length - 1];
     if ((first === 0x20 || first === 0x09) && last) {
-      // Joined without touching what is there, so that a head of nothing but folded lines costs no more than any other.
+      // Joined without copying the earlier text, so that a head of only folded lines costs no more than any other.
       const rest = valueIn(text, start, stop);
       if (rest !== '') last.value = last.value === '' ? rest : `${last.value} ${rest}`;
       continue;
@@ -275,8 +273,8 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
 }
 
 /**
- * A CR inside a line ends nothing: it is read as a blank (RFC 9112, section 2.2). In a URI it is a character like any
- * other.
+ * A CR inside a line is not a line end: it is read as a blank (RFC 9112, section 2.2). In a URI it is an ordinary
+ * character.
  */
 function valueIn(text: string, from: number, to: number, name = ''): string {
   const value = trimmed(text, from, to);
@@ -349,7 +347,7 @@ export function arcHead(line: ArcLine, version: string, bytes: Uint8Array, fault
   return head;
 }
 
-/** Whole seconds, as ARC has them; undefined for what means no time. */
+/** Whole seconds, as ARC has them; undefined for a text that is not a time. */
 function dateOfTimestamp(text: string): string | undefined {
   const time = parseRecordDate(text);
   return time === undefined ? undefined : formatW3cDate(Math.floor(time / 1000) * 1000);

@@ -1,15 +1,12 @@
-/**
- * Looks for records inside bytes that should be something else: after a wrong length, or where the beginning of a file
- * is damaged.
- */
+/** Searches for records inside other bytes: after a wrong length, or where the beginning of a file is damaged. */
 import { fromLatin1, indexOf, LF } from '../../base/index.ts';
 import { ARC_LINE_BYTES_MAX, isWarcHead, isWarcStart, parseArcLine } from './record-start.ts';
 
 export const WARC_MAGIC = Buffer.from('WARC/');
 
 /**
- * Index in [from, to) of the first record, or -1; its head may go on past `to`. ARC records are looked for when the
- * file has some.
+ * Index in [from, to) of the first record, or -1. Its head may continue after `to`. ARC records are searched for when
+ * the file has some.
  */
 export function findRecord(bytes: Uint8Array, from: number, to: number, hasArc: boolean): number {
   const warc = findWarcRecord(bytes, from, to);

@@ -1,24 +1,23 @@
 /**
- * How the beginning of a record is told from other bytes: the version line of a WARC record, or the one-line head of an
- * ARC record.
+ * Recognises the beginning of a record: the version line of a WARC record, or the one-line head of an ARC record.
  *
  * ```
  *   WARC/1.1 CRLF                                                   any case; 0.17 to 1.1 are known
  *   http://host/ 192.0.2.1 20240301100000 text/html 57 LF           ARC v1: URL IP date type length
  *   URL IP date type code checksum location offset file length LF   ARC v2
  * ```
- * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a
- * charset; some dates are days, and some no dates.
+ * URLs in ARC heads can contain unescaped spaces, so ARC lines are parsed from the right. Types contain spaces too,
+ * before a charset. Some dates are only days, and some are not dates.
  */
 import { fromLatin1, LF } from '../../base/index.ts';
 
-/** As many bytes as a judgement needs, unless the line ends earlier. */
+/** This many bytes are enough to decide, unless the line ends earlier. */
 export const RECORD_START_BYTES = 512;
 
-/** An ARC head longer than this is not one. */
+/** A longer line is not an ARC head. */
 export const ARC_LINE_BYTES_MAX = 64 * 1024;
 
-/** `WARC/` in any case at this index; says nothing of what follows. */
+/** `WARC/` in any case at this index, whatever follows. */
 function isWarcMagic(bytes: Uint8Array, at: number, end: number): boolean {
   return (
     end - at >= 5 &&
@@ -44,13 +43,14 @@ export function isWarcStart(bytes: Uint8Array, at: number, end: number): boolean
   return digits > 0;
 }
 
-/** Blanks to the end of the line, and a line that begins as the fields of a record do. */
+/** Blanks to the end of the line, and then a line that begins like a field of a record. */
 function isFieldNext(bytes: Uint8Array, at: number, end: number): boolean {
   return /^[ \t]+\r?\n[wc]/i.test(fromLatin1(bytes, at, Math.min(end, at + 16)));
 }
 
 /**
- * A version line and the name of a field after it: a record even where no line begins, as behind one that was torn off.
+ * A version line followed by the name of a field. This is a record even where no line begins, for example after a
+ * record that was cut off.
  */
 export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean {
   if (!isWarcStart(bytes, at, end)) return false;
@@ -60,14 +60,14 @@ export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean 
 const ARC_V1 = /^(\S.*) (\S+) (\d{12,18}|(?:19|20)\d{6}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
 const ARC_V2 = /^(\S.*) (\S+) (\d{1,18}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/s;
 /**
- * With any date, where an address says that it is one of these lines: some have 10 digits, letters behind the digits,
- * or a digest.
+ * A line with any date, if its address shows that it is an ARC line. Some dates have 10 digits, letters after the
+ * digits, or are a digest.
  */
 const ARC_ANY_DATE = /^(\S.*) (\d+(?:\.\d+){3}|None(?= \d{8})) ([^ ]{8,64}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
-/** With something else where the length belongs; in the first record of a file, in any place. */
+/** A line with something else in place of the length. In the first record of a file: in any place. */
 const ARC_NO_LENGTH = /^(\S.*) (\d+(?:\.\d+){3}) (\d{12,18}) ([^ ]*) ([a-z-]{1,16})$/s;
 const ARC_FIRST = /^(filedesc:\S*)(?: (\S+))? (\S+) (\S+) ([a-z-]{1,16}|\d+)$/;
-/** With the address and the date in each other's place. */
+/** A line with address and date exchanged. */
 const ARC_SWAPPED = /^(\S.*) (\d{12,18}) (\d+(?:\.\d+){3}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
 
 export type ArcLine = {
@@ -80,7 +80,7 @@ export type ArcLine = {
   readonly version: 1 | 2;
 };
 
-/** Takes an ARC head line apart, or says that it is none. */
+/** Parses an ARC head line; undefined when the line is not one. */
 export function parseArcLine(line: string): ArcLine | undefined {
   const second = ARC_V2.exec(line);
   if (second && isArcUrl(second[1]!)) {
@@ -111,7 +111,7 @@ export function parseArcLine(line: string): ArcLine | undefined {
   };
 }
 
-/** `1`, `1.1` or `2`, told by the beginning of the version block. */
+/** `1`, `1.1` or `2`, from the beginning of the version block. */
 export function arcVersionOf(versionBlock: string): string {
   if (versionBlock.startsWith('2')) return '2';
   return versionBlock.startsWith('1 1') ? '1.1' : '1';
@@ -122,8 +122,8 @@ function isArcUrl(url: string): boolean {
 }
 
 /**
- * Whether a WARC or ARC record begins at this index. `end` may cut an ARC line short: then its visible beginning must
- * fit.
+ * Whether a WARC or ARC record begins at this index. When `end` cuts an ARC line short, its visible beginning must
+ * match.
  */
 export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boolean {
   if (isWarcStart(bytes, at, end)) return true;
@@ -136,7 +136,7 @@ export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boo
 
 const ARC_BLANKS_MIN = 4;
 
-/** Whether a URL with enough blanks behind it begins here. Most lines do not, and no text needs to be made of them. */
+/** Whether a URL followed by enough blanks begins here. Most lines fail this test, and need not be decoded to text. */
 function couldBeArcLine(bytes: Uint8Array, at: number, end: number): boolean {
   const first = (bytes[at] ?? 0) | 0x20;
   if (first < 0x61 || first > 0x7a) return false;
@@ -148,7 +148,7 @@ function couldBeArcLine(bytes: Uint8Array, at: number, end: number): boolean {
   return true;
 }
 
-/** How many line ends stand at the beginning of bytes[from, to). */
+/** The number of bytes of line ends at the beginning of bytes[from, to). */
 export function lineEnds(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to && (bytes[at] === 0x0d || bytes[at] === LF)) at++;

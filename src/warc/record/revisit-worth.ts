@@ -1,22 +1,21 @@
 /**
- * When a revisit takes the place of a full record: one rule for adding, storing, crawling and slimming.
+ * Decides when a revisit replaces a full record: one rule for adding, storing, crawling and slimming.
  *
- * A payload is shared when it is larger than what a revisit adds to the record's own head. Both are plain bytes: what
- * compression makes of them depends on the file and on the level, and records must not be shared in one place and kept
- * in another. An empty payload is never shared (I7).
+ * A payload is shared when it is larger than what a revisit adds to the record's own head. Both sizes are uncompressed:
+ * compressed sizes depend on the file and on the level, and a record must not be shared in one place and kept in
+ * another. An empty payload is never shared (I7).
  */
 import { fieldsOf } from './new-record.ts';
 import type { Field } from './record-head.ts';
 
 /**
- * No payload up to this is shared: a profile with the shortest URI and date of an original takes more. Larger ones are
- * decided by their heads.
+ * Payloads up to this size are never shared: a profile, with the shortest possible URI and date of an original, takes
+ * more. For larger payloads the heads decide.
  */
 export const NEVER_SHARED_BYTES: number = leastGrowth();
 
 /**
- * Whether the payload of a record with the one head is left out for a revisit with the other. `payloadBytesMin` only
- * raises the bound.
+ * Whether a revisit with one head replaces the record with the other head. `payloadBytesMin` can only raise the limit.
  */
 export function isWorthRevisit(
   payloadBytes: number,

@@ -1,6 +1,6 @@
 /**
- * The fields of a head as the standard asks for them: what is odd in it is worked out, what cannot be written is left
- * out. The record says the same, and other readers go on behind it.
+ * The fields of a head in a form that the standard allows. Odd values are replaced by what they mean, and values that
+ * cannot be written are left out. The record keeps its meaning, and other readers can read on after it.
  */
 import { type Field, KNOWN_VERSIONS, type RecordHead, SOURCE_DATE_FIELD } from './record-head.ts';
 
@@ -8,15 +8,12 @@ const NEEDS_NO_TARGET = new Set(['warcinfo', 'metadata']);
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]+/g;
 
-/** The version that a record written anew has; one that is not known is read like 1.1. */
+/** The version of a record that is written anew. An unknown version is read like 1.1. */
 export function soundVersion({ version }: RecordHead): string {
   return KNOWN_VERSIONS.has(version) ? version : '1.1';
 }
 
-/**
- * Undefined for a head that does not say its type, its date or its target in any way. A head that was sound keeps its
- * fields.
- */
+/** Undefined for a head without a type, a date or a target in any form. A sound head keeps its fields. */
 export function soundFields(head: RecordHead): Field[] | undefined {
   if (head.form === 'sound') return [...head.fields];
   const { type, targetUri, standardDate } = head;
@@ -33,7 +30,7 @@ export function soundFields(head: RecordHead): Field[] | undefined {
   for (const { name, value } of head.fields) {
     const lower = name.toLowerCase();
     const known = single.get(lower);
-    // Of a field that may be there once, the first counts.
+    // If a single field is repeated, the first one counts.
     const isRepeated = single.has(lower) && known === undefined;
     if (!NAME.test(name) || isRepeated) continue;
     fields.push({ name, value: (known ?? value).replace(CONTROLS, ' ') });

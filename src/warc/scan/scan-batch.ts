@@ -1,14 +1,13 @@
 /**
- * Facts about many records at once, in columns: numbers in typed arrays, digests end to end, all text in one string.
+ * Facts about many records, in columns: numbers in typed arrays, digests end to end, all text in one string.
  *
- * This is the form in which worker threads hand over what they found. An object per record would cost more to hand over
- * than the record cost to hash; columns move as a few buffers, and text is cut out only for the records somebody looks
- * at.
+ * Worker threads pass their results in this form. To pass one object per record would cost more than to hash the
+ * record. Columns are passed as a few buffers, and text is cut out only for the records that are looked at.
  */
 import { assert, type Finding, view } from '../../base/index.ts';
 import type { Field } from '../record/record-head.ts';
 
-/** What a scan tells of a record in text; the place in this list is the place in the batch. */
+/** The texts of each record; their order here is their order in the batch. */
 export const SCAN_TEXTS = [
   'type',
   'targetUri',
@@ -26,7 +25,7 @@ export const SCAN_TEXTS = [
 
 export type ScanText = (typeof SCAN_TEXTS)[number];
 
-/** The name of the text that holds the response fields that were asked for. */
+/** The name of the text that holds the requested response fields. */
 export const RESPONSE_FIELDS = 'response-fields';
 
 export const SCAN_COMPLETE = 1;
@@ -42,10 +41,10 @@ export const SCAN_NOT_UTF8 = 128;
 export const SCAN_TORN = 256;
 /** The head is odd (see `HeadForm`). */
 export const SCAN_ODD = 512;
-/** The head, the line ends after the block or the members are not as the standard asks; written anew they are. */
+/** The head, the trailer or the members do not follow the standard, and do after the record is written anew. */
 export const SCAN_LOOSE = 1024;
 
-/** The columns as they travel. */
+/** The columns as they are passed between threads. */
 export type ScanColumns = {
   readonly count: number;
   readonly offset: Float64Array<ArrayBuffer>;
@@ -61,14 +60,14 @@ export type ScanColumns = {
   readonly digestBytes: number;
   readonly digests: Uint8Array<ArrayBuffer>;
   /**
-   * Names of the texts of each record: SCAN_TEXTS, then the head fields that were asked for besides, in lower case,
-   * then RESPONSE_FIELDS if any were.
+   * Names of the texts of each record: SCAN_TEXTS, then the further head fields that were requested, in lower case,
+   * then RESPONSE_FIELDS if any were requested.
    */
   readonly textNames: readonly string[];
   readonly text: string;
-  /** Where in `text` each value ends; textNames.length values a record. */
+  /** Where in `text` each value ends; textNames.length values per record. */
   readonly textEnds: Uint32Array<ArrayBuffer>;
-  /** HTTP heads end to end, when they were asked for; httpHeadBytes tells them apart. */
+  /** HTTP heads end to end, when they were requested; httpHeadBytes has their lengths. */
   readonly httpHeads: Uint8Array<ArrayBuffer>;
   readonly findings: readonly Finding[];
 };
@@ -99,14 +98,14 @@ export class ScanBatch {
     return this.columns.findings;
   }
 
-  /** Empty when the record does not have it. A field asked for besides goes by its name in lower case. */
+  /** Empty when the record does not have it. A further head field is named in lower case. */
   text(record: number, name: ScanText | `${string}-${string}`): string {
     const index = this.#textIndexes.get(name);
-    assert(index !== undefined, `the scan was not asked for ${name}`);
+    assert(index !== undefined, `the scan did not request ${name}`);
     return this.textAt(record, index);
   }
 
-  /** The same by its place in `columns.textNames`. */
+  /** The same, by its index in `columns.textNames`. */
   textAt(record: number, index: number): string {
     const { text, textEnds, textNames } = this.columns;
     const at = record * textNames.length + index;
@@ -115,7 +114,7 @@ export class ScanBatch {
     return from === to ? '' : text.slice(from, to);
   }
 
-  /** The fields that a scan was asked for of responses, in the order of the head; some may stand several times. */
+  /** The requested response fields, in the order of the head. A field can occur several times. */
   responseFields(record: number): Field[] {
     const lines = this.text(record, RESPONSE_FIELDS).split('\n').slice(0, -1);
     return lines.map((line) => {
@@ -129,7 +128,7 @@ export class ScanBatch {
     return this.#digests.subarray(record * digestBytes, (record + 1) * digestBytes);
   }
 
-  /** The HTTP head of a record, in a scan that was asked for them; empty when it has none. */
+  /** The HTTP head of a record, if heads were requested; empty when it has none. */
   httpHead(record: number): Uint8Array {
     this.#headEnds ??= ends(this.columns.httpHeadBytes);
     const end = this.#headEnds[record]!;

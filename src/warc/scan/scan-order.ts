@@ -1,13 +1,13 @@
 /**
- * A range that is scanned on another thread, and the room there is for what it finds. The thread takes a place before
- * each piece and waits while there is none; whoever takes a piece out gives the place back.
+ * A range that is scanned on another thread, and how many pieces of its results may wait. The thread takes a place
+ * before each piece, and waits while there is none. The receiver of a piece gives the place back.
  */
 import type { ScanJob } from './scan.ts';
 
-/** An ordinary range is one piece, so threads wait for nobody there. */
+/** An ordinary range is one piece, so its thread never waits. */
 const PIECES_MAX = 2;
-/** Of an order that was given up, there is never room again. */
-const GIVEN_UP = -1_000_000;
+/** An abandoned order never has places again. */
+const ABANDONED = -1_000_000;
 
 export type Room = Int32Array<SharedArrayBuffer>;
 
@@ -19,7 +19,7 @@ export function newRoom(): Room {
   return room;
 }
 
-/** Takes a place; false when nobody wants any more. Waits, so not for threads that have anything else to do. */
+/** Takes a place; false when the order was abandoned. Blocks the thread, so it must have nothing else to do. */
 export function waitForRoom(room: Room): boolean {
   for (;;) {
     const places = Atomics.load(room, 0);
@@ -29,12 +29,12 @@ export function waitForRoom(room: Room): boolean {
   }
 }
 
-export function giveBack(room: Room): void {
+export function giveBackRoom(room: Room): void {
   Atomics.add(room, 0, 1);
   Atomics.notify(room, 0);
 }
 
-export function giveUp(room: Room): void {
-  Atomics.store(room, 0, GIVEN_UP);
+export function abandon(room: Room): void {
+  Atomics.store(room, 0, ABANDONED);
   Atomics.notify(room, 0);
 }

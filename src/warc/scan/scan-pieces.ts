@@ -1,26 +1,26 @@
-/** The pieces of a range that is being scanned, one after the other, on this thread or on another one. */
+/** The pieces of a range that is being scanned, one after the other, on this thread or on another. */
 import { setImmediate } from 'node:timers/promises';
 import { assert, type ThreadPool } from '../../base/index.ts';
 import { RangeScan, type ScanJob, type ScanPiece } from './scan.ts';
-import { giveBack, giveUp, newRoom, type ScanOrder } from './scan-order.ts';
+import { abandon, giveBackRoom, newRoom, type ScanOrder } from './scan-order.ts';
 
-/** The last piece is the answer, unless the range was given up; those before it are parts. */
+/** The last piece is the answer of the job, unless the range was abandoned. Earlier pieces are parts. */
 export type ScanThreads = ThreadPool<ScanOrder, ScanPiece | undefined, ScanPiece>;
 
 export interface RangePieces {
   /** Where the range found its first record; see `ScanPiece`. */
   first(): Promise<number>;
-  /** To be called until a piece is the last. */
+  /** Call this until a piece is the last. */
   next(): Promise<ScanPiece>;
-  /** Nothing more is wanted. */
-  giveUp(): void;
+  /** No more pieces are needed. */
+  abandon(): void;
 }
 
-/** Scans when a piece is asked for. */
+/** Scans a piece when it is requested. */
 export class PiecesHere implements RangePieces {
   readonly #job: ScanJob;
   #scan: RangeScan | undefined;
-  /** One that was made and not taken yet. */
+  /** A piece that was made and not taken yet. */
   #made: ScanPiece | undefined;
 
   constructor(job: ScanJob) {
@@ -35,12 +35,12 @@ export class PiecesHere implements RangePieces {
   async next(): Promise<ScanPiece> {
     const piece = this.#made ?? this.#make();
     this.#made = undefined;
-    // Others have their turn, who may want no more of it.
+    // Let other tasks run: one of them may abandon the scan.
     if (!piece.isLast) await setImmediate();
     return piece;
   }
 
-  giveUp(): void {
+  abandon(): void {
     this.#scan?.close();
     this.#scan = undefined;
   }
@@ -49,53 +49,53 @@ export class PiecesHere implements RangePieces {
     this.#scan ??= new RangeScan(this.#job);
     try {
       const piece = this.#scan.next();
-      if (piece.isLast) this.giveUp();
+      if (piece.isLast) this.abandon();
       return piece;
     } catch (error) {
-      this.giveUp();
+      this.abandon();
       throw error;
     }
   }
 }
 
-/** Scanned by a thread that is some pieces ahead. */
+/** Scanned by a thread, which may be some pieces ahead. */
 export class PiecesOfThread implements RangePieces {
   readonly #room = newRoom();
-  readonly #come: ScanPiece[] = [];
+  readonly #arrived: ScanPiece[] = [];
   readonly #done: Promise<void>;
   #onPiece: (() => void) | undefined;
 
   constructor(threads: ScanThreads, job: ScanJob) {
     const take = (piece: ScanPiece | undefined) => {
-      if (piece) this.#come.push(piece);
+      if (piece) this.#arrived.push(piece);
       this.#onPiece?.();
     };
     this.#done = threads.run({ job, room: this.#room }, [], take).then(take);
-    // Whoever asks for a piece is told.
+    // The error is thrown to the caller of `first` or `next`.
     this.#done.catch(() => {});
   }
 
   async first(): Promise<number> {
-    await this.#untilCome();
-    return this.#come[0]!.first;
+    await this.#untilArrived();
+    return this.#arrived[0]!.first;
   }
 
   async next(): Promise<ScanPiece> {
-    await this.#untilCome();
-    giveBack(this.#room);
-    return this.#come.shift()!;
+    await this.#untilArrived();
+    giveBackRoom(this.#room);
+    return this.#arrived.shift()!;
   }
 
-  giveUp(): void {
-    giveUp(this.#room);
+  abandon(): void {
+    abandon(this.#room);
   }
 
-  async #untilCome(): Promise<void> {
-    if (this.#come.length > 0) return;
+  async #untilArrived(): Promise<void> {
+    if (this.#arrived.length > 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onPiece = resolve;
     await Promise.race([promise, this.#done]);
     this.#onPiece = undefined;
-    assert(this.#come.length > 0, 'a range that is wanted ends with its last piece');
+    assert(this.#arrived.length > 0, 'a range ends with its last piece, unless it was abandoned');
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Scans files on several threads and hands the facts over in order: file by file, record by record.
+ * Scans files on several threads and returns the facts in order: file by file, record by record.
  *
- * Files are cut into ranges of RANGE_BYTES. A thread that begins in the middle of a file looks for the next record, and
- * such a search can be fooled by a record inside a record (an archived `.warc.gz` that did not compress further).
- * Therefore every seam is checked: the range before says where its successor must begin, because it walked there record
- * by record. A successor that began elsewhere is scanned again from the right place.
+ * Files are cut into ranges of RANGE_BYTES. A thread that begins in the middle of a file searches for the next record.
+ * A record inside a record (an archived `.warc.gz` that did not compress further) can mislead this search. Therefore
+ * every border between ranges is checked: the range before knows where the next one must begin, because it read up to
+ * there record by record. A range that began elsewhere is scanned again from the right place.
  *
- * A range comes in pieces of bounded size, and a thread waits when some of its pieces are not taken yet; so memory is
- * bounded, whatever the files hold (I9).
+ * A range is passed in pieces of bounded size, and a thread waits while some of its pieces have not been taken. So
+ * memory is bounded, whatever the files contain (I9).
  */
 import { statSync } from 'node:fs';
 import { type DigestAlgorithm, fileError, PinakesError, ThreadDied, ThreadPool } from '../../base/index.ts';
@@ -20,18 +20,16 @@ import { PiecesHere, PiecesOfThread, type RangePieces, type ScanThreads } from '
 const RANGE_BYTES = 4 * 1024 * 1024;
 
 export type ScanOptions = {
-  /** Threads; 0 scans on the caller's own. */
+  /** Number of threads; 0 scans on the caller's thread. */
   readonly workers?: number;
   readonly algorithm?: DigestAlgorithm;
-  /** Head fields to tell besides the usual ones, in lower case. */
+  /** Further head fields to return, in lower case. */
   readonly fields?: readonly string[];
-  /** Fields to tell of responses, all of them, in one text; see `ScanBatch.responseFields`. Names in lower case. */
+  /** Fields of responses to return, all in one text; see `ScanBatch.responseFields`. Names in lower case. */
   readonly responseFields?: readonly string[];
-  /** Whether to hand over the HTTP heads of records. */
+  /** Whether to return the HTTP heads of records. */
   readonly httpHeads?: boolean;
-  /**
-   * Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by.
-   */
+  /** Whether to report records that declare a wrong digest, if it has the algorithm that payloads are hashed with. */
   readonly judgesDigests?: boolean;
   readonly rangeBytes?: number;
   readonly signal?: AbortSignal | undefined;
@@ -40,15 +38,15 @@ export type ScanOptions = {
 };
 
 /**
- * The facts of a range or of a part of one, in order; or a file that could not be read. One is empty in which neither
- * records nor anything else was found.
+ * The facts of a range or of a part of one, in order, or a file that could not be read. A file is empty when it has
+ * neither records nor findings.
  */
 export type ScanItem =
   | { readonly kind: 'batch'; readonly batch: ScanBatch; readonly bytes: number }
   | { readonly kind: 'file-end'; readonly file: string; readonly records: number; readonly isEmpty: boolean }
   | { readonly kind: 'file-failed'; readonly file: string; readonly error: PinakesError };
 
-/** Scans the files in order. A file that cannot be read costs only itself. */
+/** Scans the files in order. A file that cannot be read does not affect the others. */
 export async function* scanFiles(files: readonly string[], options: ScanOptions = {}): AsyncGenerator<ScanItem> {
   const pool = new ScanPool(options.workers ?? 0, options.script ?? new URL('./scan-worker.ts', import.meta.url));
   try {
@@ -113,7 +111,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
       failed = false;
     }
     if (failed) {
-      current.pieces?.giveUp();
+      current.pieces?.abandon();
       continue;
     }
     try {
@@ -130,13 +128,13 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       failed = true;
-      current.pieces?.giveUp();
+      current.pieces?.abandon();
       yield { kind: 'file-failed', file: plan.file, error };
     }
   }
 }
 
-/** Where a range begins, and in which coding, when the one before has come so far. */
+/** Where a range must begin, and in which coding, after the range before it. */
 type Seam = { readonly at: number; readonly coding: Coding | undefined };
 
 function seamOf({ reached: at, coding }: ScanPiece): Seam {
@@ -144,9 +142,9 @@ function seamOf({ reached: at, coding }: ScanPiece): Seam {
 }
 
 /**
- * The pieces of a range from where it must begin; none when a record of an earlier range covers it whole. A range that
- * began in the wrong place is scanned again. So is what is left of one whose thread died, for it may have died of
- * another range that it had at hand; when that thread dies too, it is the file that is too much.
+ * The pieces of a range from where it must begin; none when a record of an earlier range covers the whole range. A
+ * range that began in the wrong place is scanned again. When a thread dies, the rest of its range is scanned again too,
+ * because another range of the same thread may be the cause. When that thread also dies, the file is too large to scan.
  */
 async function* seamlessPieces(
   pool: ScanPool,
@@ -161,7 +159,7 @@ async function* seamlessPieces(
   for (let deaths = 0; ; ) {
     try {
       if (pieces === first && !job.exact && (await first.first()) !== seam.at) {
-        first.giveUp();
+        first.abandon();
         pieces = again();
       }
       for (let piece = await pieces?.next(); piece; piece = piece.isLast ? undefined : await pieces!.next()) {
@@ -193,13 +191,13 @@ function* jobsOf(
   }
 }
 
-/** Scans ranges on threads, or on the caller's own when there are none. */
+/** Scans ranges on threads, or on the caller's thread when there are none. */
 class ScanPool {
   readonly #workers: number;
   readonly #script: URL;
   readonly #threads: ScanThreads;
   #spare: ScanThreads | undefined;
-  /** What is being scanned on the caller's thread. */
+  /** The range that is being scanned on the caller's thread. */
   #here: RangePieces | undefined;
 
   constructor(workers: number, script: URL) {
@@ -208,7 +206,7 @@ class ScanPool {
     this.#threads = newThreads(script, workers);
   }
 
-  /** How many ranges should be under way or waiting, so that no thread stands idle. */
+  /** How many ranges should be running or waiting, so that no thread is idle. */
   get ahead(): number {
     return this.#workers === 0 ? 1 : this.#workers * 2 + 1;
   }
@@ -217,7 +215,7 @@ class ScanPool {
     return this.#workers === 0 ? this.#scanHere(job) : new PiecesOfThread(this.#threads, job);
   }
 
-  /** The same on a thread of its own: the others may all wait until this range was taken. */
+  /** The same on a separate thread: all others may be waiting until this range is taken. */
   scanAgain(job: ScanJob): RangePieces {
     if (this.#workers === 0) return this.#scanHere(job);
     this.#spare ??= newThreads(this.#script, 1);
@@ -230,7 +228,7 @@ class ScanPool {
   }
 
   async close(): Promise<void> {
-    this.#here?.giveUp();
+    this.#here?.abandon();
     await Promise.all([this.#threads.close(), this.#spare?.close()]);
   }
 }
@@ -238,7 +236,7 @@ class ScanPool {
 function newThreads(script: URL, threads: number): ScanThreads {
   return new ThreadPool(script, {
     threads,
-    // Several times of what the largest piece takes. With more, garbage would fill it.
+    // Several times the memory of the largest piece. With higher limits, garbage would fill them.
     limits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 64 },
   });
 }

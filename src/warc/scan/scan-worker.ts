@@ -1,6 +1,6 @@
 /**
- * A thread that scans the ranges it is sent, no faster than somebody takes what it finds. A range that cannot be read
- * is answered with the reason; the thread goes on.
+ * A thread that scans the ranges it is sent, no faster than the results are taken. When a range cannot be read, the
+ * answer is the error, and the thread continues.
  */
 import { answerJobs } from '../../base/index.ts';
 import { RangeScan, type ScanPiece } from './scan.ts';
@@ -8,13 +8,13 @@ import { buffersOf } from './scan-batch.ts';
 import { type ScanOrder, waitForRoom } from './scan-order.ts';
 
 answerJobs<ScanOrder, ScanPiece | undefined>(
-  ({ job, room }, tell) => {
+  ({ job, room }, report) => {
     const scan = new RangeScan(job);
     try {
       while (waitForRoom(room)) {
         const piece = scan.next();
         if (piece.isLast) return piece;
-        tell(piece, buffersOf(piece.columns));
+        report(piece, buffersOf(piece.columns));
       }
       return undefined;
     } finally {

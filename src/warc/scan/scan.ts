@@ -1,6 +1,6 @@
 /**
- * The hot loop: walks the records of a file or a range of it, parses heads and hashes payloads, and gathers the facts
- * in columns. Synchronous, on one thread; `scan-pool.ts` runs it on many.
+ * The inner loop of a scan: reads the records of a file or a range of it, parses heads, hashes payloads, and collects
+ * the facts in columns. Synchronous, on one thread; `scan-pool.ts` runs it on many.
  */
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../../base/index.ts';
 import type { CursorOptions } from '../member/cursor-options.ts';
@@ -34,70 +34,68 @@ import {
 export type ScanJob = {
   readonly path: string;
   readonly algorithm: DigestAlgorithm;
-  /** Head fields to tell besides the usual ones, in lower case. */
+  /** Further head fields to return, in lower case. */
   readonly fields: readonly string[];
-  /** Fields to tell of responses, all of them, in lower case. */
+  /** Fields of responses to return, all of them, in lower case. */
   readonly responseFields: readonly string[];
-  /** Whether to hand over the HTTP heads. */
+  /** Whether to return the HTTP heads. */
   readonly httpHeads: boolean;
-  /**
-   * Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by.
-   */
+  /** Whether to report records that declare a wrong digest, if it has the algorithm that payloads are hashed with. */
   readonly judgesDigests: boolean;
   readonly coding: Coding;
   readonly dictionary: Uint8Array | undefined;
-  /** The coding at `from`, where it is known: that of a file that was joined may have changed by then. */
+  /** The coding at `from`, where it is known: a file that was joined may have changed its coding before. */
   readonly fromCoding?: Coding | undefined;
-  /** Records that begin in [from, to) are this job's. */
+  /** This job scans the records that begin in [from, to). */
   readonly from: number;
   readonly to: number;
-  /** How much there is in the file from there on. */
+  /** Bytes of the file from there on. */
   readonly inputBytes: number;
-  /** Whether `from` is known to be where a record begins. */
+  /** Whether a record is known to begin at `from`. */
   readonly exact: boolean;
 };
 
-/** What was found in a range, or in the next part of one. */
+/** The facts of a range, or of the next part of one. */
 export type ScanPiece = {
   readonly columns: ScanColumns;
   /**
-   * Where the first record at or after `from` begins; the file's end when there is none, and infinity when the search
-   * for it was given up.
+   * Where the first record at or after `from` begins; the file's end when there is none; infinity when the search for
+   * it was abandoned.
    */
   readonly first: number;
   /**
-   * Up to where the records reach that were found so far, as far as that is known; with the last piece, where the first
-   * record at or after `to` begins, or likewise.
+   * Where the last scanned record ends, as far as that is known. With the last piece: where the first record at or
+   * after `to` begins, or the same values as in `first`.
    */
   readonly reached: number;
-  /** The coding in which the file goes on there. */
+  /** The coding of the file at that place. */
   readonly coding: Coding | undefined;
   readonly isLast: boolean;
 };
 
 /**
- * How far past its range a job looks for its first record. Inside a very large record every range would else read to
- * that record's end.
+ * How far past its range a job searches for its first record. Without a limit, every range inside a very large record
+ * would be read to the end of that record.
  */
 const SEEK_PAST_BYTES = 1024 * 1024;
 
 /**
- * A piece ends when so much is held for it. An ordinary range is one piece; but a few bytes of a compressed file can
- * hold very many records, or very long ones, and all records of a file may share one member.
+ * A piece ends when its facts take this much memory. An ordinary range is one piece. But a few bytes of a compressed
+ * file can hold very many records, or very long ones, and all records of a file may share one member.
  */
 const PIECE_BYTES_MAX = 2.5 * 1024 * 1024;
 /**
- * A piece ends also after so many bytes, of which one record alone may have more: between two pieces a scan can be
- * given up.
+ * A piece also ends after this many bytes, because a scan can be abandoned only between two pieces. A single record may
+ * have more.
  */
 const UNBROKEN_BYTES_MAX = 64 * 1024 * 1024;
-/** What a record takes beside its heads, about, and what a finding does. */
+/** About the memory that a record takes besides its heads, and that a finding takes. */
 const RECORD_BYTES = 512;
 const FINDING_BYTES = 512;
 
 /**
- * Scans one range of a file, piece by piece. Bytes past its end are read as far as its last record and the one after it
- * need.
+ * Scans one range of a file, piece by piece. Bytes after its end are read as far as needed for its last record and the
+ * beginning of the next.
  */
 export class RangeScan {
   readonly #job: ScanJob;
@@ -105,11 +103,11 @@ export class RangeScan {
   #cursor: RecordCursor;
   readonly #coded: CursorOptions;
   readonly #wants: ScanWants;
-  /** Of the last record, when its digests are in doubt. */
+  /** The second reading of the last record, when its digests are in doubt. */
   #review: DigestReview | undefined;
   #scanner: BlockScanner | undefined;
   #first: number | undefined;
-  /** Up to where the records reach that were found. */
+  /** Where the last scanned record ends. */
   #reached: number;
 
   constructor(job: ScanJob) {
@@ -128,7 +126,7 @@ export class RangeScan {
     this.#review?.close();
   }
 
-  /** To be called until a piece is the last. */
+  /** Call this until a piece is the last. */
   next(): ScanPiece {
     const job = this.#job;
     let cursor = this.#cursor;
@@ -182,7 +180,7 @@ export class RangeScan {
     }
   }
 
-  /** What is behind a gap is read as another file would be, of which the beginning is missing. */
+  /** Reads the bytes after a gap like another file without its beginning. */
   #goOnAt(offset: number): RecordCursor {
     this.#cursor.close();
     this.#cursor = new RecordCursor(this.#job.path, { ...this.#coded, offset, inputBytes: this.#job.inputBytes });
@@ -190,8 +188,8 @@ export class RangeScan {
   }
 
   /**
-   * A frame without a checksum says of damage nothing itself: there the declared digests are judged in every scan,
-   * whatever their algorithm.
+   * A frame without a checksum does not show damage. There the declared digests are judged in every scan, whatever
+   * their algorithm.
    */
   #wantsOf(cursor: RecordCursor): ScanWants {
     return isUnsummedFrame(cursor) ? unsummedWants(cursor.head, this.#job.algorithm) : this.#wants;
@@ -205,8 +203,7 @@ export class RangeScan {
   }
 
   /**
-   * A record that stands behind others in its member is not judged: with very many of them all would be decoded for
-   * each.
+   * A record after others in its member is not judged: with very many of them, all would be decoded again for each one.
    */
   #doubt({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
     if (innerOffset > 0) return;
@@ -224,7 +221,7 @@ export class RangeScan {
     return true;
   }
 
-  /** Whether it is known where the first record begins, or how far the one before it reaches. */
+  /** Whether it is known where the first record begins, or where the record before it ends. */
   get #isPlaced(): boolean {
     return this.#job.exact || this.#first !== undefined;
   }
@@ -240,7 +237,7 @@ export class RangeScan {
     return { columns, first: this.#first ?? reached, reached, coding: this.#cursor.coding, isLast: true };
   }
 
-  /** From where on findings are this job's. */
+  /** Where the findings of this job begin. */
   #start(end: number): number {
     return this.#job.exact ? this.#job.from : (this.#first ?? end);
   }
@@ -250,9 +247,9 @@ function isUnsummedFrame({ isSummed, coding }: RecordCursor): boolean {
   return !isSummed && coding === 'zstd';
 }
 
-/** Columns while they grow. */
+/** Columns that are being filled. */
 class Columns {
-  /** About how much memory it takes. */
+  /** About how much memory the columns take. */
   heldBytes = 0;
   readonly #findings: Finding[] = [];
   readonly #offset: number[] = [];
@@ -268,7 +265,7 @@ class Columns {
   readonly #texts: string[] = [];
   readonly #digestBytes: number;
   readonly #fields: readonly string[];
-  /** By the length of their names, which tells most other fields from them. */
+  /** Grouped by the length of their names, which excludes most other fields quickly. */
   readonly #responseFields: readonly (readonly string[] | undefined)[] | undefined;
   readonly #keepsHeads: boolean;
   readonly #httpHeads: Uint8Array[] = [];
@@ -330,8 +327,8 @@ class Columns {
   }
 
   /**
-   * Of the findings only those between the first record of this range and the first of the next, so that each is told
-   * once.
+   * Only findings between the first record of this range and the first record of the next are kept, so that each is
+   * reported once.
    */
   finish(from: number, to: number): ScanColumns {
     const count = this.#offset.length;
@@ -372,7 +369,7 @@ function byLength(names: readonly string[]): (readonly string[] | undefined)[] {
   return lists;
 }
 
-/** The fields of these names as they stand in the head, a line each. */
+/** The fields with these names as the head has them, one per line. */
 function linesOf(head: RecordHead, names: readonly (readonly string[] | undefined)[]): string {
   let lines = '';
   for (const field of head.fields) {
