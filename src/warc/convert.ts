@@ -1,10 +1,10 @@
 /**
  * Converts WARC and ARC files: to another compression, or from ARC to WARC.
  *
- * A WARC record keeps its head and its block byte for byte; only the member around it is made anew. Exceptions are told
- * as findings: a head with bare line feeds is written with proper line ends, and a record whose Content-Length was
- * wrong gets the length it has. Before the new file takes its name it is read back, and every record in it must have
- * the URI, date, payload and block of its source.
+ * A WARC record keeps its head and its block byte for byte; only the member around it is made anew. Exceptions are
+ * reported as findings: a head with bare line feeds is written with proper line ends, and a record with a wrong
+ * Content-Length gets its true length. Before the new file gets its final name it is read back, and every record in it
+ * must have the URI, date, payload and block of its source.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -31,7 +31,7 @@ import type { RecordHead } from './record/record-head.ts';
 import type { WarcInput } from './warc-input.ts';
 import { WarcFileWriter } from './write/warc-file-writer.ts';
 
-/** Blocks up to this size are converted in memory; larger ones go through a spool file. */
+/** Blocks up to this size are converted in memory. Larger ones go through a spool file. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
 
 export type ConvertOptions = {
@@ -57,8 +57,8 @@ export type ConvertReport = {
 };
 
 /**
- * Writes `input` anew at `target`. Leaves nothing behind unless the new file was read back and found right; nor of an
- * input without records, of which the report says so.
+ * Writes `input` anew at `target`. Leaves no file behind unless the new file was read back and is right. An input
+ * without records leaves no file either, and the report has 0 records.
  */
 export async function convertFile(input: WarcInput, target: string, options: ConvertOptions): Promise<ConvertReport> {
   const { coding, level, dictionary, force = false } = options;
@@ -88,9 +88,7 @@ export async function convertFile(input: WarcInput, target: string, options: Con
   }
 }
 
-/**
- * What the payloads of a file were, as one digest: equal when every record has the same URI, date, payload and block.
- */
+/** A digest over the records of a file: equal when every record has the same URI, date, payload and block. */
 class Manifest {
   readonly #hash: Hash = createHash('sha256');
 
@@ -111,7 +109,7 @@ function isUnsummedFrame({ isCompressed, isSummed }: ReadingRecord): boolean {
   return isCompressed && !isSummed;
 }
 
-/** Block and payload by SHA-256 first, for the manifest. */
+/** Block and payload digests by SHA-256 come first, for the manifest. */
 function wantsOf(record: ReadingRecord): ScanWants {
   const { block = [], payload = [], ...others } = isUnsummedFrame(record) ? verdictWants(record.head) : {};
   return {
@@ -137,7 +135,7 @@ class Conversion {
   readonly manifest = new Manifest();
   records = 0;
   rewritten = 0;
-  /** Records that stand before the converted ones. */
+  /** Records that were added before the converted ones. */
   added = 0;
   #warcinfoId = '';
   readonly #input: WarcInput;
@@ -170,7 +168,7 @@ class Conversion {
     }
   }
 
-  /** Packed anew, a damaged record of a frame without a checksum would get one that calls it sound. */
+  /** Reports damage of frames without a checksum: the converted record gets a checksum, and would then look sound. */
   #judge(record: ReadingRecord, facts: BlockFacts): void {
     if (!isUnsummedFrame(record)) return;
     const { head, tail } = record;
@@ -214,8 +212,8 @@ class Conversion {
       };
       const conversion = { newId: this.#options.newId, warcinfoId: this.#warcinfoId };
       const converted = convertArcHead(head, document, conversion);
-      const mark = record.tail?.complete ? [] : [{ name: 'WARC-Truncated', value: 'unspecified' }];
-      return headBytes(fieldsOf({ ...converted, fields: [...(converted.fields ?? []), ...mark] }, length));
+      const truncated = record.tail?.complete ? [] : [{ name: 'WARC-Truncated', value: 'unspecified' }];
+      return headBytes(fieldsOf({ ...converted, fields: [...(converted.fields ?? []), ...truncated] }, length));
     }
     if (length === head.contentLength && hasProperLineEnds(head.bytes)) return head.bytes;
     this.rewritten++;
@@ -243,7 +241,7 @@ function hasProperLineEnds(bytes: Uint8Array): boolean {
   return bytes.length >= 4 && bytes[bytes.length - 1] === 0x0a && bytes[bytes.length - 3] === 0x0a;
 }
 
-/** Takes a block in: into memory, or into the spool file when it is large. Its true length is known afterwards. */
+/** Reads a block into memory, or into the spool file when it is large. Its true length is known afterwards. */
 async function hold(record: ReadingRecord, scanner: BlockScanner, spool: string): Promise<Block> {
   const parts: Uint8Array[] = [];
   let length = 0;

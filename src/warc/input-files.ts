@@ -1,6 +1,6 @@
 /**
- * The files that paths stand for: files as they are named, directories with the WARC, ARC and WACZ files below them.
- * Links are followed, hidden directories are not entered. What cannot be reached is told, and does not hide what lies
+ * Finds the input files that paths name: the file itself, or the WARC, ARC and WACZ files below a directory. Links are
+ * followed. Hidden directories are skipped. A path that cannot be reached is reported, and does not hide the files
  * beside it.
  */
 import { readdir, stat } from 'node:fs/promises';
@@ -12,13 +12,13 @@ const ARCHIVE_NAME = /\.(warc|arc)(\.gz|\.zst)?(\.open)?$|\.wacz$/i;
 export type InputFile = {
   readonly path: string;
   readonly bytes: number;
-  /** Its path below the directory that was named; its name alone when it was named itself. */
+  /** Its path below the named directory; only its name when the file itself was named. */
   readonly relative: string;
 };
 
 export type InputFiles = { readonly files: InputFile[]; readonly failures: PinakesError[]; readonly bytes: number };
 
-/** Paths that lead nowhere are told together, at the end: one bad path does not stop the others. */
+/** Failures are returned together at the end: one bad path does not stop the others. */
 export async function inputFiles(
   paths: readonly string[],
   options: { readonly signal?: AbortSignal | undefined } = {},
@@ -39,7 +39,7 @@ class Search {
   }
 
   async name(path: string): Promise<void> {
-    // As a shell gives it when a variable is not set.
+    // A shell passes an empty path when a variable is not set.
     if (path === '') {
       this.failures.push(new PinakesError('FILE_MISSING', { where: '""', detail: 'the path is empty' }));
       return;
@@ -50,7 +50,7 @@ class Search {
     if (isEmpty) this.failures.push(new PinakesError('NO_WARCS', { where: path }));
   }
 
-  /** `above` are the directories on the way here, so that a link back to one of them ends the descent. */
+  /** `above` are the directories on the path to this one, so that a link back to one of them ends the descent. */
   async #enter(path: string, relative: string, above: readonly string[]): Promise<void> {
     this.#signal?.throwIfAborted();
     try {
@@ -62,7 +62,7 @@ class Search {
         await this.#descend(path, above.length > 0 ? relative : '', [...above, identity]);
     } catch (cause) {
       const isMissing = (cause as { code?: string }).code === 'ENOENT';
-      // What stands for bytes that are no UTF-8; the name with it is that of no file.
+      // Node replaces bytes that are not UTF-8 by U+FFFD. A file with the replaced name does not exist.
       const isGarbled = isMissing && basename(path).includes('\ufffd');
       const error = isGarbled ? new PinakesError('FILE_NAME_UNREADABLE', { where: path }) : fileError(cause, path);
       if (!(error instanceof PinakesError)) throw error;

@@ -1,6 +1,6 @@
 /**
- * The WARC and ARC files that a path stands for: itself, or those inside when it is a WACZ. A file inside a package is
- * read where it lies, by range; its records have the offsets they have in it.
+ * The WARC and ARC files that a path names: the file itself, or the files inside it when it is a WACZ. A file inside a
+ * package is read in place, by range. Offsets of its records count from its own beginning.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -10,14 +10,14 @@ import { type ReadingRecord, type ReadOptions, readRecords } from './read/record
 import { openWacz, type WaczWarc } from './wacz/wacz-reader.ts';
 
 export type WarcInput = {
-  /** How findings and lists call it: the path, followed by `!` and the name inside for a file in a package. */
+  /** Its name in findings and lists: the path, followed by `!` and the inner name for a file in a package. */
   readonly name: string;
   /** File name without directories, as indexes write it. */
   readonly filename: string;
-  /** Bytes of the file; of one that a package compresses, as declared. */
+  /** Bytes of the file; as declared when a package compresses it. */
   readonly size: number;
   readonly read: (options?: Omit<ReadOptions, 'name' | 'range'>) => AsyncGenerator<ReadingRecord>;
-  /** So many of its bytes as they lie in it. */
+  /** A range of its bytes, unchanged. */
   readonly slice: (offset: number, length: number) => AsyncIterable<Uint8Array>;
 };
 
@@ -55,7 +55,7 @@ function packedInput(path: string, warc: WaczWarc): WarcInput {
   };
 }
 
-/** A file that a package compresses has no offsets to begin at; it is read from its beginning. */
+/** A file that a package compresses cannot be read from an offset. It is read from its beginning. */
 async function* readStreamed(warc: WaczWarc, options: ReadOptions): AsyncGenerator<ReadingRecord> {
   const { offset = 0, end = Number.POSITIVE_INFINITY, ...others } = options;
   for await (const record of readRecords(warc.open(), others)) {
@@ -87,7 +87,7 @@ async function* streamSlice(
   }
 }
 
-/** Of a file whose beginning the disk does not give, nobody knows. */
+/** False for a file whose beginning the disk cannot read. */
 export async function beginsAsPackage(handle: FileHandle): Promise<boolean> {
   const start = Buffer.alloc(ZIP_MAGIC.length);
   try {

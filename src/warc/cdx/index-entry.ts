@@ -128,7 +128,7 @@ function mimeOf(head: RecordHead, http: HttpHead | undefined): string | undefine
   return value?.split(/[;\s]/, 1)[0]?.trim() || undefined;
 }
 
-/** Gives a response the key of the request beside it, when that was no GET. Whether the two belong together. */
+/** Adds the request to the key of its response, unless it is a GET. Returns whether the two records belong together. */
 function joinRequest(first: Seen, second: Seen): boolean {
   const types = `${first.head.type} ${second.head.type}`;
   if (types !== 'response request' && types !== 'request response') return false;

@@ -1,9 +1,9 @@
 /**
- * Finds lines in a byte-sorted text file by binary search, without reading it whole: CDX and CDXJ files, and the
+ * Finds lines in a byte-sorted text file by binary search, without reading the whole file: CDX and CDXJ files, and the
  * secondary index of ZipNum.
  *
- * Ranges are half open and compare as bytes: a line is in [start, end) when start <= line < end. Nothing here notices
- * that a file is not sorted; lines out of order may then be missed.
+ * Ranges are half open and compare as bytes: a line is in [start, end) when start <= line < end. An unsorted file is
+ * not detected, and lines that are out of order may be missed.
  */
 import { indexOf, LF } from '../../base/index.ts';
 import { type LineOptions, readLineBatches, toByteText } from '../cdx/cdx-line.ts';
@@ -11,20 +11,20 @@ import { type ByteSource, streamSource } from './wacz-source.ts';
 
 export type LineRange = { readonly start: string; readonly end?: string };
 
-/** The captures of exactly one key: the blank after the key and the character after the blank bound it. */
+/** The captures of exactly one key: the range from the blank after the key to the character after the blank. */
 export function exactRange(urlKey: string): LineRange {
   return { start: `${urlKey} `, end: `${urlKey}!` };
 }
 
-/** The captures of all keys that begin with a text. */
+/** The captures of all keys with this prefix. */
 export function prefixRange(prefix: string): LineRange {
   const last = prefix.codePointAt(prefix.length - 1);
   if (last === undefined) return { start: '' };
-  // Keys are ASCII; for a last character beyond it the end stays open, which costs reading and loses nothing.
+  // Keys are ASCII. For a last character beyond ASCII the end stays open: more lines are read, and none is lost.
   return last < 0x7f ? { start: prefix, end: prefix.slice(0, -1) + String.fromCharCode(last + 1) } : { start: prefix };
 }
 
-/** A line with its place, in a sorted file. */
+/** A line of a sorted file, with its offset. */
 export type PlacedLine = { readonly line: string; readonly offset: number };
 
 /** The lines of a range. */
@@ -43,13 +43,13 @@ export async function* searchLines(
   }
 }
 
-/** How close the search closes in before lines are read one after the other. */
+/** The search stops at a range of this size, and reads its lines one after the other. */
 const WINDOW_BYTES = 16 * 1024;
 const PROBE_BYTES = 4 * 1024;
 
 /**
- * All lines from a place shortly before the first one that is not below `start`; the first one given is below it,
- * unless the file begins there.
+ * All lines from a place shortly before the first line that is not below `start`. The first returned line is below
+ * `start`, unless the file begins with it.
  */
 export async function* linesAround(
   source: ByteSource,
@@ -64,7 +64,7 @@ export async function* linesAround(
   }
 }
 
-/** The beginning of a line that is below `start`, not more than a window before the first that is not; or 0. */
+/** The offset of a line that is below `start` and at most a window before the first line that is not; or 0. */
 async function lowerBound(source: ByteSource, start: string): Promise<number> {
   let low = 0;
   let high = source.size;
@@ -77,7 +77,7 @@ async function lowerBound(source: ByteSource, start: string): Promise<number> {
   return low;
 }
 
-/** The first line that begins after a position and before `limit`, as far as it must be known to compare it. */
+/** The first line that begins after a position and before `limit`, up to the length needed to compare it. */
 async function lineAfter(
   source: ByteSource,
   position: number,

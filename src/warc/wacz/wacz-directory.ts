@@ -1,14 +1,13 @@
 /**
- * The entries of a ZIP file, read from its central directory by yauzl, and distrusted: names that climb out of the
- * package, sizes that lie, encryption and unknown methods become findings, and an entry that can still be read stays
- * listed.
+ * The entries of a ZIP file, read from its central directory by yauzl, and checked. Names that lead out of the package,
+ * wrong sizes, encryption and unknown methods become findings. An entry that can still be read stays listed.
  *
  * No byte belongs to two entries: a package of 4 MB whose entries share their bytes could unpack to terabytes. An entry
- * ends where the next one begins, and of several at the same place the first in the directory is read.
+ * ends where the next one begins. Of several entries at the same offset, the first in the directory is read.
  *
- * When the end of the file is missing or the directory is broken, the local headers that stand before each entry's
- * bytes are walked instead (`wacz-salvage.ts`), so that a download that was cut off still gives what arrived; so they
- * are for an entry that the directory places wrongly. ENTRIES_MAX bounds memory (I9).
+ * When the end of the file is missing or the directory is broken, the local headers before the bytes of each entry are
+ * read instead (`wacz-salvage.ts`), so that an incomplete download still gives what it contains. The same is done for
+ * an entry that the directory places wrongly. ENTRIES_MAX bounds memory (I9).
  */
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
@@ -29,7 +28,7 @@ const ENTRIES_MAX = 250_000;
 
 export type ZipDirectory = {
   readonly entries: readonly ZipEntry[];
-  /** Whether entries come from local headers, the directory being missing, broken or wrong. */
+  /** Whether entries come from local headers, because the directory is missing, broken or wrong. */
   readonly isSalvaged: boolean;
 };
 
@@ -60,7 +59,7 @@ export async function readZipDirectory(source: ByteSource, onFinding: ReportFind
 }
 
 /**
- * The entries, those that do not stand where the directory says taken from their local headers, if they have any
+ * The entries. An entry that is not where the directory places it is taken from its local header, if it has one
  * elsewhere.
  */
 async function inPlace(entries: ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
@@ -90,7 +89,7 @@ function merge(listed: readonly ZipEntry[], salvaged: readonly ZipEntry[]): ZipE
 }
 
 async function* centralEntries(source: ByteSource): AsyncGenerator<ZipEntry> {
-  // Names are decoded and sizes compared here, because yauzl gives up the whole directory at the first bad one.
+  // Names are decoded and sizes compared here, because yauzl drops the whole directory at the first bad one.
   const options = { decodeStrings: false, validateEntrySizes: false, autoClose: false };
   const zip = await fromRandomAccessReaderPromise(new SourceReader(source), source.size, options);
   try {
@@ -113,8 +112,8 @@ async function* centralEntries(source: ByteSource): AsyncGenerator<ZipEntry> {
 }
 
 /**
- * Many tools write UTF-8 without setting the flag for it, so what is UTF-8 is read as such, and code page 437 is for
- * the rest.
+ * Many tools write UTF-8 without setting the flag for it. So names that are valid UTF-8 are read as UTF-8, and all
+ * others as code page 437.
  */
 function nameOf(entry: Entry): string {
   const name = isUtf8(entry.fileNameRaw)
@@ -130,7 +129,7 @@ async function checked(entries: readonly ZipEntry[], source: ByteSource, report:
   const inOrder = entries.toSorted((a, b) => a.headerOffset - b.headerOffset);
   const kept: ZipEntry[] = [];
   const names = new Set<string>();
-  /** The last entry that has a local header, and where its bytes lie. */
+  /** The last entry with a local header, and where its bytes are. */
   let last: { readonly index: number; readonly dataOffset: number; readonly end: number } | undefined;
   for (const entry of inOrder) {
     const { name, headerOffset } = entry;
@@ -162,7 +161,7 @@ async function checked(entries: readonly ZipEntry[], source: ByteSource, report:
   return kept;
 }
 
-/** yauzl's way to read from anywhere. */
+/** Lets yauzl read from any source. */
 class SourceReader extends RandomAccessReader {
   readonly #source: ByteSource;
 

@@ -3,9 +3,9 @@
  *
  *      0 PK 03 04    6 flags    8 method    14 CRC-32    18 compressed    22 bytes    26 name length    28 extra length    30 name, extra
  *
- * Reading never gives more bytes than the directory declares, so that a bomb stops where it began to lie, and never
- * holds more than a chunk (I9). What does not fit the declaration (length, CRC-32, damaged deflate data) is a finding,
- * told after the readable bytes were given.
+ * At most the declared number of bytes is read, so that a bomb stops there, and at most a chunk is in memory (I9). What
+ * does not match the declaration (length, CRC-32, damaged deflate data) is a finding, reported after the readable bytes
+ * were returned.
  */
 import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -26,9 +26,9 @@ export type ZipEntry = {
   readonly name: string;
   readonly method: number;
   readonly isEncrypted: boolean;
-  /** Bytes as they lie in the file. */
+  /** Bytes in the file, compressed. */
   readonly compressedBytes: number;
-  /** Bytes of the content, as declared; undefined when the declaration was lost. */
+  /** Bytes of the content, as declared; undefined when the declaration is lost. */
   readonly bytes: number | undefined;
   readonly crc32: number | undefined;
   /** Position of the local header in the source. */
@@ -50,7 +50,7 @@ export function isReadable(entry: ZipEntry): boolean {
   return !entry.isEncrypted && (entry.method === STORED || entry.method === DEFLATED);
 }
 
-/** The local header at a position, or undefined when none stands there. */
+/** The local header at a position; undefined when there is none. */
 export async function readLocalHeader(source: ByteSource, position: number): Promise<LocalHeader | undefined> {
   const fixed = await readFixedFields(source, position);
   if (!fixed) return undefined;
@@ -74,7 +74,7 @@ export async function readLocalHeader(source: ByteSource, position: number): Pro
   };
 }
 
-/** Where the bytes of the entry begin whose local header is at a position, or undefined when none stands there. */
+/** Where the bytes of an entry begin, given the position of its local header; undefined when there is none. */
 export async function dataOffsetOf(source: ByteSource, position: number): Promise<number | undefined> {
   const fixed = await readFixedFields(source, position);
   return fixed && position + LOCAL_HEADER_BYTES + fixed.readUInt16LE(26) + fixed.readUInt16LE(28);
@@ -97,7 +97,7 @@ function zip64Sizes(extra: Buffer): { bytes: number; compressedBytes: number } |
   return undefined;
 }
 
-/** The content of an entry. An entry that cannot be read gives nothing and a finding. */
+/** The content of an entry. An entry that cannot be read gives no bytes and a finding. */
 export async function* readZipEntry(
   source: ByteSource,
   entry: ZipEntry,
@@ -119,8 +119,7 @@ export async function* readZipEntry(
   if (header.name !== entry.name && !header.name.includes('\ufffd')) {
     report('wacz-entry-header', ` (the local header says ${quoted(header.name)})`);
   }
-  // Of a stored entry whose two sizes differ, the one that says how far it lies in the file is used, so that nothing is
-  // dropped.
+  // When the two sizes of a stored entry differ, the size of its data in the file is used, so that nothing is dropped.
   const declared = entry.method === STORED ? entry.compressedBytes : entry.bytes;
   let left = declared ?? Number.POSITIVE_INFINITY;
   let given = 0;
@@ -159,14 +158,14 @@ export async function* readZipEntry(
 async function* inflateRaw(raw: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw({ chunkSize: INFLATED_BYTES });
   pipeline(Readable.from(raw), inflate, () => {
-    // The failure, if any, is thrown by the loop below.
+    // A failure is thrown by the loop below.
   });
   for await (const chunk of inflate) yield chunk as Uint8Array;
 }
 
 /**
- * What stands before the damage and behind what was given: a failing engine keeps its last output back. With room for
- * one byte at a time it stops short of the damage.
+ * The bytes between those already returned and the damage: a failing engine does not return its last output. With room
+ * for one byte at a time it stops just before the damage.
  */
 async function* inflateAgain(raw: AsyncIterable<Uint8Array>, given: number): AsyncGenerator<Uint8Array> {
   const engine = inflateRawHandle();

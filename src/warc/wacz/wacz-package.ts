@@ -1,8 +1,8 @@
 /**
  * datapackage.json and datapackage-digest.json of a WACZ, and the JSON manifest of a multi-WACZ.
  *
- * Written in version 1.1.1. Read in 1.1.1, 1.2.0 (draft: `profile: wacz`, no wacz_version) and 1.0.0 (`stats: {hash,
- * bytes}` with `hashing` beside, no names). What breaks the rules without hiding a resource is a warning.
+ * Version 1.1.1 is written. Versions 1.1.1, 1.2.0 (draft: `profile: wacz`, no wacz_version) and 1.0.0 (`stats: {hash,
+ * bytes}` beside `hashing`, no names) are read. A broken rule that hides no resource is a warning.
  */
 import {
   type Digest,
@@ -52,7 +52,7 @@ const asText = (value: unknown): string | undefined => (typeof value === 'string
 const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-/** An object out of JSON bytes; undefined, and reported, when it is none. */
+/** Parses a JSON object; undefined and reported when the bytes are not one. */
 function parseJsonObject(bytes: Uint8Array, name: string, report: ReportFault): JsonObject | undefined {
   let value: unknown;
   try {
@@ -153,7 +153,10 @@ export function formatWaczPackage(content: NewWaczPackage): Uint8Array {
   return utf8(JSON.stringify(json, null, 2));
 }
 
-/** Frictionless allows small letters, digits, dot, dash and underscore in names, and wants them all different. */
+/**
+ * Frictionless allows only lower-case letters, digits, dot, dash and underscore in names, and requires that they are
+ * unique.
+ */
 function resourceName(path: string, taken: Set<string>): string {
   const base = path
     .slice(path.lastIndexOf('/') + 1)

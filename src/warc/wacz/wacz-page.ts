@@ -1,5 +1,5 @@
 /**
- * The list of pages of a WACZ (`pages/pages.jsonl`): a header line, then one page a line.
+ * The list of pages of a WACZ (`pages/pages.jsonl`): a header line, then one page per line.
  *
  *     {"format": "json-pages-1.0", "id": "pages", "title": "Pages"}
  *     {"id": "...", "url": "https://example.test/", "ts": "2024-03-01T10:00:00Z", "title": "..."}

@@ -1,11 +1,11 @@
 /**
- * Reads a WACZ by range, without unpacking it. The WARC files inside are stored, so each is told as a range of the
- * file, to be read where it lies; one that was compressed against the rules is readable as a stream.
+ * Reads a WACZ by range, without unpacking it. The WARC files inside are stored, so each one is returned as a range of
+ * the file, and read in place. A WARC file that was compressed against the rules can be read as a stream.
  *
- * Packages of version 0.1 and 1.0, packages without a datapackage.json, packages in packages (multi-WACZ) and cut-off
- * files are all read as far as they go. What is wrong is told to `onFinding`, each time it is met; offsets in findings
- * about entries are those of the entry in its package, which is named as `file.wacz!inner.wacz` when it lies in another
- * one.
+ * Packages of version 0.1 and 1.0, packages without a datapackage.json, packages in packages (multi-WACZ) and truncated
+ * files are all read as far as possible. Faults are reported to `onFinding` each time they are met. The offset of a
+ * finding about an entry is that of the entry in its package. A package inside another one is named
+ * `file.wacz!inner.wacz`.
  */
 
 import { concat, EMPTY, PinakesError } from '../../base/index.ts';
@@ -34,13 +34,13 @@ export type WaczOptions = { readonly onFinding: ReportFinding };
 export type WaczWarc = {
   /** Path in its package, `archive/data.warc.gz`. */
   readonly name: string;
-  /** The paths of the packages it lies in, outermost first; empty for an ordinary WACZ. */
+  /** The paths of the packages that contain it, outermost first; empty for an ordinary WACZ. */
   readonly packages: readonly string[];
   /** The file on disk. */
   readonly file: string;
-  /** Where its bytes begin in the file, compressed ones when it is not stored. */
+  /** Where its bytes begin in the file. They are compressed when it is not stored. */
   readonly offset: number;
-  /** Bytes of the WARC file; of one that is not stored, as declared. */
+  /** Bytes of the WARC file; as declared when it is not stored. */
   readonly length: number;
   /** Whether it can be read by range, at `offset` of `file`. */
   readonly stored: boolean;
@@ -48,7 +48,7 @@ export type WaczWarc = {
   readonly open: () => AsyncIterable<Uint8Array>;
 };
 
-/** A datapackage.json beyond this is not read (I9). */
+/** A larger datapackage.json is not read (I9). */
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
 const NESTING_MAX = 4;
 
@@ -98,7 +98,7 @@ export class Wacz {
     return wacz;
   }
 
-  /** The content of datapackage.json; undefined when there is none that can be read. */
+  /** The content of datapackage.json; undefined when it is missing or unreadable. */
   get package(): WaczPackage | undefined {
     return this.#package;
   }
@@ -112,7 +112,7 @@ export class Wacz {
     return readZipEntry(this.source, entry, this.#onFinding);
   }
 
-  /** The content of a small entry; undefined when it is absent or larger than such files are. */
+  /** The content of a small entry; undefined when it is missing or too large. */
   async readWhole(name: string): Promise<Uint8Array | undefined> {
     const entry = this.entry(name);
     if (!entry) return undefined;
@@ -135,7 +135,7 @@ export class Wacz {
     return bytes && parseWaczPackageDigest(bytes, this.#reportAt(DATAPACKAGE_DIGEST));
   }
 
-  /** The range of the source in which the bytes of an entry lie, compressed as they are. */
+  /** The range of the source that holds the bytes of an entry, compressed or not. */
   async locate(entry: ZipEntry): Promise<{ offset: number; length: number } | undefined> {
     const header = await readLocalHeader(this.source, entry.headerOffset);
     if (!header) {
@@ -146,7 +146,7 @@ export class Wacz {
     return { offset: header.dataOffset, length };
   }
 
-  /** All WARC and ARC files, those of packages inside included. */
+  /** All WARC and ARC files, including those of inner packages. */
   async *warcs(): AsyncGenerator<WaczWarc> {
     for (const entry of this.entries) {
       if (!WARC_NAME.test(entry.name) || !isReadable(entry)) continue;
@@ -168,7 +168,7 @@ export class Wacz {
     for await (const inner of this.nested()) yield* inner.warcs();
   }
 
-  /** The packages inside this one. They are read through this one's file, which must stay open. */
+  /** The packages inside this one. They are read through the file of this package, which must stay open. */
   async *nested(): AsyncGenerator<Wacz> {
     for (const entry of this.entries) {
       if (!/\.wacz$/i.test(entry.name) || !isReadable(entry)) continue;
@@ -198,7 +198,7 @@ export class Wacz {
     }
   }
 
-  /** The pages of `pages/pages.jsonl`, or of the list that is named. */
+  /** The pages of `pages/pages.jsonl`, or of the list with this name. */
   async *pages(name = 'pages/pages.jsonl'): AsyncGenerator<WaczPage> {
     const entry = this.entry(name);
     if (entry) yield* readWaczPages(this.read(entry), { file: this.#fileOf(name), onFinding: this.#onFinding });
@@ -209,7 +209,7 @@ export class Wacz {
     return this.entries.map((entry) => entry.name).filter((name) => /^pages\/.*\.jsonl$/.test(name));
   }
 
-  /** The names of the index files, secondary indexes not included. */
+  /** The names of the index files, without secondary indexes. */
   indexes(): string[] {
     return this.entries
       .map((entry) => entry.name)
@@ -230,8 +230,8 @@ export class Wacz {
   }
 
   /**
-   * The index lines in a range of keys. Blocks of a compressed index are found by its secondary index; an index without
-   * one is read through, since those are small and not always sorted.
+   * The index lines in a range of keys. Blocks of a compressed index are found by its secondary index. An index without
+   * a secondary index is read completely, since such indexes are small and not always sorted.
    */
   async *search(range: LineRange): AsyncGenerator<CdxEntry> {
     const covered = new Set<string>();
@@ -257,8 +257,8 @@ export class Wacz {
   }
 
   /**
-   * A reader for a secondary index and the data files that it names. Undefined when one of them is compressed by the
-   * ZIP, so that its blocks cannot be reached.
+   * A reader for a secondary index and the data files that it names. Undefined when one of these is compressed by the
+   * ZIP, so that its blocks cannot be read by range.
    */
   async zipNum(name: string): Promise<{ reader: ZipNumReader; parts: ReadonlySet<string> } | undefined> {
     const secondary = this.entry(name);

@@ -1,10 +1,10 @@
 /**
- * Finds the entries of a ZIP file whose directory is lost, by walking its local headers from the beginning. Where none
- * stands, because it is damaged or because other bytes stand before the package, the next one is looked for.
+ * Finds the entries of a ZIP file without its directory, by reading its local headers from the beginning. Where a
+ * header is missing, because it is damaged or because other bytes are before the package, the next one is searched for.
  *
- * An entry written as a stream has zeros for its sizes and a descriptor after its bytes (PK 07 08, CRC-32, compressed,
- * bytes; the sizes 4 or 8 bytes each); it ends at the first descriptor whose compressed size is the distance from the
- * beginning. An entry that the end of the file cuts is given as far as it goes.
+ * An entry written as a stream has zeros for its sizes, and a descriptor after its bytes (PK 07 08, CRC-32, compressed,
+ * bytes; the sizes 4 or 8 bytes each). It ends at the first descriptor whose compressed size is the distance from the
+ * beginning of its bytes. An entry that the end of the file cuts off is returned as far as it goes.
  */
 import { indexOf } from '../../base/index.ts';
 import { DEFLATED, type LocalHeader, readLocalHeader, STORED, type ZipEntry } from './wacz-entry.ts';
@@ -19,7 +19,7 @@ const HAS_DESCRIPTOR = 8;
 
 export type Salvage = {
   readonly entries: readonly ZipEntry[];
-  /** Bytes before entries that belong to none. */
+  /** Bytes before entries that belong to no entry. */
   readonly skippedBytes: number;
 };
 
@@ -27,7 +27,7 @@ export async function salvageEntries(source: ByteSource, entriesMax: number): Pr
   const entries: ZipEntry[] = [];
   let skippedBytes = 0;
   for (let position = 0; entries.length < entriesMax; ) {
-    // What has no header near its beginning is no package, and is not read to its end to find that out.
+    // A file without a header near its beginning is not a package, and is not read to its end to find that out.
     const found = await nextHeader(source, position, entries.length === 0 ? SCAN_BYTES : source.size);
     if (!found) break;
     const { entry, end } = await entryAt(source, found.position, found.header);
@@ -38,7 +38,7 @@ export async function salvageEntries(source: ByteSource, entriesMax: number): Pr
   return { entries, skippedBytes };
 }
 
-/** The local header at `start`, or else the first one that stands before `stop`. */
+/** The local header at `start`, or else the first one before `stop`. */
 async function nextHeader(
   source: ByteSource,
   start: number,
@@ -59,7 +59,7 @@ async function nextHeader(
   return undefined;
 }
 
-/** The four bytes of a signature can stand anywhere; what follows them there is hardly a header. */
+/** The four bytes of a signature can occur anywhere, but then the bytes after them rarely look like a header. */
 function isLikely({ method, name }: LocalHeader): boolean {
   return (method === STORED || method === DEFLATED) && /^[^\p{C}\ufffd]+$/u.test(name);
 }
@@ -107,11 +107,11 @@ async function findDescriptor(source: ByteSource, dataOffset: number): Promise<D
   return undefined;
 }
 
-/** A descriptor that fits the length of the entry before it; its `end` is its own length. */
+/** A descriptor that matches the length of the entry before it. `end` is the length of the descriptor. */
 function readDescriptor(bytes: Buffer, length: number): Descriptor | undefined {
   if (bytes.length < DESCRIPTOR_BYTES) return undefined;
   const crc32 = bytes.readUInt32LE(4);
-  // After a narrow descriptor the next header follows, and all of them begin with PK.
+  // A narrow descriptor is followed by the next header, and all headers begin with PK.
   const isFollowed = bytes[DESCRIPTOR_BYTES] === 0x50 && bytes[DESCRIPTOR_BYTES + 1] === 0x4b;
   if (bytes.length === WIDE_DESCRIPTOR_BYTES && !isFollowed && bytes.readBigUInt64LE(8) === BigInt(length)) {
     return { crc32, compressedBytes: length, bytes: Number(bytes.readBigUInt64LE(16)), end: WIDE_DESCRIPTOR_BYTES };

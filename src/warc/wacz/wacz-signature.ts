@@ -1,17 +1,17 @@
 /**
- * Checks the signature of a signed WACZ (wacz-auth 0.1) as far as this is possible without asking anyone.
+ * Checks the signature of a signed WACZ (wacz-auth 0.1) as far as possible without network access.
  *
- * The signed bytes are the text of `signedData.hash`. An anonymous signature brings its own ECDSA key (base64 of the
- * SPKI form; browsers write r and s side by side, servers DER): it proves that nothing changed since the holder of the
- * key signed. A domain signature brings a certificate: that its key made the signature is checked here; that the
- * certificate was valid for the domain at that time is not, and is said so.
+ * The signed bytes are the text of `signedData.hash`. An anonymous signature contains its own ECDSA key (base64 of the
+ * SPKI form; browsers write r and s side by side, servers write DER). It proves that nothing changed since the holder
+ * of the key signed. A domain signature contains a certificate. That its key made the signature is checked here.
+ * Whether the certificate was valid for the domain at that time is not checked, and this is reported.
  */
 import { createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { utf8 } from '../../base/index.ts';
 import type { ReportFault } from '../cdx/cdx-finding.ts';
 import type { SignedData } from './wacz-package.ts';
 
-/** `unverified`: the key fits the signature, and whose key it is was not checked. */
+/** `unverified`: the key matches the signature, but the owner of the key was not checked. */
 export type SignatureState = 'none' | 'valid' | 'invalid' | 'unverified';
 
 export function checkSignature(signed: SignedData, report: ReportFault): SignatureState {

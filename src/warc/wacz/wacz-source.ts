@@ -1,16 +1,15 @@
 /**
- * Bytes that can be read at any position: a file, a part of another source, or memory. What reads a WACZ or a sorted
- * index by range needs no more than this, so a package nested in another one, or later a remote file, is read the same
- * way.
+ * Bytes that can be read at any position: a file, a part of another source, or memory. Readers of a WACZ or a sorted
+ * index need only this, so a package inside another one, or later a remote file, is read the same way.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { fileError, PinakesError, READ_CHUNK_BYTES } from '../../base/index.ts';
 
 export interface ByteSource {
-  /** What findings call it; their offsets count from its beginning. */
+  /** Its name in findings. Their offsets count from its beginning. */
   readonly name: string;
   readonly size: number;
-  /** The file it lies in, and where in that it begins. */
+  /** The file that contains it, and its offset in that file. */
   readonly file: string;
   readonly fileOffset: number;
   /** The bytes at a position; fewer than `length` only where the source ends. */
@@ -67,7 +66,7 @@ export class FileByteSource implements ByteSource {
   }
 }
 
-/** A part of another source, which stays open when this one is closed. */
+/** A part of another source. Closing it does not close the other source. */
 export class SliceByteSource implements ByteSource {
   readonly name: string;
   readonly size: number;

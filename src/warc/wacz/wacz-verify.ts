@@ -1,10 +1,15 @@
 /**
- * Verifies a WACZ: everything that datapackage.json declares is there with the declared size and hash, nothing is there
- * that it does not declare, the files that every package must have exist, WARC files and compressed indexes are stored,
- * the index points into the package, and the signature, if any, fits.
+ * Verifies a WACZ:
  *
- * Every byte of the package is read once, the index twice. Memory does not grow with the package (I9): of findings of
- * one kind, the first FINDINGS_MAX are kept.
+ * - everything that datapackage.json declares is there, with the declared size and hash;
+ * - nothing else is there;
+ * - the files that every package must have exist;
+ * - WARC files and compressed indexes are stored;
+ * - the index refers to bytes in the package;
+ * - the signature, if there is one, is right.
+ *
+ * Every byte of the package is read once, the index twice. Memory does not grow with the package (I9): only the first
+ * FINDINGS_MAX findings of each kind are kept.
  */
 import {
   type Finding,
@@ -38,7 +43,7 @@ class FindingList {
   readonly #seen = new Set<string>();
 
   readonly add = (finding: Finding): void => {
-    // The same fact is met again whenever a part of the package is read again.
+    // The same fault is found again each time a part of the package is read again.
     const key = `${finding.code} ${finding.file} ${finding.offset} ${finding.message}`;
     if (this.#seen.has(key)) return;
     const count = (this.#counts.get(finding.code) ?? 0) + 1;
@@ -59,7 +64,7 @@ class FindingList {
 
 export type VerifyOptions = {
   readonly signal?: AbortSignal;
-  /** How many bytes of the files in it were read. */
+  /** Called with the number of bytes of the contained files that were read. */
   readonly onBytes?: (bytes: number) => void;
 };
 
@@ -89,7 +94,7 @@ class WaczChecks {
   signature: SignatureState = 'none';
   readonly #wacz: Wacz;
   readonly #add: (finding: Finding) => void;
-  /** Told of the bytes that were read; throws when no more are wanted. */
+  /** Called with the number of bytes just read; throws when the verification was aborted. */
   readonly #watch: (bytes: number) => void;
 
   constructor(wacz: Wacz, add: (finding: Finding) => void, watch: (bytes: number) => void) {
@@ -218,7 +223,7 @@ class WaczChecks {
     for (const name of this.#wacz.secondaryIndexes()) {
       const zipNum = await this.#wacz.zipNum(name);
       if (!zipNum) continue;
-      // Reading all blocks compares each with its digest; what is wrong is told on the way.
+      // Reading all blocks compares each with its digest, and reports faults.
       let reached = 0;
       for await (const _ of zipNum.reader.lines()) {
         this.#watch(0);

@@ -2,9 +2,9 @@
  * Writes a WACZ 1.1.1 package as py-wacz lays it out: the compressed index with its secondary index, the WARC files,
  * the pages, datapackage.json, its digest. WARC files and index are stored, so that they can be read by range.
  *
- * The package is written beside its final name, synced, and renamed (I2): under the final name there is never a part of
- * one. WARC files are streamed through and hashed on the way; index and pages are first written to files in the same
- * directory, because their size must be known before them. Memory does not grow with any of them (I9).
+ * The package is written next to its final path, synced, and renamed (I2): the final path never holds an incomplete
+ * package. WARC files are streamed through and hashed on the way. Index and pages are first written to files in the
+ * same directory, because their size must be known before they are added. Memory does not grow with any of them (I9).
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
@@ -38,12 +38,12 @@ export type NewWacz = {
   /** Paths of the WARC files; each goes to archive/ under its own name. */
   readonly warcs: readonly string[];
   readonly pages: AsyncIterable<WaczPage> | Iterable<WaczPage>;
-  /** CDXJ lines without line ends, in any order; their filenames are the names of the WARC files. */
+  /** CDXJ lines without line ends, in any order. Their filenames are the names of the WARC files. */
   readonly indexLines: AsyncIterable<string> | Iterable<string>;
 };
 
 export type WaczWriterOptions = {
-  /** Replaces a file of the final name instead of refusing. */
+  /** Replaces an existing file with the final name instead of refusing. */
   readonly replace?: boolean;
   readonly linesPerBlock?: number;
   readonly sortMemoryBytesMax?: number;
@@ -93,8 +93,8 @@ function archiveNames(warcs: readonly string[]): string[] {
 }
 
 /**
- * Gives the finished file its name. A link cannot replace a file that came into being meanwhile; where there are no
- * links, renaming must do.
+ * Gives the finished file its name. A link never replaces a file that was created in the meantime. File systems without
+ * links need a rename.
  */
 async function place(partial: string, path: string, replaces: boolean): Promise<void> {
   if (!replaces) {
@@ -151,7 +151,7 @@ async function writePages(scratch: string, pages: NewWacz['pages']): Promise<num
   return count;
 }
 
-/** Gathers small pieces, so that a million lines are not a million writes. */
+/** Buffers small pieces, so that a million lines are not a million writes. */
 class BufferedFile {
   readonly #handle: FileHandle;
   #parts: Uint8Array[] = [];
@@ -186,7 +186,7 @@ class BufferedFile {
 
 type Member = { readonly path: string; readonly file: string; readonly isStored: boolean };
 
-/** The ZIP file itself. Entries are added one after the other, each only when the one before it is written. */
+/** The ZIP file itself. Entries are added one after the other, each after the one before is written. */
 class PackageFile {
   readonly resources: { path: string; digest: Digest; bytes: number }[] = [];
   readonly #content: NewWacz;
@@ -199,7 +199,7 @@ class PackageFile {
     const zip = new ZipFile();
     const handle = await open(path, 'wx');
     const output = zip.outputStream as Readable;
-    // yazl does not hear a failure of its inputs; every failure is told to the output, which is being waited for.
+    // yazl ignores failures of its inputs. Every failure is passed to the output, which is being read below.
     const fail = (error: Error) => output.destroy(error);
     let input: Readable | undefined;
     zip.on('error', fail);
@@ -215,7 +215,7 @@ class PackageFile {
           give(null, input);
         });
       }
-      // Both are made when their turn comes, and by then all hashes are known.
+      // Both are made when it is their turn, when all hashes are known.
       let datapackage: Uint8Array = EMPTY;
       zip.addReadStreamLazy(DATAPACKAGE, options, (give) => {
         datapackage = formatWaczPackage({ ...this.#content, resources: this.resources });
@@ -233,7 +233,10 @@ class PackageFile {
     }
   }
 
-  /** The file as long as it was when it was added: a segment may grow meanwhile, and what it had then is whole. */
+  /**
+   * Reads the file up to its size when it was added: a segment may grow in the meantime, and is complete up to that
+   * size.
+   */
   async *#hashed(path: string, file: string, size: number): AsyncGenerator<Uint8Array> {
     const running = new RunningDigest('sha256');
     let bytes = 0;

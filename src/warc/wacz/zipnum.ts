@@ -1,13 +1,13 @@
 /**
- * ZipNum: a sorted index cut into gzip members of N lines, with a small secondary index of one line a member.
+ * ZipNum: a sorted index cut into gzip members of N lines, with a small secondary index of one line per member.
  *
  *     WACZ form        !meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}
  *                      key SP timestamp SP {"offset": 0, "length": 4711, "digest": "sha256:..."}
  *     classic form     key SP timestamp TAB part TAB offset TAB length TAB number
  *
- * Every line of the secondary index holds the first key of its block, so what is searched for may begin in the block
- * before the first one whose key is not below it: reading begins one block earlier. Writing keeps one block in memory,
- * reading one block and one piece of the secondary index.
+ * Every line of the secondary index has the first key of its block. So the wanted lines may begin in the block before
+ * the first block whose key is not below the wanted key: reading begins one block earlier. Writing keeps one block in
+ * memory, reading keeps one block and one piece of the secondary index.
  */
 import { promisify } from 'node:util';
 import { constants, gunzip, gzip } from 'node:zlib';
@@ -25,7 +25,7 @@ const gunzipBytes = promisify(gunzip) as (bytes: Uint8Array, options: object) =>
 /** py-wacz and archiveweb.page write blocks of this many lines. */
 export const ZIPNUM_LINES_DEFAULT = 1024;
 
-/** A block larger than this, as it lies or inflated, is not read (I9). */
+/** A block that is larger than this, compressed or inflated, is not read (I9). */
 const ZIPNUM_BLOCK_BYTES_MAX = 64 * 1024 * 1024;
 
 export type ZipNumOutput = {
@@ -63,7 +63,7 @@ export async function* writeZipNum(
   if (block.length > 0) yield await finish();
 }
 
-/** Key and timestamp of an index line, which is all before its object; of a CDX line its first two columns. */
+/** Key and timestamp of an index line: everything before its object, or the first two columns of a CDX line. */
 function prefixOf(line: string): string {
   const keyEnd = line.indexOf(' ');
   const timestampEnd = keyEnd < 0 ? -1 : line.indexOf(' ', keyEnd + 1);
@@ -73,14 +73,14 @@ function prefixOf(line: string): string {
 export type ZipNumBlock = {
   /** Key and timestamp of the first line. */
   readonly prefix: string;
-  /** The data file: its name in WACZ form, or the name of the part in classic form. */
+  /** The data file: its name in the WACZ form, or the name of the part in the classic form. */
   readonly part: string;
   readonly offset: number;
   readonly length: number;
   readonly digest: string | undefined;
 };
 
-/** One line of a secondary index of either form: a block, a header, or undefined when it is neither. */
+/** Parses one line of a secondary index in either form: a block or a header; undefined when it is neither. */
 export function parseZipNumLine(
   line: string,
   defaultPart: string,
@@ -111,11 +111,11 @@ export function parseZipNumLine(
 }
 
 export type ZipNumReaderOptions = {
-  /** The secondary index; a source is searched, a stream of bytes (made anew for each search) is read through. */
+  /** The secondary index. A source is searched; a stream of bytes, made for each search, is read completely. */
   readonly index: ByteSource | (() => AsyncIterable<Uint8Array>);
   /** The name of the secondary index in findings. */
   readonly file: string;
-  /** The data file of a part; undefined when there is none. */
+  /** The data file of a part; undefined when it is missing. */
   readonly openPart: (part: string) => Promise<ByteSource | undefined>;
   readonly onFinding: ReportFinding;
 };
@@ -130,7 +130,7 @@ export class ZipNumReader {
     this.#options = options;
   }
 
-  /** The lines of a range, or all, in order. Damaged blocks become findings and are passed over. */
+  /** The lines of a range, or all, in order. Damaged blocks become findings and are skipped. */
   async *lines(range: LineRange = { start: '' }): AsyncGenerator<string> {
     const start = toByteText(range.start);
     const end = range.end === undefined ? undefined : toByteText(range.end);
@@ -144,7 +144,7 @@ export class ZipNumReader {
     }
   }
 
-  /** The blocks that can hold lines of a range, with the place of their line in the secondary index. */
+  /** The blocks that can contain lines of a range, with the offset of their line in the secondary index. */
   async *blocks(range: LineRange = { start: '' }): AsyncGenerator<{ block: ZipNumBlock; offset: number }> {
     const start = toByteText(range.start);
     const end = range.end === undefined ? undefined : toByteText(range.end);
@@ -186,7 +186,10 @@ export class ZipNumReader {
     }
   }
 
-  /** A search begins in the middle of the file, and the header that names the data file stands at its beginning. */
+  /**
+   * Reads the header, which names the data file: a search begins in the middle of the file, and the header is at its
+   * beginning.
+   */
   async #readHeader(index: ByteSource): Promise<void> {
     if (this.#headerPart !== undefined) return;
     const [line = ''] = Buffer.from(await index.read(0, 4096))
@@ -232,7 +235,7 @@ export class ZipNumReader {
       this.#report('zipnum-block-damaged', offset, `${where} (${(error as Error).message})`);
     }
     try {
-      // What stands before a cut is still good; its last line may be torn.
+      // The lines before a cut are still good. The last one may be incomplete.
       const readable = await gunzipBytes(bytes, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
       return readable.subarray(0, readable.lastIndexOf(0x0a) + 1);
     } catch {

@@ -1,6 +1,4 @@
-/**
- * Samples of records to train a dictionary from: text, spread over the files, so many bytes and no more.
- */
+/** Samples of records to train a dictionary from: text, taken evenly from all files, up to a fixed total. */
 import type { Coding } from '../member/file-coding.ts';
 import { trainDictionary } from '../member/zstd-trainer.ts';
 import { type ReadingRecord, readRecords } from '../read/record-reader.ts';
@@ -8,24 +6,21 @@ import { type ReadingRecord, readRecords } from '../read/record-reader.ts';
 const SAMPLE_BYTES_TOTAL = 16 * 1024 * 1024;
 const SAMPLE_BYTES_MAX = 64 * 1024;
 const PLACES_PER_FILE = 16;
-/** Under this, the dictionary costs more than it saves. */
+/** For smaller input a dictionary costs more than it saves. */
 const INPUT_BYTES_MIN = 128 * 1024;
 const DICTIONARY_BYTES_MAX = 112_640;
-const DICTIONARY_BYTES_MIN = 16 * 1024;
+const DICTIONARY_BYTES_LEAST = 16 * 1024;
 /** A dictionary may take this share of the input. */
 const DICTIONARY_SHARE = 0.02;
 
-/**
- * A file, or something else under this name that holds records: then it says how it is compressed and how to read it
- * from an offset on.
- */
+/** A file, or another source of records with this name. A source has a coding, and can be opened at any offset. */
 export type SampledFile = {
   readonly path: string;
   readonly bytes: number;
   readonly source?: { readonly coding: Coding; readonly open: (offset: number) => AsyncIterable<Uint8Array> };
 };
 
-/** A dictionary for these files; undefined when they are too small or too unlike each other for one. */
+/** A dictionary for these files; undefined when they are too small or too different for one. */
 export async function dictionaryFor(files: readonly SampledFile[], level?: number): Promise<Uint8Array | undefined> {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
   if (total < INPUT_BYTES_MIN) return undefined;
@@ -34,7 +29,10 @@ export async function dictionaryFor(files: readonly SampledFile[], level?: numbe
     const share = (SAMPLE_BYTES_TOTAL * file.bytes) / total;
     await sampleFile(file, share, samples);
   }
-  const bytesMax = Math.max(DICTIONARY_BYTES_MIN, Math.min(DICTIONARY_BYTES_MAX, Math.floor(total * DICTIONARY_SHARE)));
+  const bytesMax = Math.max(
+    DICTIONARY_BYTES_LEAST,
+    Math.min(DICTIONARY_BYTES_MAX, Math.floor(total * DICTIONARY_SHARE)),
+  );
   return trainDictionary(samples, { bytesMax, ...(level !== undefined && { level }) });
 }
 
@@ -54,7 +52,7 @@ async function sampleFile(file: SampledFile, bytesWanted: number, samples: Uint8
   }
 }
 
-/** What is compressed already, images and the like, teaches a dictionary nothing; it shows in its control bytes. */
+/** A dictionary learns nothing from compressed data, such as images. Such data has many control bytes. */
 function isText(sample: Uint8Array): boolean {
   let controls = 0;
   for (const byte of sample) if (byte < 0x09 || (byte > 0x0d && byte < 0x20)) controls++;

@@ -1,22 +1,22 @@
-/** Many records, or the members they became, as one piece of memory that can be handed from thread to thread. */
+/** Many records, or the members made from them, in one piece of memory that can be passed between threads. */
 
 import { closeHead, type OpenHead, RECORD_TRAILER } from '../record/new-record.ts';
 import { MemberEncoder } from './member-encoder.ts';
 
-/** Records, one behind the other. */
+/** Records, one after the other. */
 export type RecordBatch = {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
-   * Of each record four: lengths of its head and its block, how hard it is to be compressed, and where in its head its
-   * block digest belongs, 0 when nowhere.
+   * Four numbers per record: the lengths of its head and its block, its compression level, and where in its head the
+   * block digest belongs, 0 when it needs none.
    */
   readonly numbers: readonly number[];
 };
 
-/** Members, one behind the other. */
+/** Members, one after the other. */
 export type MemberBatch = { readonly bytes: Uint8Array<ArrayBuffer>; readonly lengths: readonly number[] };
 
-/** A record to be put into a member. */
+/** A record that is to be put into a member. */
 export type LooseRecord = {
   readonly head: Uint8Array | OpenHead;
   readonly block: Uint8Array;
@@ -41,7 +41,7 @@ export function unpackMembers({ bytes, lengths }: MemberBatch): Uint8Array[] {
 
 const encoders = new Map<number, MemberEncoder>();
 
-/** Puts each record into a gzip member, with the digest of its block where that was left open. */
+/** Puts each record into a gzip member, and computes the block digest of each open head. */
 export function encodeBatch({ bytes, numbers }: RecordBatch): MemberBatch {
   const members: Uint8Array[] = [];
   let at = 0;
@@ -64,7 +64,7 @@ function encoderOf(level: number): MemberEncoder {
   return encoder;
 }
 
-/** In memory of its own: what is handed over must not be part of a pool. */
+/** Joins the parts in new memory: a buffer that is passed to a thread must not be part of a pool. */
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

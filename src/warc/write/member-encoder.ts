@@ -1,10 +1,10 @@
 /**
- * Puts records into members, one record a member: gzip, zstd with or without a dictionary, or no coding at all.
+ * Puts records into members, one record per member: gzip, zstd with or without a dictionary, or uncompressed.
  *
- * gzip members carry no name, no time and no extra field, so that equal records make equal bytes. zstd frames carry
- * content size, checksum and, with a dictionary, its id, as the proposed standard for `.warc.zst` asks; the dictionary
- * is in the file's first frame. There it is a zstd frame itself: the standard allows that and bare bytes, but gowarc
- * reads only the former.
+ * gzip members have no name, no time and no extra field, so that equal records give equal bytes. zstd frames have
+ * content size, checksum and, with a dictionary, its id, as the proposed standard for `.warc.zst` requires. The
+ * dictionary is in the file's first frame, compressed as a zstd frame. The standard also allows it uncompressed, but
+ * gowarc reads only the compressed form.
  */
 import { constants, crc32, zstdCompressSync } from 'node:zlib';
 import { assert, ZSTD_DICTIONARY_BYTES_MAX } from '../../base/index.ts';
@@ -13,8 +13,8 @@ import type { Coding } from '../member/file-coding.ts';
 
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3]);
 /**
- * Room for what a compressor gives at once. A zstd engine holds back at most one block of 128 KiB, so this much is
- * enough to end a frame.
+ * Size of the output buffer of a compressor. A zstd engine holds back at most one block of 128 KiB, so this is enough
+ * to end a frame.
  */
 const PIECE_BYTES = 256 * 1024;
 const SMALL_RECORD_BYTES = 64 * 1024;
@@ -46,11 +46,11 @@ export class MemberEncoder {
     this.#engine = undefined;
   }
 
-  /** What the file begins with, before its first record: the dictionary, or nothing. */
+  /** The bytes at the beginning of the file, before its first record: the dictionary, or nothing. */
   fileStart(): Uint8Array {
     if (!this.#dictionary) return new Uint8Array(0);
     const packed = zstdCompressSync(this.#dictionary, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
-    // Readers bound what they take for a dictionary; one that does not compress must not grow past that.
+    // Readers limit the size of a dictionary. A dictionary that does not compress must not grow beyond that limit.
     const content = packed.length > ZSTD_DICTIONARY_BYTES_MAX ? this.#dictionary : packed;
     const head = Buffer.alloc(8);
     head.writeUInt32LE(0x184d2a5d, 0);
@@ -58,20 +58,20 @@ export class MemberEncoder {
     return Buffer.concat([head, content]);
   }
 
-  /** One member that holds the parts, in order. */
+  /** One member with the parts, in order. */
   encode(parts: readonly Uint8Array[]): Uint8Array {
     if (this.coding === 'none') return Buffer.concat(parts);
     if (this.coding === 'gzip') return this.#gzipWhole(parts);
-    // In one call, so that the frame's head can carry the content size.
+    // In one call, so that the frame head can contain the content size.
     const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
     this.#engine ??= this.#zstdEngine(undefined);
     return this.#endFrame(this.#engine, whole);
   }
 
-  /** The same for a record that is too large for memory: its exact length must be told in advance. */
+  /** The same for a record that is too large for memory. Its exact length must be given in advance. */
   async *encodeStream(parts: AsyncIterable<Uint8Array>, totalBytes: number): AsyncGenerator<Uint8Array> {
     if (this.coding === 'none') {
-      // Copied, like everything an engine gives: the views that a reader hands out are good only until its next one.
+      // Copied, like the output of an engine: a reader's view is valid only until its next one.
       for await (const part of parts) yield Buffer.from(part);
       return;
     }
@@ -95,8 +95,8 @@ export class MemberEncoder {
   #gzipWhole(parts: readonly Uint8Array[]): Uint8Array {
     const engine = this.#gzipEngine();
     const size = parts.reduce((sum, part) => sum + part.length, 0);
-    // A call into the engine costs as much as compressing a small record, so the parts of one go in together, and what
-    // comes out fits the room.
+    // A call into the engine costs as much as compressing a small record. So the parts of a small record are compressed
+    // in one call, and the output fits into one buffer.
     if (size <= SMALL_RECORD_BYTES)
       return this.#gzipSmall(engine, parts.length === 1 ? parts[0]! : Buffer.concat(parts, size));
     const encoded: Uint8Array[] = [GZIP_HEAD];
@@ -148,7 +148,7 @@ export class MemberEncoder {
     }
   }
 
-  /** The rest of a frame, in one call: an engine that is asked again after the end of its frame begins another one. */
+  /** The rest of a frame, in one call: an engine that is called again after the end of its frame begins another one. */
   #endFrame(engine: CodecHandle, input: Uint8Array): Uint8Array {
     const roomBytes = input.length + (input.length >>> 7) + PIECE_BYTES;
     const room = roomBytes <= this.#room.length ? this.#room : Buffer.allocUnsafeSlow(roomBytes);
@@ -158,7 +158,7 @@ export class MemberEncoder {
     return Buffer.from(room.subarray(0, engine.produced));
   }
 
-  /** Everything the engine gives for this input. Each piece is a copy. */
+  /** All output of the engine for this input. Each piece is a copy. */
   *#drain(engine: CodecHandle, input: Uint8Array, flush: number): Generator<Uint8Array> {
     let at = 0;
     const room = this.#room;

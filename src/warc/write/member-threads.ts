@@ -1,6 +1,6 @@
 /**
- * Puts many records into gzip members at once, on a thread of its own: compressing is what writing small records costs
- * most, and whoever writes them has other things to do meanwhile. The members are those that a `MemberEncoder` makes of
+ * Puts many records into gzip members on a separate thread: compressing is the largest cost of writing small records,
+ * and the writer has other work to do in the meantime. The members are the same that a `MemberEncoder` makes from
  * records in one piece.
  */
 import { ThreadPool } from '../../base/index.ts';
@@ -9,7 +9,7 @@ import { type LooseRecord, type MemberBatch, packRecords, type RecordBatch, unpa
 export class MemberThreads {
   readonly #threads = new ThreadPool<RecordBatch, MemberBatch>(new URL('./member-worker.ts', import.meta.url), {
     threads: 1,
-    // A batch makes little garbage; more room would only be filled with it.
+    // A batch creates little garbage. A larger limit would only fill up with it.
     limits: { maxYoungGenerationSizeMb: 4 },
   });
 

@@ -1,6 +1,6 @@
 /**
- * Writes a WARC file: under a temporary name, synced, and only then under its own, so that a half-written file is never
- * taken for a whole one.
+ * Writes a WARC file: first under a temporary name, then synced, then renamed. So the final name never holds an
+ * incomplete file.
  */
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ const BUFFER_BYTES = 1024 * 1024;
 
 export type WrittenRecord = { readonly offset: number; readonly length: number };
 
-/** A block given in pieces; `length` is exactly their sum. */
+/** A block in pieces; `length` is exactly their sum. */
 export type StreamedBlock = { readonly length: number; readonly pieces: AsyncIterable<Uint8Array> };
 
 export class WarcFileWriter {
@@ -47,12 +47,12 @@ export class WarcFileWriter {
     this.#queue(encoder.fileStart());
   }
 
-  /** Bytes written so far: where the next record will begin. */
+  /** Bytes written so far: the offset of the next record. */
   get offset(): number {
     return this.#written + this.#pendingBytes;
   }
 
-  /** Where the bytes are until the file is closed. */
+  /** The path of the file until it is finished. */
   get temporaryPath(): string {
     return this.#temporary;
   }
@@ -65,7 +65,7 @@ export class WarcFileWriter {
     return this.writeStreamParts(headBytes(fieldsOf(record, block.length)), block);
   }
 
-  /** Writes a record whose head and trailer the caller made. */
+  /** Writes a record with a head and a trailer made by the caller. */
   async writeParts(parts: readonly Uint8Array[]): Promise<WrittenRecord> {
     const offset = this.offset;
     this.#queue(this.#encoder.encode(parts));
@@ -83,7 +83,7 @@ export class WarcFileWriter {
     return { offset, length: this.offset - offset };
   }
 
-  /** Puts bytes of a member that is encoded already into the file. */
+  /** Writes a member that is already encoded. */
   async writeMember(member: Uint8Array): Promise<WrittenRecord> {
     const offset = this.offset;
     this.#queue(Buffer.from(member));
@@ -91,7 +91,7 @@ export class WarcFileWriter {
     return { offset, length: member.length };
   }
 
-  /** Makes everything durable under the temporary name; the file can be read back before `finish`. */
+  /** Makes everything durable under the temporary name. The file can be read back before `finish`. */
   async sync(): Promise<void> {
     await this.#flush();
     await this.#guarded(() => this.#handle.sync());
@@ -107,7 +107,7 @@ export class WarcFileWriter {
     await syncDirectory(dirname(this.path));
   }
 
-  /** Leaves nothing behind, unless the file was finished: then it stays. */
+  /** Removes all files, unless the file was finished: then it stays. */
   async discard(options: { force?: boolean } = {}): Promise<void> {
     if (this.#isFinished) return;
     await this.#handle.close().catch(() => {});
@@ -151,6 +151,6 @@ async function* wholeRecord(head: Uint8Array, block: StreamedBlock): AsyncGenera
     left -= piece.length;
     yield piece;
   }
-  assert(left === 0, `a block was announced with ${block.length} bytes and came with ${block.length - left}`);
+  assert(left === 0, `a block was declared with ${block.length} bytes and has ${block.length - left}`);
   yield RECORD_TRAILER;
 }
