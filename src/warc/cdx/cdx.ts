@@ -162,7 +162,7 @@ const present = (field: string | undefined): string | undefined => (field === '-
 function count(field: string | undefined, name: string, report: ReportFault): number | undefined {
   if (field === undefined || field === '-' || field === '') return undefined;
   const value = parseCount(field);
-  if (value === undefined) report('cdx-number-invalid', `${quoted(field)} is no ${name}`);
+  if (value === undefined) report('cdx-number-invalid', `${quoted(field)} is not a valid ${name}`);
   return value;
 }
 

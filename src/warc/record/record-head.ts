@@ -316,7 +316,7 @@ function judge(head: RecordHead, faults: HeadFault[]): void {
 
 function dateFault(written: string, means: string | undefined): HeadFault {
   if (means === undefined) return { code: 'date-invalid', detail: JSON.stringify(written) };
-  return { code: 'date-nonstandard', detail: `${JSON.stringify(written)}, taken for ${means}` };
+  return { code: 'date-nonstandard', detail: `${JSON.stringify(written)}, read as ${means}` };
 }
 
 function lengthDetail(length: string | undefined): string {
