@@ -42,7 +42,7 @@ test(`${PAGE_RUNS} damaged pages and ${FILE_RUNS} damaged files are read and add
   assert.equal(files.failures.length, 0, told(files, of('files')));
 });
 
-test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of what was not touched (I9, I10)`, async (context) => {
+test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of undamaged records (I9, I10)`, async (context) => {
   const seed = SEED;
   context.diagnostic(`seed ${seed}; another with FUZZ_SEED`);
   await runCampaign(seed, WARM_UP_RUNS);

@@ -110,7 +110,7 @@ for (const [name, coding, pieces] of [
   });
 }
 
-test('a file of nothing but empty members is read in bounded memory', (context) => {
+test('a file of only empty members is read in bounded memory', (context) => {
   const empty = Buffer.from('1f8b08000000000000030300000000000000000000'.slice(0, 40), 'hex');
   const many = Buffer.concat(Array.from({ length: 50_000 }, () => empty));
   function* pieces(): Generator<Buffer> {

@@ -156,7 +156,7 @@ async function* inChunks(path: string, bytes: number): AsyncGenerator<Uint8Array
 }
 
 for (const { name, ...options } of ENCODINGS) {
-  test(`records of every type come back as they were: ${name}`, async () => {
+  test(`records of every type are read back unchanged: ${name}`, async () => {
     const path = join(directory, name.replace(/ /g, '-'));
     let run = 0;
     await fc.assert(
@@ -214,7 +214,7 @@ for (const { name, ...options } of ENCODINGS) {
   });
 }
 
-test('bodies that nobody reads are passed over', async () => {
+test('bodies that are not read are skipped', async () => {
   const path = join(directory, 'passed-over.warc.gz');
   const writer = await WarcFileWriter.create(path, { coding: 'gzip' });
   for (let i = 0; i < 5; i++) {
@@ -234,7 +234,7 @@ test('bodies that nobody reads are passed over', async () => {
   );
 });
 
-test('a block larger than allowed is refused in words', async () => {
+test('a block larger than allowed is refused with a clear error', async () => {
   for await (const found of readRecords(join(directory, 'passed-over.warc.gz'))) {
     await assert.rejects(found.bytes(1000), { code: 'RECORD_TOO_LARGE' });
   }

@@ -130,7 +130,7 @@ const isAbsent =
   (spawnSync('python3', ['-c', 'import cdxj_indexer']).status !== 0 && 'cdxj-indexer is not installed');
 
 for (const mode of ['plain', 'post']) {
-  test(`index writes the lines of cdxj-indexer, ${mode}, but for the known differences`, { skip: isAbsent }, () => {
+  test(`index writes the lines of cdxj-indexer, ${mode}, except for the known differences`, { skip: isAbsent }, () => {
     const files = corpusFiles();
     const ours = indexOurs(files, mode);
     const stopped: string[] = [];

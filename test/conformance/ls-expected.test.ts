@@ -72,7 +72,7 @@ function differingFields(expected: Listed, ours: Listed, isShared: boolean): str
   return compared.filter((name) => !Object.is(expected[name], ours[name])).sort();
 }
 
-test('ls --json agrees with the reference listings in every field, but for the known differences', {
+test('ls --json agrees with the reference listings in every field, except for the known differences', {
   skip: !existsSync(EXPECTED) && 'shared corpora absent',
 }, () => {
   const files = expectedFiles();

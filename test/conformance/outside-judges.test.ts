@@ -194,7 +194,7 @@ for (const [judge, module, program] of [
   ['warcio', 'warcio', WARCIO],
   ['FastWARC', 'fastwarc', FASTWARC],
 ] as const) {
-  test(`${judge} reads what was written as it was`, { skip: absent(module) }, async () => {
+  test(`${judge} reads the written records unchanged`, { skip: absent(module) }, async () => {
     for (const [name, options] of GZIP_FILES) {
       const path = await write(`${judge}-${name}`, options);
       const { status, output, error } = python(program, [path]);
@@ -214,7 +214,7 @@ test('warcio accepts all digests', { skip: absent('warcio') }, async () => {
   }
 });
 
-test('a digest that is wrong is not accepted by warcio, so that its word counts', {
+test('warcio does not accept a wrong digest, so its verdict is meaningful', {
   skip: absent('warcio'),
 }, async () => {
   const path = join(directory, 'wrong.warc');
@@ -249,7 +249,7 @@ test('zstandard decodes the same records frame by frame', { skip: absent('zstand
 
 const JWARC = process.env.JWARC_JAR;
 
-test('jwarc lists and validates what was written', {
+test('jwarc lists and validates the written file', {
   skip: !JWARC && 'JWARC_JAR does not name the program',
 }, async () => {
   for (const [name, options] of GZIP_FILES) {

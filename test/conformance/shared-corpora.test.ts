@@ -76,7 +76,7 @@ async function answers(): Promise<string[]> {
   return [...lines, JSON.stringify(stats)];
 }
 
-test('a rebuild gives the same index and the same numbers, byte for byte', { skip: isMissing }, async () => {
+test('a rebuild gives the same index and the same statistics, byte for byte', { skip: isMissing }, async () => {
   const earlier = await answers();
   await archive.rebuild();
   const later = await answers();
@@ -164,7 +164,7 @@ assert count == len(sound), (count, len(sound))
  */
 const FASTWARC_FAULT = /^Invalid WARC header\tWARC-(TYPE: |Type: {2}\/ (<TAB>| ))/;
 
-test('FastWARC reads every segment to its end, but for records that the standard allows', {
+test('FastWARC reads every segment to its end, except for records that the standard allows', {
   skip: absent('fastwarc'),
 }, async () => {
   for (const { path } of await gzipSegments()) {
@@ -201,7 +201,7 @@ print('indexed %d of %d' % (index, captures))
 const PYWB_FAULT = /^ValueError\tWARC-Type: {2}\/ (<TAB>| )/;
 const PYWB_FAULTS_MAX = 5;
 
-test('pywb indexes every capture of every segment, but for a few records that the standard allows', {
+test('pywb indexes every capture of every segment, except for a few records that the standard allows', {
   skip: absent('pywb'),
 }, async () => {
   for (const { path } of await gzipSegments()) {
@@ -245,7 +245,7 @@ for path in sys.argv[1:]:
 /** What warcio takes for records in the originals, and their bytes show to be none: file, offset, and what it is. */
 const NO_RECORDS: readonly (readonly [file: string, offset: number, what: string])[] = [];
 
-test('no record is lost that warcio read in the originals', { skip: absent('warcio') }, async () => {
+test('every record that warcio reads in the originals is in the archive', { skip: absent('warcio') }, async () => {
   const plain = files.filter((name) => !/\.(wacz|zst)$/.test(name)).map((name) => join(CORPORA, name));
   const { stdout } = spawnSync(PYTHON, ['-c', WARCIO_OFFSETS, ...plain], { encoding: 'utf8', maxBuffer: 100_000_000 });
   /** By record id, or else by offset: warcio gives records that share a member other offsets. */

@@ -29,7 +29,7 @@ type PlatformCase = {
   readonly failure?: boolean;
 };
 
-test('the keys of the urlcanon data are met', { skip: skipCorpora }, () => {
+test('keys equal those of the urlcanon data', { skip: skipCorpora }, () => {
   const data = readJson<SurtData>('iipc+urlcanon/testdata__surt.json');
   const keys = Object.entries(data.defaultIASurt!);
   for (const [url, key] of keys) assert.equal(urlKey(url), key, url);
@@ -39,7 +39,7 @@ test('the keys of the urlcanon data are met', { skip: skipCorpora }, () => {
 /** The data lost a byte of these two: one is UTF-8 read as Latin-1, the other holds a bare 0x80. */
 const DAMAGED = new Set(['\u00e2\u0098\u0083.com', 'http://\u0001\u0080.com/']);
 
-test('what the urlcanon data calls equal shares a key', { skip: skipCorpora }, () => {
+test('URLs that the urlcanon data calls equal share a key', { skip: skipCorpora }, () => {
   const data = readJson<SurtData>('iipc+urlcanon/testdata__surt.json');
   const groups = ['Canonicalizer.DefaultIA', 'Canonicalizer.IA', 'google', 'googleSupplementalFromSurt'];
   let checked = 0;
@@ -54,7 +54,7 @@ test('what the urlcanon data calls equal shares a key', { skip: skipCorpora }, (
   assert.ok(checked >= 45, `${checked} cases`);
 });
 
-test('parts of URLs in the urlcanon data are treated as it says', { skip: skipCorpora }, () => {
+test('parts of URLs are normalised as in the urlcanon data', { skip: skipCorpora }, () => {
   const data = readJson<SurtData>('iipc+urlcanon/testdata__surt.json');
   for (const [query, sorted] of Object.entries(data.alphaRorderQuery!)) {
     assert.equal(urlKey(`http://host/?${query}`), sorted === '' ? 'host)/' : `host)/?${sorted}`);
@@ -79,7 +79,7 @@ function isReadOtherwise(host: string): boolean {
   return /x/i.test(host) || (parts.length === 1 && (/^0[0-7]/.test(host) || Number(host) >= 2 ** 32));
 }
 
-test('odd spellings of IPv4 addresses are read as the urlcanon data says, but for three narrower rules', {
+test('odd spellings of IPv4 addresses are read as in the urlcanon data, except for three stricter rules', {
   skip: skipCorpora,
 }, () => {
   const addresses = readJson<Record<string, string | null>>('iipc+urlcanon/testdata__funky_ipv4.json');
@@ -96,7 +96,7 @@ test('odd spellings of IPv4 addresses are read as the urlcanon data says, but fo
 /** Java's key maker files DNS records under their host; Python's, and so CDXJ files, under the scheme. */
 const JAVA_ONLY = new Set(['dns:alexa.com', 'dns:archive.org']);
 
-test('the keys of webarchive-commons are met, but for DNS records', { skip: skipCorpora }, () => {
+test('keys equal those of webarchive-commons, except for DNS records', { skip: skipCorpora }, () => {
   const suites = readJson<Record<string, JavaCase[]>>('derived/handover-webarchive-commons-url-cases.json');
   const cases = suites.WaybackURLKeyMakerTest!.filter(({ literals }) => !JAVA_ONLY.has(literals[1]!));
   for (const { literals } of cases) assert.equal(urlKey(literals[1]!), literals[0], literals[1]);
@@ -106,7 +106,7 @@ test('the keys of webarchive-commons are met, but for DNS records', { skip: skip
 /** Java deletes line separators, collapses more than two dots, and keeps the slashes of a URL without a host. */
 const JAVA_RULES = /[\u2028\u2029]|\.\.\.[a-z]|\/\.{6}\//;
 
-test('URLs that webarchive-commons calls equal share a key, but for three rules of its own', {
+test('URLs that webarchive-commons calls equal share a key, except for three rules of its own', {
   skip: skipCorpora,
 }, () => {
   const suites = readJson<Record<string, JavaCase[]>>('derived/handover-webarchive-commons-url-cases.json');
@@ -141,7 +141,7 @@ function allStrings(): string[] {
   return [...found];
 }
 
-test('every string of the test data has a key and a settled normal form', { skip: skipCorpora }, () => {
+test('every string of the test data has a key, and its normal form is stable', { skip: skipCorpora }, () => {
   const strings = allStrings();
   assert.ok(strings.length > 3000, `${strings.length} strings`);
   for (const text of strings) {
@@ -150,7 +150,7 @@ test('every string of the test data has a key and a settled normal form', { skip
   }
 });
 
-test('a URL of the web platform tests and its serialised form have one normal form', { skip: skipCorpora }, () => {
+test('a URL of the web platform tests and its serialised form have the same normal form', { skip: skipCorpora }, () => {
   const cases = readJson<(PlatformCase | string)[]>('servo+rust-url/url__tests__urltestdata.json');
   let checked = 0;
   for (const entry of cases) {

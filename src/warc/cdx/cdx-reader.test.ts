@@ -20,7 +20,7 @@ async function readAll(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>)
 const CDX_LINE = 'test,example)/a 20240301100000 http://www.example.test/a text/html 200 ABC - - 409 202 demo.warc.gz';
 const CDXJ_LINE = 'test,example)/b 20240301100000 {"url": "http://www.example.test/b"}';
 
-test('one file may hold CDXJ, headers, comments and several CDX formats', async () => {
+test('one file may contain CDXJ, headers, comments and several CDX formats', async () => {
   const text = [
     '!meta {"x": 1}',
     CDXJ_LINE,
@@ -38,7 +38,7 @@ test('one file may hold CDXJ, headers, comments and several CDX formats', async 
   assert.deepEqual(codes, []);
 });
 
-test('a bad line is told with its offset and does not stop the others, wherever the chunks are cut', async () => {
+test('a bad line is reported with its offset, and the others are read, wherever the chunks are cut', async () => {
   const text = `${CDXJ_LINE}\nä bad line\n${CDXJ_LINE}\n${CDX_LINE}`;
   const bytes = utf8(text);
   for (let cut = 1; cut < bytes.length; cut += 7) {
@@ -53,7 +53,7 @@ test('a bad line is told with its offset and does not stop the others, wherever 
   }
 });
 
-test('gzip members one after the other read as one file, and damage keeps what came before', async () => {
+test('gzip members are read as one file, and the lines before damage are kept', async () => {
   const whole = Buffer.concat([gzipSync(`${CDXJ_LINE}\n`), gzipSync(`${CDX_LINE}\n`)]);
   assert.equal((await readAll([whole])).entries.length, 2);
   const cut = await readAll([whole.subarray(0, whole.length - 10)]);
@@ -61,7 +61,7 @@ test('gzip members one after the other read as one file, and damage keeps what c
   assert.deepEqual(cut.codes, ['cdx-gzip-damaged']);
 });
 
-test('a line that is not UTF-8 is read and said', async () => {
+test('a line that is not UTF-8 is read and reported', async () => {
   const latin1 = Buffer.from(CDX_LINE.replace('/a text', '/\xe4 text'), 'latin1');
   const { entries, codes } = await readAll([utf8(`${CDXJ_LINE}\n`), latin1]);
   assert.equal(entries[1]?.url, 'http://www.example.test/ä');
@@ -116,7 +116,7 @@ const EXPECTED: Readonly<Record<string, readonly [entries: number, findings: Rea
   'formats-examples/index.cdxj': [3, {}],
 };
 
-test('the index files of the corpora read as they should', {
+test('the index files of the corpora are read as expected', {
   skip: !existsSync(corpora) && 'shared corpora absent',
 }, async () => {
   for (const [path, [expected, expectedFindings]] of Object.entries(EXPECTED)) {

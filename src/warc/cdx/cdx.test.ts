@@ -21,7 +21,7 @@ const refuse = (code: IndexFindingCode, detail?: string) => assert.fail(`${code}
 const LINE_11 =
   'test,example)/a 20240301100000 http://www.example.test/a text/html 200 SPY26MJKW5H7YED73KP4SKZ3QEA5BN4S - - 409 202 demo.warc.gz';
 
-test('the line formats are told by their number of columns', () => {
+test('the number of columns decides the format of a line', () => {
   assert.equal(cdxFormatOf(LINE_11), CDX_11);
   assert.equal(cdxFormatOf('k 20240301100000 u m 200 d - 1 f'), CDX_9);
   assert.equal(cdxFormatOf('k 20240301100000 u m 200 d 7'), CDX_7);
@@ -29,7 +29,7 @@ test('the line formats are told by their number of columns', () => {
   assert.equal(cdxFormatOf('three column line'), undefined);
 });
 
-test('a CDX-11 line reads into all fields', () => {
+test('all fields of a CDX-11 line are read', () => {
   assert.deepEqual(cdxLineParser(CDX_11)(LINE_11, refuse), {
     urlKey: 'test,example)/a',
     timestamp: '20240301100000',
@@ -61,7 +61,7 @@ test('a header names the columns in any order, with any delimiter, and unknown l
   assert.equal(formatCdxHeader(format!), '|CDX|A|b|e|a|V|v|g');
 });
 
-test('a header without its leading delimiter is understood, and an ordinary line is no header', () => {
+test('a header without its leading delimiter is understood, and an ordinary line is not a header', () => {
   assert.deepEqual(parseCdxHeader('CDX N b a')?.letters, ['N', 'b', 'a']);
   assert.equal(parseCdxHeader(LINE_11), undefined);
   assert.equal(parseCdxHeader(' CDXX N b a'), undefined);
@@ -79,7 +79,7 @@ test('the original of a revisit follows a CDX-11 line even under a CDX-11 header
   assert.equal(cdxLineFormatter(CDX_14)(entry), `${LINE_11} 500 7 first.warc.gz`);
 });
 
-test('blanks in a media type or a URL are put back where they belong, with a warning', () => {
+test('columns that unescaped blanks split are joined again, with a warning', () => {
   const codes: string[] = [];
   const parse = cdxLineParser(CDX_9);
   const mime = parse('k 20240301100000 http://a/ text/html; charset=UTF-8 200 - - 17 f', (code) => codes.push(code))!;
@@ -91,7 +91,7 @@ test('blanks in a media type or a URL are put back where they belong, with a war
   assert.deepEqual(codes, ['cdx-columns-surplus', 'cdx-columns-surplus']);
 });
 
-test('a line with too few columns or no timestamp is left out and said', () => {
+test('a line with too few columns or no timestamp is left out and reported', () => {
   const codes: string[] = [];
   const parse = cdxLineParser(CDX_9);
   assert.equal(
@@ -111,7 +111,7 @@ test('a blank or line end inside a field is percent-encoded', () => {
   assert.match(cdxLineFormatter(CDX_11)(entry), / http:\/\/a\/b%20c%0A text\/html 200 /);
 });
 
-test('digests can be SHA-1 in base32 alone, however it was written, and a dash for any other', () => {
+test('digests can be limited to SHA-1 in base32, with a dash for any other', () => {
   const format = cdxLineFormatter(CDX_11, { onlySha1: true });
   const digestColumn = (digest: string | undefined) =>
     format({ ...cdxLineParser(CDX_11)(LINE_11, refuse)!, digest }).split(' ')[5];
@@ -165,7 +165,7 @@ function entriesOf(format: CdxFormat): fc.Arbitrary<CdxEntry> {
 }
 
 for (const [name, format] of Object.entries({ CDX_7, CDX_9, CDX_11, CDX_14 })) {
-  test(`every entry that ${name} can hold survives being written and read`, () => {
+  test(`every entry that ${name} can express is the same after writing and reading`, () => {
     const write = cdxLineFormatter(format);
     const read = cdxLineParser(format);
     fc.assert(

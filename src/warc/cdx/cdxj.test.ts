@@ -21,7 +21,7 @@ test('a line as cdxj-indexer writes it is read and written again byte for byte',
   assert.equal(formatCdxjLine(entry), LINE);
 });
 
-test('a line whose object is nested without end is left out, one with some levels is kept', () => {
+test('a line with an object nested too deep is left out, and one with a few levels is kept', () => {
   const line = (depth: number, key: string) =>
     `test,example)/ 20240301100000 {"url": "http://example.test/", "${key}": ${'['.repeat(depth)}${']'.repeat(depth)}}`;
   assert.equal(formatCdxjLine(parseCdxjLine(line(50, 'more'), refuse)!), line(50, 'more'));
@@ -35,7 +35,7 @@ test('a line whose object is nested without end is left out, one with some level
   }
 });
 
-test('numbers without quotes, other spacing and other key orders read the same', () => {
+test('numbers without quotes, other spacing and other key orders are read the same', () => {
   const compact =
     'test,example)/a 20240301100000 {"offset":202,"length":409,"filename":"demo.warc.gz","status":200,"mime":"text/html",' +
     '"digest":"sha1:SPY26MJKW5H7YED73KP4SKZ3QEA5BN4S","url":"http://www.example.test/a"}';
@@ -82,7 +82,7 @@ test('the OpenWayback and InterPlanetary Wayback dialects are understood', () =>
   );
 });
 
-test('lines that cannot be used say why', () => {
+test('lines that cannot be used are reported with the reason', () => {
   const codes: string[] = [];
   const read = (line: string) => parseCdxjLine(line, (code) => codes.push(code));
   assert.equal(read('not cdxj'), undefined);
@@ -93,7 +93,7 @@ test('lines that cannot be used say why', () => {
   assert.deepEqual(codes, ['cdxj-parts', 'cdxj-json', 'cdxj-json', 'cdxj-json', 'cdx-timestamp-invalid']);
 });
 
-test('a value that does not fit its key is said and kept', () => {
+test('an invalid value is reported and kept', () => {
   const codes: string[] = [];
   const line = 'key 20240301100000 {"url": "x", "offset": "far", "status": null}';
   const entry = parseCdxjLine(line, (code) => codes.push(code))!;
@@ -129,7 +129,7 @@ const entries: fc.Arbitrary<CdxEntry> = fc.record(
   { noNullPrototype: true },
 );
 
-test('every entry survives being written and read', () => {
+test('every entry is the same after writing and reading', () => {
   fc.assert(
     fc.property(entries, (entry) => {
       const line = formatCdxjLine(entry);
@@ -139,7 +139,7 @@ test('every entry survives being written and read', () => {
   );
 });
 
-test('the quick way and the JSON parser read the same', () => {
+test('the fast path and the JSON parser give the same', () => {
   fc.assert(
     fc.property(entries, (entry) => {
       // An escaped letter makes the quick way step aside.
@@ -155,7 +155,7 @@ const indexer = spawnSync('cdxj-indexer', ['--help']);
 const skip =
   (!existsSync(corpora) && 'shared corpora absent') || (indexer.status !== 0 && 'cdxj-indexer is not installed');
 
-test('everything cdxj-indexer writes about the corpora is read and written again byte for byte', { skip }, () => {
+test('all lines that cdxj-indexer writes for the corpora are read and written again byte for byte', { skip }, () => {
   let lines = 0;
   for (const folder of ['warc-valid', 'warc-revisit', 'warc-post', 'warc-http-bodies']) {
     const { stdout } = spawnSync('cdxj-indexer', ['-p', '-d', `${corpora}${folder}`], { maxBuffer: 2 ** 28 });

@@ -16,7 +16,7 @@ test('one range of bytes is understood in its three forms, and cut at the end', 
   assert.deepEqual(byteRange('Bytes= 2 - 5 ', 10), part(2, 6));
 });
 
-test('a range behind the end, and any range of nothing, lies outside', () => {
+test('a range after the end, and any range of an empty body, is outside', () => {
   assert.deepEqual(byteRange('bytes=10-', 10), outside);
   assert.deepEqual(byteRange('bytes=-0', 10), outside);
   assert.deepEqual(byteRange('bytes=0-', 0), outside);
@@ -24,7 +24,7 @@ test('a range behind the end, and any range of nothing, lies outside', () => {
   assert.deepEqual(byteRange(`bytes=${'9'.repeat(400)}-`, 10), outside);
 });
 
-test('what is no single range of bytes asks for everything', () => {
+test('anything but a single range of bytes asks for everything', () => {
   for (const field of [undefined, '', 'bytes=', 'bytes=-', 'bytes=5-2', 'bytes=0-1,3-4', 'items=0-1', 'bytes=a-b'])
     assert.deepEqual(byteRange(field, 10), whole, field);
 });

@@ -13,7 +13,7 @@ function payloadOf(pieces: readonly Uint8Array[]): { payload: string; broken: bo
 
 const read = (text: string) => payloadOf([Buffer.from(text, 'latin1')]);
 
-test('chunk framing is taken off', () => {
+test('chunk framing is removed', () => {
   assert.deepEqual(read('d\r\n<p>hello</p>\n\r\n0\r\n\r\n'), { payload: '<p>hello</p>\n', broken: false });
   assert.deepEqual(read('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n'), { payload: 'abcde', broken: false });
   assert.deepEqual(read('0\r\n\r\n'), { payload: '', broken: false });
@@ -27,13 +27,13 @@ test('extensions, trailers, LF alone, blanks and leading zeros are accepted', ()
   assert.deepEqual(read('A\r\n0123456789\r\n0\r\n'), { payload: '0123456789', broken: false });
 });
 
-test('a body without framing is taken as it stands', () => {
+test('a body without framing is kept unchanged', () => {
   assert.deepEqual(read('<html>\n</html>\n'), { payload: '<html>\n</html>\n', broken: true });
   assert.deepEqual(read('short'), { payload: 'short', broken: true });
   assert.deepEqual(read('\r\nabc'), { payload: '\r\nabc', broken: true });
 });
 
-test('from the first line that is no size on, the rest is taken as it stands', () => {
+test('from the first line that is not a size, the rest is kept unchanged', () => {
   assert.deepEqual(read('3\r\nabc\r\nzz\r\nrest'), { payload: 'abczz\r\nrest', broken: true });
   assert.deepEqual(read('2\r\nabc\r\n0\r\n\r\n'), { payload: 'abc\r\n0\r\n\r\n', broken: true });
   const long = `3\r\nabc\r\n${'f'.repeat(300)}`;
@@ -52,7 +52,7 @@ test('a body that was cut off keeps its data and none of its framing', () => {
   }
 });
 
-test('the data of many small chunks comes in few pieces, and in its order between large ones', () => {
+test('the data of many small chunks is emitted in few pieces, and in order between large ones', () => {
   const letter = (at: number) => String.fromCharCode(97 + (at % 26));
   const small = (count: number) => Array.from({ length: count }, (_, at) => `1\r\n${letter(at)}\r\n`).join('');
   const large = 'L'.repeat(5000);
@@ -91,7 +91,7 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return [...pieces, bytes.subarray(at)];
 }
 
-test('what was framed comes back in pieces of any size', () => {
+test('a framed body is unframed from pieces of any size', () => {
   fc.assert(
     fc.property(chunkedBodies, fc.array(fc.nat(20)), ({ payload, framed }, sizes) => {
       assert.deepEqual(payloadOf(cut(framed, sizes)), { payload, broken: false });
@@ -99,7 +99,7 @@ test('what was framed comes back in pieces of any size', () => {
   );
 });
 
-test('damaged framing gives the same in pieces of any size', () => {
+test('damaged framing gives the same result for pieces of any size', () => {
   const damaged = fc.tuple(chunkedBodies, fc.nat(300), fc.uint8Array({ maxLength: 5 }), fc.nat(300));
   fc.assert(
     fc.property(damaged, fc.array(fc.nat(20)), ([{ framed }, at, put, end], sizes) => {
@@ -110,7 +110,7 @@ test('damaged framing gives the same in pieces of any size', () => {
   );
 });
 
-test('a body of a single chunk is told from all others, and means what it would have meant piece by piece', () => {
+test('a body of a single chunk is recognised, and gives the same as piece by piece', () => {
   assert.equal(Buffer.from(onlyChunk(Buffer.from('3\r\nabc\r\n0\r\n\r\n'))!).toString(), 'abc');
   assert.equal(Buffer.from(onlyChunk(Buffer.from('00A\r\n0123456789\r\n0\r\nX: y\r\n\r\n'))!).toString(), '0123456789');
   for (const other of [

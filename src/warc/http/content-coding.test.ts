@@ -40,7 +40,7 @@ const CODERS: readonly [name: string, coding: string, encode: (bytes: Buffer) =>
 ];
 
 for (const [name, coding, encode] of CODERS) {
-  test(`${name} is taken off, in pieces of any size`, () => {
+  test(`${name} is removed, in pieces of any size`, () => {
     for (const bytes of [1, 10, 5000, 600_000]) {
       const coded = encode(page(bytes));
       for (const size of bytes > 10_000 ? [coded.length, 5000] : [coded.length, 1, 7]) {
@@ -51,12 +51,12 @@ for (const [name, coding, encode] of CODERS) {
     }
   });
 
-  test(`${name} of nothing is nothing`, () => {
+  test(`${name} of an empty body is empty`, () => {
     assert.deepEqual(decode([coding], [encode(Buffer.alloc(0))]), { body: Buffer.alloc(0), broken: false });
     assert.deepEqual(decode([coding], []), { body: Buffer.alloc(0), broken: false });
   });
 
-  test(`${name} that was cut off gives a beginning and is broken`, () => {
+  test(`${name} that was cut off gives its beginning and is broken`, () => {
     const coded = encode(page(50_000));
     for (const share of [0.1, 0.5, 0.9]) {
       const { body, broken } = decode([coding], [coded.subarray(0, Math.floor(coded.length * share))]);
@@ -67,7 +67,7 @@ for (const [name, coding, encode] of CODERS) {
     }
   });
 
-  test(`a body that only claims to be ${name} is taken as it stands, in pieces of any size`, () => {
+  test(`a body that only claims to be ${name} is kept unchanged, in pieces of any size`, () => {
     for (const text of ['<html>plain</html>', 'x', page(9000).toString(), '\0\0\0\0 binary', 'body { color: red }']) {
       const bytes = Buffer.from(text);
       const whole = decode([coding], [bytes]);
@@ -78,7 +78,7 @@ for (const [name, coding, encode] of CODERS) {
   });
 }
 
-test('a body that begins with the magic of its coding and is damaged gives its beginning', () => {
+test('a damaged body that begins with the magic number of its coding gives its beginning', () => {
   for (const [coding, encode] of [
     ['gzip', gzipSync],
     ['zstd', zstdCompressSync],
@@ -96,7 +96,7 @@ test('a body that begins with the magic of its coding and is damaged gives its b
   }
 });
 
-test('stacked codings are taken off, last applied first', () => {
+test('several codings are removed, the last applied first', () => {
   const coded = gzipSync(brotliCompressSync(page(5000)));
   assert.ok(decode(['br', 'gzip'], inPieces(coded, 100)).body.equals(page(5000)));
   assert.ok(decode(['gzip', 'br'], [coded]).broken);
@@ -104,17 +104,17 @@ test('stacked codings are taken off, last applied first', () => {
   assert.ok(decode(['gzip', 'deflate', 'zstd'], inPieces(thrice, 3)).body.equals(page(5000)));
 });
 
-test('an inner coding that lies leaves the outer one taken off', () => {
+test('a wrong inner coding does not prevent removing the outer one', () => {
   const { body, broken } = decode(['br', 'gzip'], [gzipSync(page(5000))]);
   assert.ok(broken);
   assert.ok(body.equals(page(5000)));
 });
 
-test('unknown codings are left on and told of', () => {
+test('unknown codings are kept and reported', () => {
   assert.deepEqual(decode(['compress'], [Buffer.from('abc')]), { body: Buffer.from('abc'), broken: true });
 });
 
-test('more codings than any body has are not believed', () => {
+test('a body with too many codings is kept unchanged', () => {
   const coded = gzipSync(page(100));
   assert.deepEqual(decode(Array(100_000).fill('gzip'), [coded]), { body: coded, broken: true });
 });
@@ -133,7 +133,7 @@ test('bytes after the end of the coded body are left out', () => {
   assert.deepEqual(decode(['gzip'], [coded]), { body: page(100), broken: false });
 });
 
-test('whether a body is decoded does not depend on the pieces it comes in', () => {
+test('whether a body is decoded does not depend on its pieces', () => {
   const bodies = fc.tuple(
     fc.constantFrom(...CODERS.map(([, coding, encode]) => ({ coding, coded: encode(page(800)) }))),
     fc.array(fc.tuple(fc.nat(600), fc.nat(255)), { maxLength: 3 }),
@@ -150,7 +150,7 @@ test('whether a body is decoded does not depend on the pieces it comes in', () =
   );
 });
 
-test('who has enough can stop in the middle of a piece that would decode to gigabytes', () => {
+test('a caller can stop in the middle of a piece that would decode to gigabytes', () => {
   const zeros = Buffer.alloc(64 * 1024 * 1024);
   for (const [name, coding, encode] of CODERS.filter(([name]) => name !== 'deflate without head')) {
     const pieces: number[] = [];
@@ -166,7 +166,7 @@ test('who has enough can stop in the middle of a piece that would decode to giga
   }
 });
 
-test('pieces that are asked for one by one are decoded as they are asked for', () => {
+test('pieces are decoded one by one when they are asked for', () => {
   // Blocks of 128 KiB that repeat one byte, 13 gigabytes of them.
   const frame = [
     Buffer.from('28b52ffd0058', 'hex'),
@@ -194,7 +194,7 @@ test('pieces that are asked for one by one are decoded as they are asked for', (
   assert.ok(Buffer.concat(whole).equals(page(300_000)));
 });
 
-test('what was decoded before damage in the first bytes comes once', () => {
+test('bytes decoded before damage in the first bytes are returned once', () => {
   const body = Buffer.alloc(300_000, 'abc ');
   const sound = deflateRawSync(body, { finishFlush: constants.Z_SYNC_FLUSH });
   // No block is of this type.
@@ -214,12 +214,12 @@ test('a gzip body of several members is read to the end of the last, in pieces o
   }
 });
 
-test('a gzip body of very many members is read like one of few', () => {
+test('a gzip body of very many members is read like a body of few', () => {
   const coded = Buffer.concat(Array<Buffer>(50_000).fill(gzipSync('x')));
   assert.equal(decode(['gzip'], [coded]).body.toString(), 'x'.repeat(50_000));
 });
 
-test('what stands behind the last gzip member and is none is passed over', () => {
+test('bytes after the last gzip member are skipped', () => {
   const behind = ['garbage', '\0'.repeat(600), '\x1f', '\x1f\x8b\x07 and no gzip'].map((text) =>
     Buffer.from(text, 'latin1'),
   );

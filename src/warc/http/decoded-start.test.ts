@@ -16,7 +16,7 @@ function cutAt(bytes: number) {
   return { kept: BODY.subarray(0, bytes), isCut: true, isBroken: false };
 }
 
-test('a coding that breaks off is told, and one that was never there is not', () => {
+test('a coding that breaks off is reported, and a coding that the body does not have is not', () => {
   const noise = Buffer.from(
     Array.from({ length: 9000 }, (_, index) => ((index * 2_654_435_761) % 2 ** 32).toString(36)).join(),
   );
@@ -34,7 +34,7 @@ test('a coding that breaks off is told, and one that was never there is not', ()
   }
 });
 
-test('a body is kept up to the bound, and told to be cut only where there is more', () => {
+test('a body is kept up to the limit, and is cut only when there is more', () => {
   for (const [codings, bytes] of [
     [[], BODY],
     [['gzip'], gzipSync(BODY)],
@@ -45,7 +45,7 @@ test('a body is kept up to the bound, and told to be cut only where there is mor
   }
 });
 
-test('what is held back until more would come is there at the end, and what is nothing is nothing', () => {
+test('bytes that were held back are returned at the end, and an empty body is empty', () => {
   assert.deepEqual(decode(['gzip'], gzipSync('short'), 100).kept.toString(), 'short');
   assert.deepEqual(decode(['gzip'], Buffer.from('no gzip'), 100).kept.toString(), 'no gzip');
   assert.equal(decode(['gzip'], new Uint8Array(0), 100).kept.length, 0);

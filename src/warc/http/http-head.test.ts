@@ -31,7 +31,7 @@ test('the method of a request is read', () => {
   assert.equal(parse('M-SEARCH * HTTP/1.1\r\n\r\n').method, 'M-SEARCH');
 });
 
-test('LF alone, folded lines, a space before the colon and lines that are no fields are accepted', () => {
+test('LF alone, folded lines, a space before the colon and lines that are not fields are accepted', () => {
   const head = parse('HTTP/1.1 200 OK\nA : 1\nB: one\n two\nnonsense\nC:\n\nbody');
   assert.deepEqual(head.fields, [
     { name: 'A', value: '1' },
@@ -40,12 +40,12 @@ test('LF alone, folded lines, a space before the colon and lines that are no fie
   ]);
 });
 
-test('values are UTF-8 when they can be and Latin-1 when they cannot', () => {
+test('values are read as UTF-8 if they are valid UTF-8, else as Latin-1', () => {
   assert.equal(parse('HTTP/1.1 200 OK\r\nX: caf\u00e9\r\n\r\n', 'utf8').get('x'), 'caf\u00e9');
   assert.equal(parse('HTTP/1.1 200 OK\r\nX: caf\u00e9\r\n\r\n', 'latin1').get('x'), 'caf\u00e9');
 });
 
-test('the bytes beyond ASCII of a Location that is no UTF-8 are escaped as they are, as browsers do; those of its host are letters', () => {
+test('bytes beyond ASCII in a Location that is not UTF-8 are escaped, as browsers do, but not in its host', () => {
   const location = (value: string) => parse(`HTTP/1.1 302 Found\r\nLocation: ${value}\r\n\r\n`).get('location');
   assert.equal(location('/caf\u00e9?q=\u00fc'), '/caf%E9?q=%FC');
   assert.equal(location('http://b\u00fccher.example/\u00fc'), 'http://b\u00fccher.example/%FC');
@@ -53,7 +53,7 @@ test('the bytes beyond ASCII of a Location that is no UTF-8 are escaped as they 
   assert.equal(location('/caf\u00c3\u00a9\r\nX: \u00e9'), '/caf%C3%A9');
 });
 
-test('chunked bodies are told by any of the transfer codings', () => {
+test('a body is chunked if any of its transfer codings is chunked', () => {
   const chunked = (fields: string) => parse(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n`).isChunked;
   assert.ok(chunked('Transfer-Encoding: chunked'));
   assert.ok(chunked('transfer-encoding: gzip, Chunked'));
@@ -63,7 +63,7 @@ test('chunked bodies are told by any of the transfer codings', () => {
   assert.ok(!chunked('Content-Encoding: chunked'));
 });
 
-test('codings come in the order of their application, content before transfer', () => {
+test('codings are in the order of their application, content before transfer', () => {
   const codings = (fields: string) => parse(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n`).contentCodings;
   assert.deepEqual(codings('Content-Encoding: GZIP'), ['gzip']);
   assert.deepEqual(codings('Content-Encoding: br, gzip'), ['br', 'gzip']);
@@ -73,7 +73,7 @@ test('codings come in the order of their application, content before transfer', 
   assert.deepEqual(codings('Content-Encoding: ,'), []);
 });
 
-test('the length of a head is found, or that there is none', () => {
+test('the length of a head is found, or that there is no head', () => {
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody'), 25);
   assert.equal(length('HTTP/1.1 200 OK\nA: b\n\nbody'), 22);
   assert.equal(length('ICY 200 OK\r\n\r\n'), 14);
@@ -84,12 +84,12 @@ test('the length of a head is found, or that there is none', () => {
   assert.equal(length('HTTP/1.1 200 OK\r\naccept: a\r\n\r\n', 'request'), 30);
 });
 
-test('text that only looks like a request is no response', () => {
+test('text that only looks like a request is not a response', () => {
   assert.equal(length('Once upon a time\r\n\r\nthere was'), 0);
   assert.equal(length('GET / HTTP/1.1\r\n\r\n', 'response'), 0);
 });
 
-test('a head that never ends is all there is of a message, and none when it is longer than any head', () => {
+test('a head without an end is the whole message, and not a head when it is longer than the limit', () => {
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n'), 23);
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n', 'response', false), -1);
   const endless = `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(HTTP_HEAD_BYTES_MAX / 6)}`;

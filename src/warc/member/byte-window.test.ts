@@ -17,7 +17,7 @@ test('bytes are found by their position in the stream', () => {
   assert.equal(window.position, 101);
 });
 
-test('what was let go of cannot be gone back to', () => {
+test('seeking to dropped bytes is a bug', () => {
   const window = new ByteWindow(0, 4);
   window.push(Buffer.from('abcdef'));
   window.consume(4);
@@ -29,7 +29,7 @@ test('what was let go of cannot be gone back to', () => {
   assert.throws(() => window.consume(5), /bug in Pinakes/);
 });
 
-test('no more than asked for is kept', () => {
+test('no more bytes are kept than requested', () => {
   const window = new ByteWindow(0, 4);
   window.push(Buffer.alloc(100));
   window.consume(90);
@@ -37,7 +37,7 @@ test('no more than asked for is kept', () => {
   assert.equal(window.keptPosition, 80);
 });
 
-test('memory stays flat however much passes through', () => {
+test('memory stays constant however much passes through', () => {
   const window = new ByteWindow(0, 1000);
   for (let i = 0; i < 10_000; i++) {
     window.push(Buffer.alloc(300));
@@ -48,7 +48,7 @@ test('memory stays flat however much passes through', () => {
   assert.ok(window.buffer.length < 4000, `${window.buffer.length} bytes`);
 });
 
-test('the window agrees with a plain stream, whatever is done to it', () => {
+test('any sequence of operations agrees with a plain stream', () => {
   const operations = fc.array(
     fc.oneof(
       fc.record({ push: fc.uint8Array({ maxLength: 30 }) }),

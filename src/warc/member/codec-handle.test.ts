@@ -63,7 +63,7 @@ for (const [name, encode, open] of DECODERS) {
     );
   });
 
-  test(`${name} says that it failed`, () => {
+  test(`${name} reports a failure`, () => {
     const engine = open();
     const output = new Uint8Array(1000);
     const garbage = Buffer.alloc(100, 0xfe);
@@ -73,7 +73,7 @@ for (const [name, encode, open] of DECODERS) {
     engine.close();
   });
 
-  test(`${name} stops at the end of its stream and leaves what follows`, () => {
+  test(`${name} stops at the end of its stream and leaves the following bytes`, () => {
     const engine = open();
     const coded = encode(Buffer.from('one'));
     const output = new Uint8Array(100);
@@ -139,7 +139,7 @@ test('an engine can be closed twice', () => {
   engine.close();
 });
 
-test('an engine that was given back begins anew for the next, one that failed is none, and none is used by two', () => {
+test('a closed engine is reset for its next user, a failed engine is not reused, and no engine has two users', () => {
   const scroll = Buffer.from('a scroll, and a scroll, and a scroll');
   const encoded = deflateRawSync(scroll);
   const output = new Uint8Array(100);

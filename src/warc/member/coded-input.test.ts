@@ -42,7 +42,7 @@ const names = (...parts: string[]) => parts.flatMap((name) => [1, 2, 3].map((num
 
 for (const [first, one] of Object.entries(PACKINGS))
   for (const [second, other] of Object.entries(PACKINGS))
-    test(`a file that goes on in ${second} after ${first} is read to its end, and told of when that is another`, async () => {
+    test(`a joined file of ${first} and then ${second} is read to its end, and a change of coding is reported`, async () => {
       const start = part('a', one);
       const middle = part('b', other);
       const bytes = Buffer.concat([start, middle, part('c', one)]);
@@ -60,7 +60,7 @@ for (const [first, one] of Object.entries(PACKINGS))
       }
     });
 
-test('a file whose frames need its dictionary has it again behind records of another coding', async () => {
+test('the dictionary of a file is used again after records of another coding', async () => {
   const samples = Array.from({ length: 200 }, (_, n) =>
     Buffer.from(`a sample that is like others, of the number ${n}`),
   );
@@ -74,7 +74,7 @@ test('a file whose frames need its dictionary has it again behind records of ano
   encoder.close();
 });
 
-test('plain records with wrong lengths among the members of a file cost only themselves', async () => {
+test('uncompressed records with wrong lengths among members cost no other record', async () => {
   for (const wrong of [(body: string) => body.length + 7, (body: string) => body.length - 7, () => 1_000_000]) {
     const { records } = await read(
       Buffer.concat([part('a', gzipSync), part('b', PACKINGS.none!, wrong), part('c', gzipSync)]),
@@ -83,7 +83,7 @@ test('plain records with wrong lengths among the members of a file cost only the
   }
 });
 
-test('a plain head that breaks off among the members of a file costs none of them', async () => {
+test('an incomplete uncompressed head among members costs none of them', async () => {
   const cuts = ['WARC/1.0\r\nWARC-Type: warc', 'WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 70000\r\nWARC-Da'];
   for (const packing of [gzipSync, zstdCompressSync])
     for (const cut of cuts)
@@ -95,7 +95,7 @@ test('a plain head that breaks off among the members of a file costs none of the
       }
 });
 
-test('damage in what goes on in another coding costs no record of the coding that the file begins with', async () => {
+test('damage in a part of another coding costs no record of the first coding', async () => {
   for (const [name, one] of Object.entries(PACKINGS))
     for (const [otherName, other] of Object.entries(PACKINGS)) {
       const middle = part('b', other);
@@ -107,7 +107,7 @@ test('damage in what goes on in another coding costs no record of the coding tha
     }
 });
 
-test('what is compressed and no record is garbage among plain records, as before', async () => {
+test('compressed bytes that are not a record are garbage among uncompressed records', async () => {
   for (const packing of [gzipSync, zstdCompressSync]) {
     const garbage = packing(Buffer.from('this is no record'));
     const start = part('a', PACKINGS.none!);

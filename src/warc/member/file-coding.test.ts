@@ -5,7 +5,7 @@ import { codingOf, sniffCoding } from './file-coding.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 
-test('the coding of a file is told by its first bytes', () => {
+test('the first bytes show the coding of a file', () => {
   const record = bytes('WARC/1.0\r\nWARC-Type: x\r\nContent-Length: 0\r\n\r\n\r\n\r\n');
   assert.equal(codingOf(gzipSync(record)), 'gzip');
   assert.equal(codingOf(zstdCompressSync(record)), 'zstd');
@@ -17,7 +17,7 @@ test('the coding of a file is told by its first bytes', () => {
   assert.equal(sniffCoding(Buffer.alloc(0), true), 'none');
 });
 
-test('when the first bytes are damaged, the first record that can be found decides', () => {
+test('when the first bytes are damaged, the first record that is found decides', () => {
   const record = bytes('WARC/1.0\r\nWARC-Type: x\r\nContent-Length: 0\r\n\r\n\r\n\r\n');
   const garbage = bytes('garbage\n');
   assert.equal(sniffCoding(Buffer.concat([garbage, record]), false), undefined);

@@ -88,7 +88,7 @@ for (const [name, flags, fields] of [
   });
 }
 
-test('the length of a head is known only once all of it is there', () => {
+test('the length of a head is known only when the head is complete', () => {
   const bytes = member('x', 31, [EXTRA, NAME, COMMENT, HEAD_CRC]);
   const length = 10 + EXTRA.length + NAME.length + COMMENT.length + HEAD_CRC.length;
   for (let end = 0; end < length; end++) assert.equal(gzipHeadLength(bytes, 0, end), 0, `of ${end} bytes`);
@@ -97,13 +97,13 @@ test('the length of a head is known only once all of it is there', () => {
   assert.equal(gzipHeadLength(Buffer.from([0x1f, 0x8b, 0x07]), 0, 3), -1);
 });
 
-test('a name that never ends is no head', () => {
+test('a name without an end is not a head', () => {
   const bytes = Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]), Buffer.alloc(80_000, 'x')]);
   assert.equal(gzipHeadLength(bytes, 0, 1000), 0);
   assert.equal(gzipHeadLength(bytes, 0, bytes.length), -1);
 });
 
-test('reserved flags are told of and read past', () => {
+test('reserved flags are reported and ignored', () => {
   const { members, findings } = read(member(record(1), 0xe0));
   assert.deepEqual(findings, ['gzip-flags-reserved 0']);
   assert.equal(members[0]!.text, record(1));
@@ -126,7 +126,7 @@ test('stored, fixed and dynamic blocks are read alike', () => {
   }
 });
 
-test('empty members are passed over and not kept', () => {
+test('empty members are skipped and not kept', () => {
   const empty = gzipSync('');
   const bytes = Buffer.concat([empty, empty, member(record(1)), empty, member(record(2)), empty]);
   const { members, findings } = read(bytes);
@@ -137,7 +137,7 @@ test('empty members are passed over and not kept', () => {
   );
 });
 
-test('a file cut off anywhere gives the whole members before the cut, and what can be decoded of the last', () => {
+test('a file cut off anywhere gives the whole members before the cut, and the decodable part of the last', () => {
   const parts = [member(record(1)), member(record(2), 8, [NAME]), member(record(3))];
   const whole = Buffer.concat(parts);
   const text = record(1) + record(2) + record(3);
@@ -157,7 +157,7 @@ test('a file cut off anywhere gives the whole members before the cut, and what c
   }
 });
 
-test('a member that lost its trailer gives all of its bytes and the length that is left', () => {
+test('a member without its trailer gives all of its bytes and the remaining length', () => {
   const bytes = member(record(1));
   const { members } = read(bytes.subarray(0, bytes.length - 3));
   assert.deepEqual(members, [{ offset: 0, length: bytes.length - 3, damaged: true, text: record(1) }]);
@@ -179,7 +179,7 @@ test('damage at any byte of a member costs at most that member', () => {
   }
 });
 
-test('what stands before the damage is decoded to the last byte, in whatever pieces it came', () => {
+test('all bytes before the damage are decoded, whatever pieces the input has', () => {
   const head = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
   const invalidBlock = Buffer.alloc(40, 0x07);
   for (const bodyBytes of [0, 1, 900, 960, 961, 962, 3000]) {
@@ -197,7 +197,7 @@ test('what stands before the damage is decoded to the last byte, in whatever pie
   }
 });
 
-test('a stream that runs on into the next member does not take it along', () => {
+test('a stream that continues into the next member does not swallow it', () => {
   const text = record(1, 2000);
   const deflated = deflateRawSync(text, { level: 0 });
   const next = member(record(2));
@@ -211,7 +211,7 @@ test('a stream that runs on into the next member does not take it along', () => 
   assert.equal(members.at(-1)!.text, record(2));
 });
 
-test('a head whose extra field reaches past the end of the file does not take the rest along', () => {
+test('a head whose extra field reaches past the end of the file does not swallow the rest', () => {
   const first = member(record(1));
   first[3] = 4;
   const { members, findings } = read(Buffer.concat([first, member(record(2))]));
@@ -232,7 +232,7 @@ test('NUL bytes between and after members are padding', () => {
   }
 });
 
-test('garbage before, between and after members is skipped and told of once', () => {
+test('garbage before, between and after members is skipped and reported once', () => {
   const garbage = Buffer.from('no member \x1f\x8b\x08 at all, nor here \x1f\x8b', 'latin1');
   const first = member(record(1));
   const second = member(record(2));
@@ -250,7 +250,7 @@ test('garbage before, between and after members is skipped and told of once', ()
   ]);
 });
 
-test('a wrong checksum and a wrong length are told of, and the bytes are given', () => {
+test('a wrong checksum and a wrong length are reported, and the bytes are returned', () => {
   const bytes = Buffer.concat([
     member(record(1), 0, [], { crc: 1 }),
     member(record(2), 0, [], { size: 1 }),
@@ -267,7 +267,7 @@ test('a wrong checksum and a wrong length are told of, and the bytes are given',
   assert.ok(members.every(({ damaged, length }) => !damaged && length !== undefined));
 });
 
-test('what lies in memory behind the end of the input is not taken for the magic of a next member', () => {
+test('bytes in memory after the end of the input are not read as the magic number of a member', () => {
   const text = record(1);
   const bytes = Buffer.concat([member(text, 0, [], { crc: 1 }), Buffer.from([0x1f, 0x8b])]);
   for (const leftover of [0, 0x08]) {
@@ -283,7 +283,7 @@ test('what lies in memory behind the end of the input is not taken for the magic
   }
 });
 
-test('from the middle of a file, reading begins with the first record after it, without complaint', () => {
+test('reading from the middle of a file begins with the next record and has no findings', () => {
   const parts = [member(record(1)), member(record(2)), member(record(3))];
   const whole = Buffer.concat(parts);
   for (let from = 1; from <= parts[0]!.length; from++) {

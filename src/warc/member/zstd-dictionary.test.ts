@@ -22,7 +22,7 @@ test('an encoder and a decoder load the dictionary, and frames carry its id', ()
   assert.equal(head.dictionaryId, dictionaryId(dictionary));
 });
 
-test('any statistics give a dictionary that loads and gives back what was made with it', () => {
+test('any statistics give a dictionary that loads, and frames made with it decode', () => {
   const counts = (length: number) =>
     fc
       .array(fc.oneof(fc.constant(0), fc.nat({ max: 1_000_000_000 })), { minLength: length, maxLength: length })
@@ -61,7 +61,7 @@ test('the first block of a short frame reuses the tables for literals and sequen
   assert.equal(modes, 0b1111_1100);
 });
 
-test('the id is the one asked for, or follows from the bytes and stays out of the registered ranges', () => {
+test('the id is the requested one, or is derived from the bytes and outside the registered ranges', () => {
   const content = text(500);
   const made = (some: Uint8Array, id?: number) => formatDictionary(some, emptyStatistics(), { bytesMax: 4096, id });
   assert.equal(dictionaryId(made(content, 77)), 77);

@@ -83,7 +83,7 @@ test('frames without a dictionary are read with their exact places and lengths',
   }
 });
 
-test('the dictionary of the first frame serves all others, bare or compressed itself', () => {
+test('the dictionary of the first frame is used for all others, whether it is compressed or not', () => {
   for (const first of [skippable(dictionary), skippable(zstdCompressSync(dictionary))]) {
     const bytes = Buffer.concat([first, frame(record(1), dictionary), frame(record(2), dictionary)]);
     for (const pieceBytes of [Number.POSITIVE_INFINITY, 1]) {
@@ -98,7 +98,7 @@ test('the dictionary of the first frame serves all others, bare or compressed it
   }
 });
 
-test('reading from an offset on takes the dictionary from outside', () => {
+test('reading from an offset uses the given dictionary', () => {
   const start = skippable(dictionary);
   const [first, second] = [frame(record(1), dictionary), frame(record(2), dictionary)];
   const bytes = Buffer.concat([start, first, second]);
@@ -108,7 +108,7 @@ test('reading from an offset on takes the dictionary from outside', () => {
   assert.deepEqual(frames, [{ offset, length: second.length, damaged: false, text: record(2) }]);
 });
 
-test('from the middle of a file, reading begins with the first record after it, without complaint', () => {
+test('reading from the middle of a file begins with the next record and has no findings', () => {
   const start = skippable(dictionary);
   const [first, second] = [frame(record(1), dictionary), frame(record(2), dictionary)];
   const bytes = Buffer.concat([start, first, second]);
@@ -120,7 +120,7 @@ test('from the middle of a file, reading begins with the first record after it, 
   );
 });
 
-test('a frame that asks for another dictionary is told of, and the others are read', () => {
+test('a frame that needs another dictionary is reported, and the others are read', () => {
   const bytes = Buffer.concat([
     skippable(dictionary),
     frame(record(1), dictionary),
@@ -136,14 +136,14 @@ test('a frame that asks for another dictionary is told of, and the others are re
   assert.equal(frames.at(-1)!.text, record(3));
 });
 
-test('a file that lost its dictionary says so for each frame', () => {
+test('a file without its dictionary has a finding for each frame', () => {
   const bytes = Buffer.concat([frame(record(1), dictionary), frame(record(2), dictionary)]);
   const { frames, findings } = read(bytes);
   assert.deepEqual(frames, []);
   assert.equal(findings[0], 'zstd-dictionary-missing 0');
 });
 
-test('a damaged dictionary is no dictionary, and no reason to stop', () => {
+test('a damaged dictionary is ignored, and the file is read', () => {
   const broken = Buffer.from(dictionary);
   broken.fill(0xff, 8, 120);
   assert.equal(dictionaryOfFile(skippable(broken)), undefined);
@@ -154,7 +154,7 @@ test('a damaged dictionary is no dictionary, and no reason to stop', () => {
   assert.equal(dictionaryOfFile(skippable(truncatedFrame)), undefined);
 });
 
-test('the dictionary of a file is known as soon as all of it is there', () => {
+test('the dictionary of a file is known as soon as it is complete', () => {
   const start = skippable(dictionary);
   assert.equal(dictionaryOfFile(start.subarray(0, 5)), 'short');
   assert.equal(dictionaryOfFile(start.subarray(0, start.length - 1)), 'short');
@@ -167,7 +167,7 @@ test('the dictionary of a file is known as soon as all of it is there', () => {
   assert.equal(dictionaryOfFile(huge), undefined);
 });
 
-test('skippable frames are passed over wherever they stand', () => {
+test('skippable frames are skipped wherever they are', () => {
   const other = skippable(Buffer.from('something else'), 0x184d2a53);
   const [first, second] = [frame(record(1)), frame(record(2))];
   for (const pieceBytes of [Number.POSITIVE_INFINITY, 1]) {
@@ -180,7 +180,7 @@ test('skippable frames are passed over wherever they stand', () => {
   }
 });
 
-test('a file that ends inside a skippable frame says so', () => {
+test('a file that ends inside a skippable frame has a finding', () => {
   const first = frame(record(1));
   const cut = skippable(Buffer.alloc(100), 0x184d2a53).subarray(0, 50);
   const { frames, findings } = read(Buffer.concat([first, cut]));
@@ -188,7 +188,7 @@ test('a file that ends inside a skippable frame says so', () => {
   assert.deepEqual(findings, [`member-truncated ${first.length}`]);
 });
 
-test('a record over several frames comes as several members', () => {
+test('a record in several frames gives several members', () => {
   const text = record(1, 1000);
   const parts = [text.slice(0, 50), text.slice(50, 600), text.slice(600)];
   const { frames, findings } = read(Buffer.concat(parts.map((part) => frame(part))));
@@ -228,7 +228,7 @@ test('the head of a frame is read with every size of its fields', () => {
   assert.equal(parseFrameHead(Buffer.from('28b52ffe00', 'hex'), 0, 5), undefined);
 });
 
-test('a file cut off anywhere gives the whole frames before the cut and says that it was cut', () => {
+test('a file cut off anywhere gives the whole frames before the cut, and the cut is reported', () => {
   const parts = [frame(record(1)), frame(record(2))];
   const whole = Buffer.concat(parts);
   for (let end = 0; end <= whole.length; end++) {
@@ -263,7 +263,7 @@ test('damage at any byte of a frame costs at most that frame', () => {
   }
 });
 
-test('a frame whose checksum alone is wrong gives all of its bytes', () => {
+test('a frame with only a wrong checksum gives all of its bytes', () => {
   const bytes = frame(record(1));
   bytes[bytes.length - 1]! ^= 1;
   for (const pieceBytes of [Number.POSITIVE_INFINITY, 1]) {
@@ -276,7 +276,7 @@ test('a frame whose checksum alone is wrong gives all of its bytes', () => {
   }
 });
 
-test('garbage between frames is skipped and told of', () => {
+test('garbage between frames is skipped and reported', () => {
   const garbage = Buffer.from('\x28\xb5\x2f\xfd nothing \x28\xb5', 'latin1');
   const [first, second] = [frame(record(1)), frame(record(2))];
   const { frames, findings } = read(Buffer.concat([first, Buffer.from('garbage'), garbage, second]));

@@ -8,7 +8,7 @@ const histograms = fc
   .array(fc.oneof(fc.constant(0), fc.nat({ max: 5 }), fc.nat({ max: 1_000_000 })), { minLength: 2, maxLength: 53 })
   .filter((counts) => counts.filter((count) => count > 0).length >= 2);
 
-test('normalised counts fill the table and leave no symbol out that occurs', () => {
+test('normalised counts fill the table, and every symbol that occurs has a state', () => {
   fc.assert(
     fc.property(histograms, fc.integer({ min: 6, max: 9 }), (counts, accuracyLog) => {
       const { counts: normalised } = normaliseCounts(counts, accuracyLog);
@@ -27,7 +27,7 @@ test('normalised counts follow the frequencies', () => {
   assert.deepEqual(normaliseCounts([1_000_000, 1, 0, 1], 5).counts, [30, 1, 0, 1]);
 });
 
-test('a description reads back as the distribution it was made from', () => {
+test('a description is read back as the same distribution', () => {
   fc.assert(
     fc.property(histograms, fc.integer({ min: 6, max: 9 }), fc.nat({ max: 3 }), (counts, accuracyLog, from) => {
       const distribution = normaliseCounts(counts, accuracyLog);
@@ -46,13 +46,13 @@ test('a description reads back as the distribution it was made from', () => {
   );
 });
 
-test('a description with counts below one reads back', () => {
+test('a description with counts below one is read back', () => {
   for (const distribution of Object.values(PREDEFINED)) {
     assert.deepEqual(parseDistribution(describeDistribution(distribution), 0)?.distribution, distribution);
   }
 });
 
-test('bytes that end within a description are told from one', () => {
+test('an incomplete description is recognised', () => {
   assert.equal(parseDistribution(Uint8Array.of(0xf4), 0), undefined);
   assert.equal(parseDistribution(new Uint8Array(0), 0), undefined);
 });

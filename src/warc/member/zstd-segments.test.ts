@@ -6,7 +6,7 @@ import { SegmentSource } from './zstd-segments.ts';
 const random = seededRandom(11);
 const noise = (length: number) => Buffer.from(Array.from({ length }, () => 33 + Math.floor(random() * 90)));
 
-test('what samples share is selected and what is their own is not', () => {
+test('text that samples share is selected, and text of a single sample is not', () => {
   const shared = noise(300);
   const samples = Array.from({ length: 20 }, () => Buffer.concat([noise(500), shared, noise(500)]));
   const content = Buffer.from(new SegmentSource(samples).select(512, 400));
@@ -14,7 +14,7 @@ test('what samples share is selected and what is their own is not', () => {
   assert.ok(content.length <= 400);
 });
 
-test('what most samples share stands at the end', () => {
+test('text that most samples share is at the end', () => {
   const common = noise(200);
   const rare = noise(200);
   const samples = Array.from({ length: 40 }, (_, i) => Buffer.concat([noise(3000), i % 8 === 0 ? rare : common]));

@@ -22,7 +22,7 @@ function prose(seed: number, bytes: number): Buffer {
   return Buffer.from(text.slice(0, bytes));
 }
 
-test('a match is one sequence, and what stands around it are literals', () => {
+test('a match is one sequence, and the bytes around it are literals', () => {
   const unique = prose(5, 400);
   const content = Buffer.concat([Buffer.from('{'), unique, Buffer.from('#}')]);
   const statistics = statisticsOf(content, 3, unique);

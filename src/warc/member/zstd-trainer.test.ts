@@ -77,18 +77,18 @@ test('the same samples give the same dictionary', () => {
   assert.deepEqual(trainDictionary(pageRecords(4, 80), options), trainDictionary(pageRecords(4, 80), options));
 });
 
-test('the id asked for is the id given', () => {
+test('the dictionary has the requested id', () => {
   assert.equal(dictionaryId(trainDictionary(samples.slice(0, 40), { bytesMax: 4096, id: 123_456 })!), 123_456);
 });
 
-test('a dictionary is never larger than asked for', () => {
+test('a dictionary is never larger than requested', () => {
   for (const bytesMax of [DICTIONARY_BYTES_MIN, 2000, 5000, 40_000, 10_000_000]) {
     const dictionary = trainDictionary(samples.slice(0, 60), { bytesMax });
     assert.ok(dictionary && dictionary.length <= bytesMax, String(bytesMax));
   }
 });
 
-test('too few samples, counting none that are empty, give no dictionary', () => {
+test('too few samples, without empty ones, give no dictionary', () => {
   const empty = Array.from({ length: 100 }, () => new Uint8Array(0));
   const options = { bytesMax: 4096 };
   assert.equal(trainDictionary([], options), undefined);

@@ -40,7 +40,7 @@ const whole = (text: string | Buffer, recordHead?: RecordHead) => {
 const sha1 = (bytes: Buffer | string) => formatDigest(digestOf('sha1', Buffer.from(bytes as string)));
 const told = (digests: BlockFacts['blockDigests']) => digests.map(formatDigest);
 
-test('head, payload and all digests of a chunked and compressed response are told', () => {
+test('head, payload and all digests of a chunked and compressed response are returned', () => {
   const page = Buffer.from('<p>hello</p>\n');
   const coded = gzipSync(page);
   const framed = Buffer.concat([Buffer.from(`${coded.length.toString(16)}\r\n`), coded, Buffer.from('\r\n0\r\n\r\n')]);
@@ -75,7 +75,7 @@ test('the payload of other records is their block', () => {
   }
 });
 
-test('requests and revisits hold HTTP messages too', () => {
+test('requests and revisits contain HTTP messages too', () => {
   const request = head('request', 'application/http; msgtype=request', 'https://a.test/');
   const { facts, payload } = whole('POST / HTTP/1.1\r\nHost: a.test\r\n\r\na=1', request);
   assert.equal(facts.http?.method, 'POST');
@@ -85,7 +85,7 @@ test('requests and revisits hold HTTP messages too', () => {
   assert.equal(whole('', revisit).facts.httpMissing, false);
 });
 
-test('a response without an HTTP head is told of, and its block is its payload', () => {
+test('a response without an HTTP head is reported, and its block is its payload', () => {
   for (const text of ['<html></html>', 'Once upon a time\r\n\r\nthere was a page']) {
     const { facts, payload } = whole(text);
     assert.ok(facts.httpMissing);
@@ -94,7 +94,7 @@ test('a response without an HTTP head is told of, and its block is its payload',
   }
 });
 
-test('a head without body has the digest of nothing as payload', () => {
+test('a head without a body has the digest of the empty payload', () => {
   const { facts } = whole('HTTP/1.1 204 No Content\r\n\r\n');
   assert.equal(facts.payloadBytes, 0);
   assert.deepEqual(told(facts.payloadDigests)[1], sha1(''));
@@ -109,7 +109,7 @@ test('a block that ends early is hashed as far as it goes', () => {
   assert.equal(scan(cutHead, [cutHead], head('response', HTTP, 'http://a.test/', 1000)).facts.http?.get('a'), 'b');
 });
 
-test('a head longer than any head is body', () => {
+test('a head beyond the limit is part of the body', () => {
   const block = Buffer.from(`HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(HTTP_HEAD_BYTES_MAX / 5)}`);
   const pieces = Array.from({ length: 12 }, (_, i) => block.subarray(i * 150_000, (i + 1) * 150_000));
   const { facts } = scan(block, pieces);
@@ -117,7 +117,7 @@ test('a head longer than any head is body', () => {
   assert.equal(facts.payloadBytes, block.length);
 });
 
-test('lies about chunks and codings are told of', () => {
+test('wrong chunking and wrong codings are reported', () => {
   const chunked = whole('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<p>not chunked</p>\n');
   assert.ok(chunked.facts.chunkingBroken);
   assert.equal(chunked.payload, '<p>not chunked</p>\n');
@@ -126,7 +126,7 @@ test('lies about chunks and codings are told of', () => {
   assert.deepEqual(told(coded.facts.decodedDigests), [sha1('plain')]);
 });
 
-test('only what is asked for is hashed', () => {
+test('only the requested digests are computed', () => {
   const block = Buffer.from('HTTP/1.1 200 OK\r\n\r\nbody');
   const scanner = new BlockScanner(head('response', HTTP, 'http://a.test/', block.length), {});
   scanner.push(block);
@@ -138,7 +138,7 @@ test('only what is asked for is hashed', () => {
   assert.equal(facts.payloadBytes, 4);
 });
 
-test('the pieces in which a block comes make no difference', () => {
+test('the pieces of a block make no difference', () => {
   const blocks = fc.constantFrom(
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
     'HTTP/1.1 200 OK\nContent-Encoding: br\n\nplain after all',

@@ -50,14 +50,14 @@ test('the worked example has the digests it declares', () => {
   });
 });
 
-test('a digest over the chunk framing is recognised and told of', () => {
+test('a digest over the chunk framing is recognised and reported', () => {
   assert.deepEqual(judge(BLOCK, { 'WARC-Payload-Digest': FRAMED_DIGEST }), {
     verdict: { block: 'unjudged', payload: 'framed' },
     findings: ['payload-digest-framed'],
   });
 });
 
-test('a digest over the decoded body is recognised and told of', () => {
+test('a digest over the decoded body is recognised and reported', () => {
   const block = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n'), gzipSync(PAGE)]);
   const declared = formatDigest(digestOf('sha256', Buffer.from(PAGE)));
   assert.deepEqual(judge(block, { 'WARC-Payload-Digest': declared }), {
@@ -66,7 +66,7 @@ test('a digest over the decoded body is recognised and told of', () => {
   });
 });
 
-test('a digest over the whole block passes for that of the payload, with or without a block digest beside it', () => {
+test('a digest of the whole block is accepted as that of the payload, with or without a block digest', () => {
   assert.equal(judge(BLOCK, { 'WARC-Payload-Digest': BLOCK_DIGEST }).verdict.payload, 'payload');
   const both = { 'WARC-Payload-Digest': BLOCK_DIGEST, 'WARC-Block-Digest': BLOCK_DIGEST };
   assert.equal(judge(BLOCK, both).verdict.payload, 'payload');
@@ -80,7 +80,7 @@ test('every spelling of a digest is the same digest', () => {
   }
 });
 
-test('false digests are told of', () => {
+test('wrong digests are reported', () => {
   const wrong = { 'WARC-Payload-Digest': `sha1:${'A'.repeat(32)}`, 'WARC-Block-Digest': `sha256:${'0'.repeat(64)}` };
   assert.deepEqual(judge(BLOCK, wrong), {
     verdict: { block: 'none', payload: 'none' },
@@ -88,7 +88,7 @@ test('false digests are told of', () => {
   });
 });
 
-test('unreadable digests are told of', () => {
+test('malformed digests are reported', () => {
   const wrong = { 'WARC-Payload-Digest': 'sha1:short', 'WARC-Block-Digest': 'crc32:abcdef01' };
   assert.deepEqual(judge(BLOCK, wrong), {
     verdict: { block: 'malformed', payload: 'malformed' },
@@ -96,7 +96,7 @@ test('unreadable digests are told of', () => {
   });
 });
 
-test('digests of bytes that are elsewhere or gone are not judged', () => {
+test('digests of bytes that are elsewhere or lost are not judged', () => {
   const wrong = `sha1:${'A'.repeat(32)}`;
   for (const fields of [{ 'WARC-Type': 'revisit' }, { 'WARC-Segment-Number': '1' }, { 'WARC-Truncated': 'length' }]) {
     assert.equal(judge(BLOCK, { 'WARC-Payload-Digest': wrong, ...fields }).verdict.payload, 'unjudged');
@@ -107,7 +107,7 @@ test('digests of bytes that are elsewhere or gone are not judged', () => {
   assert.equal(judge(BLOCK, { ...both, 'WARC-Type': 'revisit' }).verdict.block, 'none');
 });
 
-test('what is wrong with the block itself is told beside the verdict', () => {
+test('faults of the block itself are reported besides the verdict', () => {
   const lies = Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\nneither\n');
   const declared = formatDigest(digestOf('sha1', Buffer.from('neither\n')));
   assert.deepEqual(judge(lies, { 'WARC-Payload-Digest': declared }).findings, [

@@ -16,7 +16,7 @@ function search(from: number, to: number, end: number): { found: number | undefi
   return { found: step.value, tries };
 }
 
-test('a gap of any length ends at the first sector that can be had', () => {
+test('a gap of any length ends at the first readable sector', () => {
   for (let sectors = 1; sectors < 500; sectors++)
     for (const from of [0, 5 * SECTOR_BYTES, 5 * SECTOR_BYTES + 100]) {
       const to = (Math.floor(from / SECTOR_BYTES) + sectors) * SECTOR_BYTES;

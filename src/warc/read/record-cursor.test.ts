@@ -71,7 +71,7 @@ const C = record('third');
 const bodies = (got: Read) => got.records.map(({ body }) => body);
 const ALL = ['first body', 'second body, longer', 'third'];
 
-test('plain records are read with offset, length and body', () => {
+test('uncompressed records are read with offset, length and body', () => {
   const { records, findings } = read(Buffer.concat([A, B]));
   assert.deepEqual(findings, []);
   assert.deepEqual(
@@ -101,7 +101,7 @@ for (const [name, compress] of [
     );
   });
 
-  test(`two records in one ${name} member are told of once, and have no length of their own`, () => {
+  test(`two records in one ${name} member are reported once, and have no length of their own`, () => {
     const bytes = Buffer.concat([compress(Buffer.concat([A, B])), compress(Buffer.concat([A, C]))]);
     const { records, findings } = read(bytes);
     assert.deepEqual(findings, ['member-shared 0']);
@@ -113,7 +113,7 @@ for (const [name, compress] of [
     );
   });
 
-  test(`a record over two ${name} members is one record, wherever it is cut`, () => {
+  test(`a record in two ${name} members is one record, wherever it is cut`, () => {
     for (let cut = 10; cut < B.length; cut++) {
       const parts = [compress(A), compress(B.subarray(0, cut)), compress(B.subarray(cut)), compress(C)];
       const got = read(Buffer.concat(parts));
@@ -126,7 +126,7 @@ for (const [name, compress] of [
     }
   });
 
-  test(`a record over many tiny ${name} members is one record`, () => {
+  test(`a record in many tiny ${name} members is one record`, () => {
     const parts = Array.from({ length: B.length }, (_, at) => compress(B.subarray(at, at + 1)));
     const got = read(Buffer.concat([compress(A), ...parts, compress(C)]));
     assert.deepEqual(bodies(got), ALL);
@@ -151,7 +151,7 @@ for (const [name, compress] of [
     assert.deepEqual(got.findings, [`content-length-short ${first.length}`]);
   });
 
-  test(`a ${name} record without a length goes to the end of its member`, () => {
+  test(`a ${name} record without a length reaches to the end of its member`, () => {
     const first = compress(A);
     const got = read(Buffer.concat([first, compress(record('second', { length: '' })), compress(C)]));
     assert.deepEqual(bodies(got), ['first body', 'second\r\n\r\n', 'third']);
@@ -159,7 +159,7 @@ for (const [name, compress] of [
     assert.equal(got.records[1]!.complete, false);
   });
 
-  test(`a head that ends with its ${name} member does not take the next record for its body`, () => {
+  test(`a head that ends with its ${name} member does not read the next record as its body`, () => {
     for (const bytes of [12, 30, 100]) {
       const first = compress(A.subarray(0, bytes));
       const got = read(Buffer.concat([first, compress(B), compress(C)]));
@@ -185,7 +185,7 @@ test('a file compressed as a whole is read', () => {
   assert.deepEqual(got.findings, ['member-shared 0']);
 });
 
-test('what was said to be little is read alike, in any coding, though it is much', () => {
+test('input that is longer than declared is read the same, in any coding', () => {
   const long = record('a long body '.repeat(30_000));
   const packed = (pack: (bytes: Buffer) => Buffer) => Buffer.concat([A, long, B, C].map(pack));
   for (const file of [
@@ -204,7 +204,7 @@ test('heads with LF alone and folded lines are read', () => {
   assert.equal(records[1]!.body, 'first body');
 });
 
-test('a length that is too long is found out by the record inside the block', () => {
+test('a length that is too long is detected by the record inside the block', () => {
   for (const length of [20, 40, 150, 100_000]) {
     const got = read(Buffer.concat([A, record('short', { length }), B, C]));
     assert.equal(got.records.length, 4, `length ${length}`);
@@ -222,7 +222,7 @@ test('a length that is too short costs the rest of the block and no other record
   }
 });
 
-test('a plain record without a readable length is told of, and the next is found', () => {
+test('an uncompressed record without a readable length is reported, and the next is found', () => {
   for (const length of ['', '-1', 'ten', '99999999999999999999']) {
     const got = read(Buffer.concat([A, record('second', { length }), C]));
     assert.deepEqual(bodies(got), ['first body', '', 'third']);
@@ -231,7 +231,7 @@ test('a plain record without a readable length is told of, and the next is found
   }
 });
 
-test('a missing or odd trailer is told of', () => {
+test('a missing or odd trailer is reported', () => {
   for (const trailer of ['', '\r\n', '\n\n', '\r\n\r\n\r\n', '\n']) {
     for (const bytes of [Buffer.concat([record('x', { trailer }), B]), record('x', { trailer })]) {
       const got = read(bytes);
@@ -241,26 +241,26 @@ test('a missing or odd trailer is told of', () => {
   }
 });
 
-test('a plain file that ends inside a record says so', () => {
+test('an uncompressed file that ends inside a record has a finding', () => {
   const got = read(Buffer.concat([A, B.subarray(0, B.length - 10)]));
   assert.deepEqual(bodies(got), ['first body', ALL[1]!.slice(0, -6)]);
   assert.deepEqual(got.findings, [`record-truncated ${A.length}`]);
   assert.equal(got.records[1]!.complete, false);
 });
 
-test('a plain file that ends inside a head says so', () => {
+test('an uncompressed file that ends inside a head has a finding', () => {
   const got = read(Buffer.concat([A, B.subarray(0, 60)]));
   assert.equal(got.findings[0], `head-truncated ${A.length}`);
   assert.equal(got.records.length, 2);
 });
 
-test('a record behind one that was torn off is found, even when no line begins there', () => {
+test('a record after one that was cut off is found, even where no line begins', () => {
   const got = read(Buffer.concat([record('torn off here', { length: 500, trailer: '' }), B, C]));
   assert.deepEqual(bodies(got).slice(1), ALL.slice(1));
   assert.deepEqual(got.findings, ['content-length-long 0']);
 });
 
-test('garbage and NUL bytes between records are skipped and told of', () => {
+test('garbage and NUL bytes between records are skipped and reported', () => {
   const garbage = Buffer.from('this is no record\nnor is WARC/this\n');
   const got = read(Buffer.concat([garbage, A, garbage, B, Buffer.alloc(700), C, Buffer.alloc(5)]));
   assert.deepEqual(bodies(got), ALL);
@@ -274,14 +274,14 @@ test('garbage and NUL bytes between records are skipped and told of', () => {
   ]);
 });
 
-test('a record is found behind any mixture of NULs, empty lines and garbage', () => {
+test('a record is found after any mixture of NULs, empty lines and garbage', () => {
   for (const between of ['x\n\n\r\n\n\r\n', '\0\0\r\n\n', '\0x\n\r\n', 'x\n\n\0\0\n', 'x\r\n\n\rx\n\n\n']) {
     const got = read(Buffer.concat([A, Buffer.from(between), B, Buffer.from(between), C]));
     assert.deepEqual(bodies(got), ALL, JSON.stringify(between));
   }
 });
 
-test('garbage inside a member is skipped and told of at the member', () => {
+test('garbage inside a member is skipped and reported at the offset of the member', () => {
   const first = gzipSync(A);
   const got = read(Buffer.concat([first, gzipSync(Buffer.concat([Buffer.from('garbage\n'), B])), gzipSync(C)]));
   assert.deepEqual(bodies(got), ALL);
@@ -297,7 +297,7 @@ test('a head without end is given up, and the next record is found', () => {
   }
 });
 
-test('a head without end in which heads begin all the time is given up and told of once', () => {
+test('a head without end that contains many beginnings of heads is given up and reported once', () => {
   const beginnings = Buffer.from('WARC/1.1\r\nWARC-Type: resource\r\n'.repeat(40_000));
   for (const compress of [(bytes: Buffer) => bytes, gzipSync]) {
     const start = compress(beginnings);
@@ -333,7 +333,7 @@ test('an ARC record with a blank in its type is read, and so is the one before i
   assert.deepEqual(got.findings, ['date-nonstandard 252']);
 });
 
-test('faults of heads are told of', () => {
+test('faults of heads are reported', () => {
   const cases: [lines: string[], finding: string][] = [
     [[ID, DATE, 'WARC-Type: resource', 'no field'], 'field-malformed'],
     [[ID, DATE, 'WARC-Type: resource', ': no name'], 'field-malformed'],
@@ -351,7 +351,7 @@ test('faults of heads are told of', () => {
   }
 });
 
-test('an unknown version is told of and read like a known one', () => {
+test('an unknown version is reported and read like a known one', () => {
   for (const version of ['WARC/2.0', 'WARC/1.2.3', 'WARC/7']) {
     const bytes = Buffer.from(A.toString('latin1').replace('WARC/1.1', version));
     assert.deepEqual(read(bytes).findings, ['version-unknown 0'], version);
@@ -370,7 +370,7 @@ const ARC = [
   'HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>hello</p>\n\n',
 ].join('');
 
-test('an ARC file is read like the worked example says', () => {
+test('an ARC file is read as the worked example shows', () => {
   const { records, findings } = read(Buffer.from(ARC));
   assert.deepEqual(findings, []);
   assert.deepEqual(
@@ -382,7 +382,7 @@ test('an ARC file is read like the worked example says', () => {
   );
 });
 
-test('the version block of an ARC file may be longer or shorter than it says', () => {
+test('the version block of an ARC file may be longer or shorter than declared', () => {
   for (const length of ['60', '72', '73', '100', '200']) {
     const got = read(Buffer.from(ARC.replace('plain 71', `plain ${length}`)));
     assert.equal(got.records.length, 2, length);
@@ -428,7 +428,7 @@ test('one wrong byte at the beginning of a compressed file costs one record, not
   }
 });
 
-test('a plain file whose first line is damaged stays a plain file', () => {
+test('an uncompressed file with a damaged first line is still read as uncompressed', () => {
   const bytes = Buffer.concat([A, record(gzipSync(A).toString('latin1')), C]);
   bytes[0] = 0x58;
   const got = read(bytes);
@@ -436,18 +436,18 @@ test('a plain file whose first line is damaged stays a plain file', () => {
   assert.equal(got.findings[0], 'garbage-skipped 0');
 });
 
-test('an empty file has no records and nothing wrong with it', () => {
+test('an empty file has no records and no findings', () => {
   assert.deepEqual(read(Buffer.alloc(0)), { records: [], findings: [] });
   assert.deepEqual(read(Buffer.from('\r\n\r\n')), { records: [], findings: [] });
 });
 
-test('a file made of lies about lengths is read in bounded work', () => {
+test('a file with many wrong lengths is read with bounded work', () => {
   const lie = Buffer.from(`WARC/1.1\r\n${ID}\r\n${DATE}\r\nWARC-Type: resource\r\nContent-Length: 3000000\r\n\r\n`);
   const got = read(Buffer.concat(Array.from({ length: 6000 }, () => lie)));
   assert.ok(got.records.length > 50);
 });
 
-test('reading can begin anywhere with the first record after that place', () => {
+test('reading can begin anywhere, with the next record', () => {
   const plain = Buffer.concat([A, B, C]);
   for (let offset = 0; offset <= A.length; offset += 7) {
     const got = read(plain, () => 50, { offset, coding: 'none', seek: true });
@@ -487,7 +487,7 @@ for (const [coding, compress, filling] of [
   ['gzip', gzipSync, 'a line of a page without an end to it, over and over\r\n'],
   ['zstd', zstdCompressSync, '\0'],
 ] as const)
-  test(`a ${coding} member that goes on and on behind its record is left, and the next one is read`, () => {
+  test(`a ${coding} member with endless bytes after its record is left, and the next one is read`, () => {
     const bomb = compress(Buffer.concat([A, Buffer.alloc(100 * 1024 * 1024, filling)]));
     const got = read(Buffer.concat([bomb, compress(B)]));
     assert.deepEqual(
@@ -500,7 +500,7 @@ for (const [coding, compress, filling] of [
     assert.ok(got.findings.includes('member-endless 0'), String(got.findings));
   });
 
-test('a member with much behind its record that is not made of next to nothing is read to its end', () => {
+test('a member with many bytes after its record is read to its end if they do not compress extremely', () => {
   const noise = Buffer.alloc(70 * 1024 * 1024);
   for (let at = 0; at < noise.length; at += 64) noise.writeUInt32LE(Math.imul(at, 0x9e3779b1) >>> 0, at);
   const got = read(gzipSync(Buffer.concat([A, noise, Buffer.from('\n'), B]), { level: 1 }));
@@ -510,7 +510,7 @@ test('a member with much behind its record that is not made of next to nothing i
   );
 });
 
-test('the pieces in which a file comes make no difference', () => {
+test('the pieces of the input make no difference', () => {
   fc.assert(
     fc.property(files, fc.infiniteStream(fc.integer({ min: 1, max: 300 })), (file, sizes) => {
       const whole = read(file);

@@ -35,7 +35,7 @@ for (const coding of ['gzip', 'none'] as const) {
     opening.close();
   });
 
-  test(`a member start that ends inside the head says nothing, ${coding}`, () => {
+  test(`a member start that ends inside the head gives no opening, ${coding}`, () => {
     const encoder = new MemberEncoder({ coding });
     const opening = new RecordOpening();
     const member = encoder.encode(parts(100_000));
@@ -46,7 +46,7 @@ for (const coding of ['gzip', 'none'] as const) {
   });
 }
 
-test('what is no WARC record in a gzip member is left to the full reader', () => {
+test('anything but a WARC record in a gzip member is left to the full reader', () => {
   const opening = new RecordOpening();
   const zstd = new MemberEncoder({ coding: 'zstd' });
   assert.equal(opening.decode(zstd.encode(parts(10))), undefined);

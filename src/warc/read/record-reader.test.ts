@@ -15,7 +15,7 @@ async function* bomb(block: Uint8Array): AsyncGenerator<Uint8Array> {
   yield gzipSync(Buffer.concat([Buffer.from(head), block, Buffer.from('\r\n\r\n')]));
 }
 
-test('reading a record that comes out of very few bytes can be given up in the middle', async () => {
+test('reading a record that inflates from very few bytes can be aborted in the middle', async () => {
   const controller = new AbortController();
   let bytes = 0;
   void setImmediate().then(() => controller.abort(new Error('given up')));
@@ -31,7 +31,7 @@ for (const [name, byte] of [
   ['garbage', 'x'],
   ['line ends', '\n'],
 ] as const)
-  test(`passing over ${name} out of very few bytes can be given up in the middle`, async () => {
+  test(`skipping ${name} that inflates from very few bytes can be aborted in the middle`, async () => {
     async function* file(): AsyncGenerator<Uint8Array> {
       yield gzipSync(Buffer.alloc(BLOCK_BYTES, byte));
     }

@@ -70,7 +70,7 @@ test('both profiles of revisits are written with all their pointers', () => {
   }
 });
 
-test('profiles are recognised in every spelling that is in use', () => {
+test('profiles are recognised in every spelling in use', () => {
   for (const version of ['0.18', '1.0', '1.1']) {
     const uri = `http://netpreserve.org/warc/${version}/revisit/identical-payload-digest`;
     assert.equal(revisitProfileOf(uri), 'identical-payload-digest');
@@ -84,7 +84,7 @@ test('profiles are recognised in every spelling that is in use', () => {
   assert.equal(revisitProfileOf('http://example.test/other'), undefined);
 });
 
-test('records that the standard does not allow are bugs of the caller', () => {
+test('writing a record that the standard does not allow is a bug of the caller', () => {
   const refused: NewRecord[] = [
     { ...RECORD, targetUri: undefined },
     { ...RECORD, type: 'warcinfo' },

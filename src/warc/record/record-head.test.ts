@@ -22,7 +22,7 @@ const SOUND = [
   '',
 ].join('\r\n');
 
-test('fields are found in any case, kept in order and spelling, and repeated ones are all there', () => {
+test('fields are found in any case, keep order and spelling, and repeated fields are all kept', () => {
   const { head, faults } = parse(SOUND);
   assert.equal(head.type, 'response');
   assert.equal(head.recordId, '<urn:uuid:1>');
@@ -34,14 +34,14 @@ test('fields are found in any case, kept in order and spelling, and repeated one
   assert.deepEqual(faults, ['target-uri-bracketed']);
 });
 
-test('brackets are taken off a target URI, and its letters are read as UTF-8', () => {
+test('brackets are removed from a target URI, and its letters are read as UTF-8', () => {
   const { head } = parse(SOUND);
   assert.equal(head.targetUri, 'http://example.test/caf\u00e9');
   assert.equal(head.get('warc-target-uri'), '<http://example.test/caf\u00e9>');
   assert.equal(unbracketed('<half'), '<half');
 });
 
-test('each value is UTF-8 where it is, and else Latin-1, so that different bytes stay different', () => {
+test('each value is read as UTF-8 if it is valid, else as Latin-1, so that different bytes stay different', () => {
   const lines = [
     'WARC/1.1',
     'WARC-Target-URI: <http://example.test/caf\xe9>',
@@ -60,7 +60,7 @@ test('each value is UTF-8 where it is, and else Latin-1, so that different bytes
   assert.equal(sound.isUtf8, true);
 });
 
-test('the URL of an ARC record is UTF-8 where it is, and else Latin-1', () => {
+test('the URL of an ARC record is read as UTF-8 if it is valid, else as Latin-1', () => {
   const arc = (url: string) => {
     const text = `${url} 192.0.2.1 20240301100000 text/html 5`;
     return arcHead(parseArcLine(text)!, '1', Buffer.from(`${text}\n`, 'latin1'), []);
@@ -71,7 +71,7 @@ test('the URL of an ARC record is UTF-8 where it is, and else Latin-1', () => {
   assert.equal(latin1.targetUri, 'http://example.test/caf\u00e9');
 });
 
-test('folded lines are joined with one blank, and a head of nothing else is read at once', () => {
+test('folded lines are joined with one blank, and a head of only folded lines is read quickly', () => {
   const { head } = parse('WARC/1.1\r\nX: one\r\n  two\r\n\tthree  \r\n \r\nY:\r\n z\r\n\r\n');
   assert.equal(head.get('x'), 'one two three');
   assert.equal(head.get('y'), 'z');
@@ -81,7 +81,7 @@ test('folded lines are joined with one blank, and a head of nothing else is read
   assert.ok(process.cpuUsage().user - started < 5_000_000, 'more than five seconds');
 });
 
-test('a CR inside a value is a blank, and at its ends it is nothing', () => {
+test('a CR inside a value is a blank, and at its ends it is removed', () => {
   const text = 'WARC/1.1\r\nX: \rone\rtwo\r\r three\r\r\n \rfour\r\r\nY: \r\r\nZ: z\r\n\r\n';
   const { head } = parse(text);
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('a CR inside a value is a blank, and at its ends it is nothing', () => {
   assert.equal(Buffer.from(head.bytes).toString(), text);
 });
 
-test('of many lines that are no fields the first are told, and how many more there are', () => {
+test('the first malformed lines are reported, and then only their number', () => {
   const faults: HeadFault[] = [];
   const text = `WARC/1.1\r\nX: a\r\n${'bad\r\n'.repeat(200_000)}Y: b\r\n:c\r\nZ: d\r\n\r\n`;
   const head = parseWarcHead(Buffer.from(text), faults);
@@ -103,7 +103,7 @@ test('of many lines that are no fields the first are told, and how many more the
   assert.deepEqual([malformed.length, malformed[0], malformed.at(-1)], [21, '"bad"', '199981 more lines']);
 });
 
-test('a length that is one number however it is written is read, and told of', () => {
+test('a length that is one number in an unusual form is read and reported', () => {
   const lengthOf = (value: string) => {
     const { head, faults } = parse(SOUND.replace('Content-Length: 10', `Content-Length: ${value}`));
     return [head.contentLength, faults.filter((code) => code !== 'target-uri-bracketed')];

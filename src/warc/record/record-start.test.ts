@@ -15,7 +15,7 @@ test('a WARC record begins with its version line', () => {
   }
 });
 
-test('behind the version blanks may stand, where a field follows', () => {
+test('blanks may follow the version when a field comes next', () => {
   for (const text of ['WARC/1.0 \r\nWARC-', 'WARC/1.1\t \nConte', 'WARC/1.0 \r\nwarc-type: response']) {
     assert.ok(whole(isWarcStart, text), text);
   }
@@ -25,14 +25,14 @@ test('behind the version blanks may stand, where a field follows', () => {
   assert.ok(whole(isWarcHead, 'WARC/1.0 \r\nWARC-Type: response'));
 });
 
-test('where no line begins, a field must follow the version', () => {
+test('a field must follow the version where no line begins', () => {
   assert.ok(whole(isWarcHead, 'WARC/1.0\r\nWARC-Type: response'));
   assert.ok(whole(isWarcHead, 'WARC/1.0\ncontent-length: 4'));
   assert.ok(!whole(isWarcHead, 'WARC/1.0\r\nis a format'));
   assert.ok(!whole(isWarcHead, 'WARC/1.0'));
 });
 
-test('an ARC head is taken apart from the right', () => {
+test('an ARC head is parsed from the right', () => {
   assert.deepEqual(parseArcLine('http://a.test/x y 192.0.2.1 20240301100000 text/html 57'), {
     url: 'http://a.test/x y',
     address: '192.0.2.1',
@@ -58,7 +58,7 @@ test('an ARC head is taken apart from the right', () => {
   }
 });
 
-test('an ARC head may have blanks in its type, and a day for its date', () => {
+test('an ARC head may have blanks in its type, and a day as its date', () => {
   const spaced = parseArcLine('http://a.test/x y 192.0.2.1 20240301100000 text/html; charset=utf-8 57');
   assert.deepEqual(
     [spaced?.url, spaced?.timestamp, spaced?.mime, spaced?.length],
@@ -72,7 +72,7 @@ test('an ARC head may have blanks in its type, and a day for its date', () => {
     assert.equal(parseArcLine(line), undefined, line);
 });
 
-test('a line of any length is judged in time', () => {
+test('a line of any length is judged in bounded time', () => {
   const line = `http://a.test/ ${'x 1 20240301100000 - '.repeat(3000)}`;
   const started = process.cpuUsage().user;
   assert.equal(parseArcLine(line), undefined);
@@ -80,7 +80,7 @@ test('a line of any length is judged in time', () => {
   assert.ok(process.cpuUsage().user - started < 2_000_000, 'more than two seconds');
 });
 
-test('both kinds of record are told from other bytes', () => {
+test('both kinds of record are distinguished from other bytes', () => {
   assert.ok(whole(looksLikeRecord, 'WARC/1.0\r\n'));
   assert.ok(whole(looksLikeRecord, 'http://a.test/ 192.0.2.1 20240301100000 text/html 57\r\n'));
   assert.ok(whole(looksLikeRecord, `http://a.test/${'x'.repeat(600)}`));

@@ -15,14 +15,14 @@ test('a payload is shared when it is larger than the lines that the revisit adds
   assert.equal(isWorthRevisit(ADDED + 1, { own, revisit }), true);
 });
 
-test('a bound only raises that', () => {
+test('a minimum size can only raise the limit', () => {
   assert.equal(isWorthRevisit(ADDED, { own, revisit }, 10), false);
   assert.equal(isWorthRevisit(ADDED + 1, { own, revisit }, 10), true);
   assert.equal(isWorthRevisit(1023, { own, revisit }, 1024), false);
   assert.equal(isWorthRevisit(1024, { own, revisit }, 1024), true);
 });
 
-test('an empty payload is never shared, nor one below every revisit, even when the revisit has the shorter head (I7)', () => {
+test('an empty payload, or one smaller than every revisit, is never shared, even when the revisit has the shorter head (I7)', () => {
   assert.equal(isWorthRevisit(0, { own: revisit, revisit: own }), false);
   assert.equal(isWorthRevisit(NEVER_SHARED_BYTES, { own: revisit, revisit: own }), false);
   assert.equal(isWorthRevisit(NEVER_SHARED_BYTES + 1, { own: revisit, revisit: own }), true);

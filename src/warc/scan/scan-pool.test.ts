@@ -122,7 +122,7 @@ function samples(): string[] {
   ];
 }
 
-test('ranges of any size give the same records and findings as one', async () => {
+test('ranges of any size give the same records and findings as a single range', async () => {
   for (const path of samples()) {
     const whole = await scan([path], { rangeBytes: Number.MAX_SAFE_INTEGER });
     const size = readFileSync(path).length;
@@ -137,7 +137,7 @@ test('ranges of any size give the same records and findings as one', async () =>
   }
 });
 
-test('an archive inside a record does not fool the seams', async () => {
+test('an archive inside a record does not mislead the borders of ranges', async () => {
   const inner = Buffer.concat(records({ coding: 'gzip' }, 30, 1000).members);
   const innerPlain = Buffer.concat(records({ coding: 'none' }, 30, 2000).members);
   for (const options of [{ coding: 'gzip', level: 0 }, { coding: 'none' }, { coding: 'zstd' }] as const) {
@@ -185,7 +185,7 @@ test('no threads, one thread and two threads agree, file by file', async () => {
   ]);
 });
 
-test('facts are those of the records', async () => {
+test('a scan returns the facts of the records', async () => {
   const { members } = records({ coding: 'gzip' }, 3);
   const path = file('facts.warc.gz', members);
   let seen = 0;
@@ -226,7 +226,7 @@ function longHeads(count: number, first = 0): Buffer[] {
   });
 }
 
-test('however much a range holds, it comes in pieces of bounded size', async () => {
+test('a range is returned in pieces of bounded size, whatever it contains', async () => {
   const count = 400;
   const apart = file(
     'long-heads.warc.gz',
@@ -267,7 +267,7 @@ test('however much a range holds, it comes in pieces of bounded size', async () 
   }
 });
 
-test('a scan of which nobody takes the rest leaves nothing waiting', async () => {
+test('a scan that is not read to its end leaves nothing waiting', async () => {
   const path = file(
     'left.warc.gz',
     longHeads(600).map((record) => gzipSync(record)),
@@ -299,7 +299,7 @@ function deadlyScript(name: string, from: number, isOnce: boolean): URL {
   return pathToFileURL(path);
 }
 
-test('a thread that dies costs nothing when it dies once, and else the rest of its file', async () => {
+test('a thread that dies once costs nothing, and one that dies again costs the rest of its file', async () => {
   const { members } = records({ coding: 'gzip' }, 120);
   const names = ['before', 'deadly', 'after'].map((name) => join(directory, `${name}.warc.gz`));
   for (const name of names) writeFileSync(name, Buffer.concat(members));
@@ -317,7 +317,7 @@ test('a thread that dies costs nothing when it dies once, and else the rest of i
   assert.deepEqual(found.slice(120, -120), expected.records.slice(120, 120 + read));
 });
 
-test('a scan can be called off', async () => {
+test('a scan can be aborted', async () => {
   const path = file('called-off.warc.gz', records({ coding: 'gzip' }, 20).members);
   const controller = new AbortController();
   const items = scanFiles([path], { rangeBytes: 500, workers: 1, signal: controller.signal });
@@ -335,7 +335,7 @@ for (const [name, start] of [
   ['a record', recordStart(150 * 1024 * 1024)],
   ['garbage', Buffer.from('no record\n')],
 ] as const)
-  test(`a scan on the caller's own thread can be given up in the middle of ${name} out of very few bytes`, async () => {
+  test(`a scan on the caller's thread can be abandoned in the middle of ${name} that inflates from very few bytes`, async () => {
     const path = file(`${name}.warc.gz`, [gzipSync(Buffer.concat([start, Buffer.alloc(150 * 1024 * 1024)]))]);
     const controller = new AbortController();
     void setImmediate().then(() => controller.abort(new Error('given up')));
@@ -345,7 +345,7 @@ for (const [name, start] of [
     assert.deepEqual([whole.ends, whole.bytes], [[`${path} ${name === 'garbage' ? 0 : 1}`], statSync(path).size]);
   });
 
-test('a scan can be given up also in the middle of a record that is read again for its digest', async () => {
+test('a scan can be abandoned in the middle of a record that is read again for its digest', async () => {
   const length = 150 * 1024 * 1024;
   const start = recordStart(length, `WARC-Block-Digest: sha256:${'0'.repeat(64)}\r\n`);
   const path = file('doubtful.warc.gz', [gzipSync(Buffer.concat([start, Buffer.alloc(length)]))]);
@@ -365,7 +365,7 @@ function recordStart(length: number, fields = ''): Buffer {
 }
 
 for (const coding of ['gzip', 'zstd', 'none'] as const)
-  test(`ranges that meet around bytes that the disk does not give tell the same as one: ${coding}`, async (t) => {
+  test(`ranges that meet around unreadable bytes give the same as a single range: ${coding}`, async (t) => {
     const { start, members } = records({ coding }, 150);
     const file = join(directory, `gap-${coding}.warc`);
     writeFileSync(file, Buffer.concat([start, ...members]));

@@ -19,7 +19,7 @@ const numbered = Array.from(
 );
 const source = new MemoryByteSource('index', utf8(`${numbered.join('\n')}\n`));
 
-test('the captures of a key are found without its neighbours', async () => {
+test('the captures of a key are found without those of neighbouring keys', async () => {
   assert.deepEqual(await found(source, exactRange('com,example)/000000')), [numbered[0]]);
   assert.deepEqual(await found(source, exactRange('com,example)/049999')), [numbered[49_999]]);
   assert.deepEqual(await found(source, exactRange('com,example)/0400')), []);
@@ -31,14 +31,14 @@ test('the captures of a prefix are found, and an empty prefix finds all', async 
   assert.equal((await found(source, prefixRange(''))).length, numbered.length);
 });
 
-test('the place of a line is its offset in the file', async () => {
+test('a line has its offset in the file', async () => {
   for await (const { line, offset } of searchLines(source, exactRange('com,example)/000777'), options)) {
     const bytes = await source.read(offset, line.length);
     assert.equal(Buffer.from(bytes).toString(), line);
   }
 });
 
-test('a search gives what filtering all lines gives, whatever their lengths', async () => {
+test('a search gives the same as filtering all lines, whatever their lengths', async () => {
   const line = fc
     .tuple(fc.stringMatching(/^[a-c]{1,4}$/), fc.nat(30_000))
     .map(([key, size]) => `${key} ${'x'.repeat(size)}`);

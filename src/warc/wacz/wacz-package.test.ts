@@ -15,7 +15,7 @@ const read = (json: unknown) => {
   return { found, codes };
 };
 
-test('a package of version 1.0.0 tells hash and size in its own way', () => {
+test('the hash and size of a package of version 1.0.0 are read', () => {
   const { found, codes } = read({
     profile: 'data-package',
     wacz_version: '1.0.0',
@@ -45,7 +45,7 @@ test('a list of packages is understood', () => {
   assert.deepEqual([found?.isMulti, paths, codes], [true, ['a.wacz', 'https://x/b.wacz'], []]);
 });
 
-test('what is no package is said to be none', () => {
+test('a file that is not a package is reported', () => {
   assert.deepEqual(read({ profile: 'x' }).codes, ['wacz-profile', 'wacz-version-missing', 'wacz-package-resources']);
   assert.deepEqual(read([]).codes, ['wacz-json']);
   const codes: string[] = [];
@@ -56,7 +56,7 @@ test('what is no package is said to be none', () => {
   assert.deepEqual(codes, ['wacz-json']);
 });
 
-test('what is written is read again, with names that Frictionless accepts', () => {
+test('a written package is read again, with names that Frictionless accepts', () => {
   const digest = digestOf('sha256', utf8('x'));
   const paths = ['archive/A b.WARC.gz', 'archive/a-b.warc.gz', 'pages/pages.jsonl'];
   const bytes = formatWaczPackage({

@@ -122,7 +122,7 @@ before(async () => {
 });
 after(() => rm(directory, { recursive: true }));
 
-test('the WARC files of a package are told as ranges of its file', async () => {
+test('the WARC files of a package are returned as ranges of its file', async () => {
   const bytes = zipOf(PACKAGE);
   const path = join(directory, 'plain.wacz');
   await writeFile(path, bytes);
@@ -135,7 +135,7 @@ test('the WARC files of a package are told as ranges of its file', async () => {
   await wacz.close();
 });
 
-test('pages and index entries are read, and a bad page is told', async () => {
+test('pages and index entries are read, and a bad page is reported', async () => {
   const { wacz, codes } = await opened(zipOf(PACKAGE));
   assert.deepEqual(
     (await collect(wacz.pages())).map(({ url }) => url),
@@ -149,7 +149,7 @@ test('pages and index entries are read, and a bad page is told', async () => {
   );
 });
 
-test('a compressed index is searched through its secondary index, and alone when that is missing', async () => {
+test('a compressed index is searched by its secondary index, or directly when that is missing', async () => {
   const block = gzipSync(`${CDXJ.join('\n')}\n`);
   const secondary = `!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}\ntest,example)/a 20240301100000 {"offset": 0, "length": ${block.length}}\n`;
   const data = { name: 'indexes/index.cdx.gz', content: block };
@@ -163,7 +163,7 @@ test('a compressed index is searched through its secondary index, and alone when
   }
 });
 
-test('a deflated WARC file is given as a stream, with a finding', async () => {
+test('a deflated WARC file is returned as a stream, with a finding', async () => {
   const { wacz, codes } = await opened(zipOf([{ name: 'archive/data.warc', content: 'WARC/1.0', deflate: true }]));
   const [warc] = await collect(wacz.warcs());
   assert.equal(warc!.stored, false);
@@ -172,7 +172,7 @@ test('a deflated WARC file is given as a stream, with a finding', async () => {
   assert.deepEqual(codes(), ['wacz-not-stored']);
 });
 
-test('of a deflated entry that is damaged, what stands before the damage is given', async () => {
+test('the bytes before the damage of a deflated entry are returned', async () => {
   const random = seededRandom(1);
   const content = Buffer.from(Array.from({ length: 600_000 }, () => 48 + Math.floor(random() * 16)));
   const packed = deflateRawSync(content);
@@ -223,7 +223,7 @@ test('the WARC files of packages in a package have offsets of the outer file', a
   assert.deepEqual(codes(), ['wacz-directory-broken', 'wacz-nested-deflated']);
 });
 
-test('packages nested without end stop being opened', async () => {
+test('packages that are nested too deep are not opened', async () => {
   let bytes = zipOf([{ name: 'archive/in.warc', content: 'x' }]);
   for (let depth = 0; depth < 8; depth++) bytes = zipOf([{ name: 'inner.wacz', content: bytes }]);
   const { wacz, codes } = await opened(bytes);
@@ -231,7 +231,7 @@ test('packages nested without end stop being opened', async () => {
   assert.deepEqual(codes(), ['wacz-nested-deep']);
 });
 
-test('names that lead out of the package are told and never become paths', async () => {
+test('names that lead out of the package are reported and never become paths', async () => {
   const names = ['../../etc/passwd', '/etc/passwd', 'C:\\windows\\x', 'archive\\..\\..\\x.warc'];
   const { wacz, codes } = await opened(zipOf(names.map((name) => ({ name, content: 'x' }))));
   assert.deepEqual(
@@ -280,7 +280,7 @@ test('a package whose entries all share the bytes of one unpacks to no more than
   assert.equal((await text(wacz.read(wacz.entries[0]!))).length, block.length);
 });
 
-test('sizes and checksums that lie stop the reading where the lie begins', async () => {
+test('wrong sizes and checksums stop reading at the declared size', async () => {
   const { wacz, codes } = await opened(
     zipOf([
       { name: 'archive/bomb.warc', content: Buffer.alloc(50 * 1024 * 1024), deflate: true, lies: { bytes: 1000 } },
@@ -318,7 +318,7 @@ test('an entry that the directory places wrongly is found by its local header', 
   }
 });
 
-test('encrypted entries, unknown methods and entries outside of the file are told, and read where they stand', async () => {
+test('encrypted entries, unknown methods and entries outside the file are reported', async () => {
   const { wacz, codes } = await opened(
     zipOf([
       { name: 'archive/a.warc', content: 'x', lies: { flags: 1 } },
@@ -336,7 +336,7 @@ test('encrypted entries, unknown methods and entries outside of the file are tol
   assert.ok(warcs[1]!.offset + warcs[1]!.length <= wacz.source.size);
 });
 
-test('a package cut off anywhere gives what arrived, or says that it is none', async () => {
+test('a package cut off anywhere gives what it still contains, or an error that it is not a package', async () => {
   for (const descriptor of [false, true]) {
     const bytes = zipOf([
       { name: 'archive/a.warc', content: `WARC/1.0 ${'PK\x07\x08'.repeat(9)}`, descriptor },
@@ -369,7 +369,7 @@ test('bytes after the end of a package do not hide it', async () => {
   assert.deepEqual(codes(), ['wacz-directory-broken']);
 });
 
-test('without its directory, a package gives what stands behind a broken entry and behind bytes that are none of it', async () => {
+test('a package without its directory gives the entries after a broken entry and after foreign bytes', async () => {
   const bytes = zipOf(['a', 'b', 'c'].map((name) => ({ name: `archive/${name}.warc`, content: `WARC/1.0 ${name}` })));
   const lost = bytes.subarray(0, bytes.length - 10);
   const namesOf = async (changed: Buffer) => {
@@ -392,7 +392,7 @@ test('without its directory, a package gives what stands behind a broken entry a
   await assert.rejects(opened(Buffer.from('PK are two letters, and this is no package')), { code: 'NOT_WACZ' });
 });
 
-test('any single byte changed leads to findings or an error, never to a crash', async () => {
+test('any single changed byte leads to findings or an error, never to a crash', async () => {
   const bytes = zipOf(PACKAGE);
   const seed = 7;
   const random = seededRandom(seed);
@@ -412,7 +412,7 @@ test('any single byte changed leads to findings or an error, never to a crash', 
   }
 });
 
-test('arbitrary bytes are no package', async () => {
+test('arbitrary bytes are not a package', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
       await assert.rejects(opened(bytes), { code: 'NOT_WACZ' });

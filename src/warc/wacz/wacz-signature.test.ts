@@ -26,7 +26,7 @@ test('anonymous signatures of browsers and of servers are accepted', () => {
   assert.equal(checkSignature(signedBy('P-256', 'der'), refuse), 'valid');
 });
 
-test('a signature of another hash, by another key, or with a senseless key is not accepted', () => {
+test('a signature of another hash, by another key, or with a malformed key is not accepted', () => {
   const codes: string[] = [];
   const report = (code: string) => void codes.push(code);
   const good = signedBy('P-384', 'ieee-p1363');

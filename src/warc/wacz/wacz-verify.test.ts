@@ -73,14 +73,14 @@ async function packed({ files = FILES, resources, datapackage, digest, deflated 
 
 const codesOf = async (path: string) => (await verifyWacz(path)).findings.map(({ code }) => code);
 
-test('what is wrong in a package inside another is told by the name that lists give it, at its place in that package', async () => {
+test('a fault in an inner package is reported with the name that lists use, at its place in that package', async () => {
   const inner = await packed({ files: { ...FILES, 'other.txt': utf8('x') }, resources: [] });
   const path = await packed({ files: { 'inner.wacz': await readFile(inner) }, datapackage: { profile: 'multi-wacz' } });
   const here = ({ file, ...rest }: Finding) => ({ ...rest, file: file.replace(inner, `${path}!inner.wacz`) });
   assert.deepEqual((await verifyWacz(path)).findings, (await verifyWacz(inner)).findings.map(here));
 });
 
-test('verifying ends when it is aborted, and says how far it is', async () => {
+test('verifying ends when it is aborted, and reports its progress', async () => {
   const path = await packed();
   const ended = new AbortController();
   const signal = ended.signal;
@@ -100,7 +100,7 @@ test('a good package has no findings', async () => {
   assert.equal(result.files, 5);
 });
 
-test('missing, unlisted, wrong and short files are told', async () => {
+test('missing, unlisted, wrong and short files are reported', async () => {
   const resources = [
     { path: 'archive/data.warc', hash: `sha256:${'00'.repeat(32)}`, bytes: 8 },
     { path: 'indexes/index.cdxj', hash: hashOf(INDEX), bytes: 5 },
@@ -114,7 +114,7 @@ test('missing, unlisted, wrong and short files are told', async () => {
   ]);
 });
 
-test('the files that every package must have are asked for', async () => {
+test('a missing file that every package must have is reported', async () => {
   const { findings } = await verifyWacz(await packed({ files: { 'other.txt': utf8('x') } }));
   assert.deepEqual(
     findings.map(({ code }) => code),
@@ -122,13 +122,13 @@ test('the files that every package must have are asked for', async () => {
   );
 });
 
-test('a compressed WARC file or index is told', async () => {
+test('a compressed WARC file or index is reported', async () => {
   const files = { ...FILES, 'indexes/index.cdx.gz': gzipSync(INDEX) };
   const deflated = ['archive/data.warc', 'indexes/index.cdx.gz', 'pages/pages.jsonl'];
   assert.deepEqual(await codesOf(await packed({ files, deflated })), ['wacz-not-stored', 'wacz-not-stored']);
 });
 
-test('an index that points nowhere or is out of order is told', async () => {
+test('an index that points nowhere or is out of order is reported', async () => {
   const lines = [
     'b 20240301100000 {"url": "u", "length": "9", "offset": "0", "filename": "data.warc"}',
     'a 20240301100000 {"url": "u", "offset": "0", "filename": "gone.warc"}',
@@ -141,7 +141,7 @@ test('an index that points nowhere or is out of order is told', async () => {
   ]);
 });
 
-test('a secondary index that does not reach all lines is told', async () => {
+test('a secondary index that does not cover all lines is reported', async () => {
   const block = gzipSync(INDEX);
   const secondary = `!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}\ntest 1 {"offset": 0, "length": ${block.length}}\n`;
   const files = {
@@ -153,14 +153,14 @@ test('a secondary index that does not reach all lines is told', async () => {
   assert.deepEqual(await codesOf(await packed({ files })), ['zipnum-incomplete']);
 });
 
-test('a changed datapackage.json is told by its digest', async () => {
+test('a changed datapackage.json is detected by its digest', async () => {
   assert.deepEqual(await codesOf(await packed({ digest: () => ({ hash: hashOf(utf8('other')) }) })), [
     'wacz-package-digest-mismatch',
   ]);
   assert.deepEqual(await codesOf(await packed({ digest: () => ({ hash: 'none' }) })), ['wacz-package-digest-invalid']);
 });
 
-test('an anonymous signature is checked, and one of another package does not count', async () => {
+test('an anonymous signature is checked, and a signature of another package is not accepted', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
   const signed = (json: Uint8Array, hash: string) => ({
     path: 'datapackage.json',
@@ -179,7 +179,7 @@ test('an anonymous signature is checked, and one of another package does not cou
   assert.equal(borrowed.worst, 'error');
 });
 
-test('the flood of findings of a hopeless package is cut off and counted', async () => {
+test('findings beyond the limit are counted and left out', async () => {
   const lines = Array.from(
     { length: 500 },
     (_, i) => `key${String(i).padStart(5, '0')} 20240301100000 {"url": "u", "filename": "gone"}\n`,
@@ -191,7 +191,7 @@ test('the flood of findings of a hopeless package is cut off and counted', async
   assert.match(findings.at(-1)!.message, /400 of wacz-index-dangling/);
 });
 
-test('every bit flipped in a stored WARC file is noticed', async () => {
+test('every flipped bit in a stored WARC file is detected', async () => {
   const path = await packed();
   const bytes = await readFile(path);
   const at = bytes.indexOf('WARC/1.1');
@@ -204,7 +204,7 @@ test('every bit flipped in a stored WARC file is noticed', async () => {
   }
 });
 
-test('a file that is no package is refused', async () => {
+test('a file that is not a package is refused', async () => {
   const path = join(directory, 'text');
   await writeFile(path, 'no package at all');
   await assert.rejects(verifyWacz(path), { code: 'NOT_WACZ', where: path });

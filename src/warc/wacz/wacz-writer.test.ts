@@ -73,7 +73,7 @@ async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
 
 const fail = (finding: Finding) => assert.fail(finding.message);
 
-test('what is written is read again, and verifies without a finding', async () => {
+test('a written package is read again, and verifies without a finding', async () => {
   const path = join(directory, 'out.wacz');
   const written = await writeWacz(path, await contentOf(5000), { linesPerBlock: 300, sortMemoryBytesMax: 100_000 });
   assert.equal(written.indexLines, 5000);
@@ -105,7 +105,7 @@ test('what is written is read again, and verifies without a finding', async () =
   assert.equal(verification.files, 7);
 });
 
-test('the order of the files and the methods are those of py-wacz', async () => {
+test('the files have the order and the methods of py-wacz', async () => {
   const path = join(directory, 'out.wacz');
   await writeWacz(path, await contentOf(3));
   const wacz = await openWacz(path, { onFinding: fail });
@@ -160,7 +160,7 @@ test('a failure leaves no file behind, neither a partial package nor a temporary
   assert.deepEqual((await readdir(directory)).sort(), ['Demo One.warc.gz', 'other.warc']);
 });
 
-test('a WARC file that grows meanwhile is taken as long as it was, one that shrinks is refused', async () => {
+test('a WARC file that grows in the meantime is added up to its former size, and one that shrinks is refused', async () => {
   const content = await contentOf(3);
   const [warc, other] = content.warcs as [string, string];
   await writeFile(other, Buffer.alloc(3_000_000));
@@ -206,7 +206,7 @@ const skip =
   (!existsSync(corpora) && 'shared corpora absent') ||
   ((validator.status !== 0 || indexer.status !== 0) && 'py-wacz is not installed');
 
-test('a package of real WARC files is what py-wacz makes of them', { skip }, async () => {
+test('a package of real WARC files is the same as that of py-wacz', { skip }, async () => {
   const warc = `${corpora}wacz/webrecorder+py-wacz/fixtures__example-collection.warc`;
   const theirs = join(directory, 'theirs.wacz');
   assert.equal(spawnSync('wacz', ['create', '-o', theirs, warc]).status, 0);

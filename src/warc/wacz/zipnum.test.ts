@@ -48,7 +48,7 @@ const LINES = Array.from(
   (_, i) => `com,example)/${String(i >> 2).padStart(4, '0')} ${20240301100000 + i} {"i": ${i}}`,
 );
 
-test('blocks and secondary index have the form that WACZ asks for', async () => {
+test('blocks and secondary index have the form of the WACZ standard', async () => {
   const { index, data, blocks } = await built(LINES.slice(0, 5), 2);
   const [header, first, second] = index.split('\n');
   assert.equal(header, '!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}');
@@ -60,7 +60,7 @@ test('blocks and secondary index have the form that WACZ asks for', async () => 
   assert.equal(gunzipSync(data).toString(), `${LINES.slice(0, 5).join('\n')}\n`);
 });
 
-test('a key that begins in the block before is found from its first line on', async () => {
+test('a key that begins in the block before is found from its first line', async () => {
   const { index, data } = await built(LINES, 3);
   for (const isStreamed of [false, true]) {
     const { reader, findings } = readerOf(index, data, isStreamed);
@@ -77,7 +77,7 @@ test('a key that begins in the block before is found from its first line on', as
   }
 });
 
-test('a search opens only the blocks that can hold its lines', async () => {
+test('a search opens only the blocks that can contain its lines', async () => {
   const { index, data } = await built(LINES, 10);
   const { reader, asked } = readerOf(index, data);
   await linesOf(reader, exactRange('com,example)/0100'));
@@ -90,7 +90,7 @@ test('many captures of one key over many blocks are all found', async () => {
   assert.equal((await linesOf(readerOf(index, data).reader, exactRange('com,a)/'))).length, 100);
 });
 
-test('any sorted lines, any block size and any prefix give what filtering gives', async () => {
+test('a search gives the same as filtering, for any sorted lines, block size and prefix', async () => {
   const line = fc.stringMatching(/^[a-d]{1,3} [0-9]{2} \{\}$/);
   await fc.assert(
     fc.asyncProperty(
@@ -110,7 +110,7 @@ test('any sorted lines, any block size and any prefix give what filtering gives'
   );
 });
 
-test('the classic form is read as well', async () => {
+test('the classic form is read too', async () => {
   const blocks = [LINES.slice(0, 10), LINES.slice(10, 20)].map((lines) => gzipSync(`${lines.join('\n')}\n`));
   const offsets = [0, blocks[0]!.length];
   const index = blocks
@@ -125,7 +125,7 @@ test('the classic form is read as well', async () => {
   assert.deepEqual(findings, []);
 });
 
-test('a damaged block, a missing part and a senseless line are told, and the other blocks are read', async () => {
+test('a damaged block, a missing part and a malformed line are reported, and the other blocks are read', async () => {
   const { index, data, blocks } = await built(LINES.slice(0, 30), 10);
   const broken = data.slice();
   broken.fill(0, blocks[0]!.length + 12, blocks[0]!.length + blocks[1]!.length);
@@ -142,7 +142,7 @@ test('a damaged block, a missing part and a senseless line are told, and the oth
   }
 });
 
-test('of a block that is cut off, the whole lines are used', async () => {
+test('the whole lines of a block that is cut off are used', async () => {
   const lines = Array.from({ length: 2000 }, (_, i) => `k${String(i).padStart(5, '0')} 1 ${Math.sin(i)}`);
   const { index, data } = await built(lines, 2000);
   const { reader, findings } = readerOf(index, data.subarray(0, data.length / 2));
@@ -155,7 +155,7 @@ test('of a block that is cut off, the whole lines are used', async () => {
   );
 });
 
-test('a block that says it is huge, and one that inflates to something huge, are not read into memory (I9)', async () => {
+test('a block that is declared as huge, or inflates to a huge size, is not read into memory (I9)', async () => {
   const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024));
   const index = `a 1 {"offset": 0, "length": ${bomb.length}}\nb 1 {"offset": 0, "length": 99999999999}\n`;
   const { reader, findings } = readerOf(zipNumHeader('index.cdx.gz') + index, bomb);

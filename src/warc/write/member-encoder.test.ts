@@ -65,7 +65,7 @@ async function encodeStream(encoder: MemberEncoder, parts: readonly Buffer[]): P
 for (const options of ENCODINGS) {
   const name = `${options.coding} level ${options.level ?? '-'}${options.dictionary ? ' with dictionary' : ''}`;
 
-  test(`${name}: what is encoded comes back, member after member, whole or as a stream`, async () => {
+  test(`${name}: encoded records decode again, member after member, whole or as a stream`, async () => {
     const encoder = new MemberEncoder(options);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 4 }), async (arrays) => {
@@ -94,7 +94,7 @@ test('equal records make equal gzip members, without name, time or extra field',
   assert.deepEqual([...members[0]!.subarray(0, 10)], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
 });
 
-test('zstd frames carry content size, checksum and the id of their dictionary', async () => {
+test('zstd frames have content size, checksum and the id of their dictionary', async () => {
   for (const bytes of [0, 10, 300, 70_000, 200_000]) {
     for (const options of [{ coding: 'zstd' }, { coding: 'zstd', dictionary }] as const) {
       const encoder = new MemberEncoder(options);
@@ -114,7 +114,7 @@ test('zstd frames carry content size, checksum and the id of their dictionary', 
   }
 });
 
-test('a zstd record is one frame, also when it fills the room of the encoder exactly', async () => {
+test('a zstd record is one frame, even when it exactly fills the buffer of the encoder', async () => {
   // What does not compress grows by the frame's head, its checksum and 3 bytes a block, so one of these ends on each
   // round number.
   const frameBytesMax = (bytes: number) => bytes + 13 + 3 * Math.ceil(bytes / 131_072);
@@ -131,7 +131,7 @@ test('a zstd record is one frame, also when it fills the room of the encoder exa
   }
 });
 
-test('a file with a dictionary begins with it, as a zstd frame, which every reader takes', () => {
+test('a file with a dictionary begins with it, as a zstd frame, which every reader accepts', () => {
   const encoder = new MemberEncoder({ coding: 'zstd', dictionary });
   const start = Buffer.from(encoder.fileStart());
   assert.equal(start.readUInt32LE(0), 0x184d2a5d);

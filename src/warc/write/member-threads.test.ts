@@ -13,7 +13,7 @@ function assertMembers(members: readonly Uint8Array[], expected: readonly Uint8A
     assert.equal(Buffer.compare(member, expected[index]!), 0, `member ${index} of ${expected.length}`);
 }
 
-test('members made on a thread are those of an encoder that gets each record in one piece, in order', async (t) => {
+test('members made on a thread equal those of an encoder for whole records, in order', async (t) => {
   const threads = new MemberThreads();
   t.after(() => threads.close());
   const random = seededRandom(7);
@@ -31,7 +31,7 @@ test('members made on a thread are those of an encoder that gets each record in 
   assert.deepEqual(await threads.encode([]), []);
 });
 
-test('a block digest that was left open is that of the block, also when a field says it looks like one', async (t) => {
+test('an open block digest becomes that of the block, even when another field looks like it', async (t) => {
   const threads = new MemberThreads();
   t.after(() => threads.close());
   const record: NewRecord = {

@@ -23,7 +23,7 @@ const record = (number: number): NewRecord => ({
 
 const isCode = (code: string) => (error: unknown) => (error as PinakesError).code === code;
 
-test('a file has its own name only once it is whole', async () => {
+test('a file has its own name only when it is complete', async () => {
   const path = join(directory, 'whole.warc.gz');
   const writer = await WarcFileWriter.create(path, { coding: 'gzip' });
   const first = await writer.write(record(1), Buffer.from('one'));
@@ -39,7 +39,7 @@ test('a file has its own name only once it is whole', async () => {
   assert.deepEqual(bodies, ['one', 'two']);
 });
 
-test('a file that exists is left alone, unless told otherwise', async () => {
+test('an existing file is not changed without force', async () => {
   const path = join(directory, 'exists.warc');
   writeFileSync(path, 'precious');
   await assert.rejects(WarcFileWriter.create(path, { coding: 'none' }), isCode('FILE_EXISTS'));
@@ -53,7 +53,7 @@ test('a file that exists is left alone, unless told otherwise', async () => {
   assert.equal(readFileSync(path, 'utf8'), 'precious');
 });
 
-test('what is discarded leaves nothing behind', async () => {
+test('a discarded file leaves nothing behind', async () => {
   const path = join(directory, 'discarded', 'file.warc');
   mkdirSync(join(directory, 'discarded'));
   const writer = await WarcFileWriter.create(path, { coding: 'zstd' });
@@ -62,7 +62,7 @@ test('what is discarded leaves nothing behind', async () => {
   assert.deepEqual(readdirSync(join(directory, 'discarded')), []);
 });
 
-test('what is finished cannot be discarded any more', async () => {
+test('a finished file cannot be discarded', async () => {
   const path = join(directory, 'finished.warc');
   const writer = await WarcFileWriter.create(path, { coding: 'none' });
   await writer.write(record(1), Buffer.from('kept'));
@@ -71,7 +71,7 @@ test('what is finished cannot be discarded any more', async () => {
   assert.ok(readFileSync(path, 'utf8').includes('kept'));
 });
 
-test('a file that cannot be made is told of with a code and leaves nothing behind', async () => {
+test('a file that cannot be created gives an error with a code and leaves nothing behind', async () => {
   const path = join(directory, 'missing', 'file.warc');
   await assert.rejects(WarcFileWriter.create(path, { coding: 'none' }), isCode('FILE_MISSING'));
   const blocked = join(directory, 'blocked.warc');
@@ -80,7 +80,7 @@ test('a file that cannot be made is told of with a code and leaves nothing behin
   assert.equal(existsSync(blocked), false);
 });
 
-test('a streamed block is written as it came, though its pieces share one buffer', async () => {
+test('a streamed block is written unchanged although its pieces share one buffer', async () => {
   for (const coding of ['none', 'gzip', 'zstd'] as const) {
     const path = join(directory, `streamed.${coding}`);
     const writer = await WarcFileWriter.create(path, { coding });
@@ -100,7 +100,7 @@ test('a streamed block is written as it came, though its pieces share one buffer
   }
 });
 
-test('a streamed block of another length than announced is a bug of the caller', async () => {
+test('a streamed block of another length than declared is a bug of the caller', async () => {
   const writer = await WarcFileWriter.create(join(directory, 'lied.warc'), { coding: 'none' });
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('abc');
@@ -109,7 +109,7 @@ test('a streamed block of another length than announced is a bug of the caller',
   await writer.discard();
 });
 
-test('members of another file are taken over byte for byte', async () => {
+test('members of another file are copied byte for byte', async () => {
   const source = join(directory, 'source.warc.gz');
   const writer = await WarcFileWriter.create(source, { coding: 'gzip' });
   const { length } = await writer.write(record(1), Buffer.from('copied'));
