@@ -1,4 +1,4 @@
-/** A campaign of the fuzzer small enough for every run of the tests; `npm run fuzz` does longer ones. */
+/** A campaign of the fuzzer that is short enough for every run of the tests. `npm run fuzz` does longer ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -18,7 +18,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 function memory(): { held: number; resident: number } {
-  // Memory of buffers is freed beside the program; the second collection waits for what the first began.
+  // The memory of buffers is freed in the background. The second collection waits for what the first one started.
   collectGarbage();
   collectGarbage();
   const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
@@ -27,7 +27,7 @@ function memory(): { held: number; resident: number } {
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_240_301);
 
-function told({ failures }: Pick<Campaign, 'failures'>, again: (failure: Failure) => string = reproducer): string {
+function described({ failures }: Pick<Campaign, 'failures'>, again: (failure: Failure) => string = reproducer): string {
   return failures
     .map((failure) => [again(failure), failure.input, ...failure.damages, failure.fault].join('\n  '))
     .join('\n');
@@ -37,9 +37,9 @@ test(`${PAGE_RUNS} damaged pages and ${FILE_RUNS} damaged files are read and add
   context.diagnostic(`seed ${SEED}; another with FUZZ_SEED`);
   const of = (kind: string) => (failure: Failure) => `npm run fuzz -- --kind ${kind} --runs 50 --seed ${failure.seed}`;
   const pages = await runPageCampaign(SEED, PAGE_RUNS);
-  assert.equal(pages.failures.length, 0, told(pages, of('pages')));
+  assert.equal(pages.failures.length, 0, described(pages, of('pages')));
   const files = await runAddCampaign(SEED, FILE_RUNS);
-  assert.equal(files.failures.length, 0, told(files, of('files')));
+  assert.equal(files.failures.length, 0, described(files, of('files')));
 });
 
 test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of undamaged records (I9, I10)`, async (context) => {
@@ -49,9 +49,9 @@ test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of 
   const before = memory();
   const campaign = await runCampaign(seed, RUNS);
   const after = memory();
-  assert.equal(campaign.failures.length, 0, told(campaign));
+  assert.equal(campaign.failures.length, 0, described(campaign));
   assert.equal(campaign.runs, RUNS);
-  // A fuzzer that damages nothing proves nothing: every way of telling of damage must have been met.
+  // A fuzzer without effective damage proves nothing: every kind of finding must have occurred.
   for (const code of [
     'content-length-long',
     'content-length-short',
@@ -67,7 +67,7 @@ test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of 
     'trailer-missing',
     'zstd-dictionary-missing',
   ]) {
-    assert.ok(campaign.findings.get(code), `${code} was never met`);
+    assert.ok(campaign.findings.get(code), `${code} was never reported`);
   }
   const grown = { held: after.held - before.held, resident: after.resident - before.resident };
   context.diagnostic(`${campaign.steps} steps; ${JSON.stringify(grown)} bytes grown`);

@@ -1,5 +1,5 @@
 /**
- * A record of any size passes through memory of a fixed size (I9). The input is made while it is read; nothing is
+ * A record of any size is read in memory of a fixed size (I9). The input is generated while it is read; nothing is
  * written to disk.
  */
 import assert from 'node:assert/strict';
@@ -42,7 +42,7 @@ function* recordPieces(): Generator<Buffer> {
   yield TRAILER;
 }
 
-/** One gzip member: every piece becomes deflate blocks of its own that end on a byte, and equal pieces equal blocks. */
+/** One gzip member. Every piece becomes deflate blocks that end on a byte, so equal pieces give equal blocks. */
 function* gzipPieces(level: number): Generator<Buffer> {
   yield Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
   const coded = new Map<Buffer, Buffer>();
@@ -98,7 +98,7 @@ function pass(coding: Coding, pieces: Generator<Buffer>): { blockBytes: number; 
 }
 
 for (const [name, coding, pieces] of [
-  ['plain', 'none', recordPieces],
+  ['uncompressed', 'none', recordPieces],
   ['gzip stored', 'gzip', () => gzipPieces(0)],
   ['gzip compressed a hundredfold', 'gzip', () => gzipPieces(6)],
 ] as const) {

@@ -1,4 +1,4 @@
-/** Whatever is written comes back as it was, in every encoding and by every way of reading (I4, I9). */
+/** Written records are read back unchanged, in every encoding and in every way of reading (I4, I9). */
 import assert from 'node:assert/strict';
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const dictionary = trainDictionary(
   { bytesMax: 1024 },
 );
 
-assert.ok(dictionary, 'the samples make a dictionary');
+assert.ok(dictionary, 'the samples give a dictionary');
 
 const ENCODINGS: readonly (EncoderOptions & { name: string })[] = [
   { name: 'plain', coding: 'none' },
@@ -41,7 +41,7 @@ const ENCODINGS: readonly (EncoderOptions & { name: string })[] = [
   { name: 'zstd with dictionary', coding: 'zstd', dictionary },
 ];
 
-/** Values as they can stand on a line: letters of all scripts, no line ends, no blanks at the ends. */
+/** Values that can be on a line: letters of all scripts, no line ends, no blanks at the ends. */
 const value = fc
   .string({ unit: 'grapheme', maxLength: 40 })
   .map((text) =>
@@ -140,7 +140,7 @@ async function same(
   for (const { name, value: wanted } of draft.record.fields ?? []) {
     assert.ok(head.getAll(name.toLowerCase()).includes(wanted), `${name}: ${JSON.stringify(wanted)}`);
   }
-  assert.ok((await blockOf(found)).equals(draft.block), 'the block is another');
+  assert.ok((await blockOf(found)).equals(draft.block), 'the block differs');
   assert.deepEqual({ offset: head.offset, length: found.tail?.length }, place);
   assert.ok(found.tail?.complete);
 }
@@ -215,7 +215,7 @@ for (const { name, ...options } of ENCODINGS) {
 }
 
 test('bodies that are not read are skipped', async () => {
-  const path = join(directory, 'passed-over.warc.gz');
+  const path = join(directory, 'skipped.warc.gz');
   const writer = await WarcFileWriter.create(path, { coding: 'gzip' });
   for (let i = 0; i < 5; i++) {
     const targetUri = `http://example.test/${i}`;
@@ -235,7 +235,7 @@ test('bodies that are not read are skipped', async () => {
 });
 
 test('a block larger than allowed is refused with a clear error', async () => {
-  for await (const found of readRecords(join(directory, 'passed-over.warc.gz'))) {
+  for await (const found of readRecords(join(directory, 'skipped.warc.gz'))) {
     await assert.rejects(found.bytes(1000), { code: 'RECORD_TOO_LARGE' });
   }
 });

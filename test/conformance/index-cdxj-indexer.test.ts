@@ -1,7 +1,7 @@
 /**
- * `pinakes warc index` against cdxj-indexer, over every WARC and ARC file of the shared corpora: one process of each
- * over all files. What differs is listed here and explained in docs/conformance-index.md; a difference that went away
- * fails too, so that the list stays true.
+ * Compares `pinakes warc index` with cdxj-indexer on every WARC and ARC file of the shared corpora, each in one process
+ * for all files. Differences are listed here and explained in docs/conformance-index.md. A listed difference that no
+ * longer occurs fails too, so that the list stays true.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -15,7 +15,7 @@ const LAUNCHER = resolve(import.meta.dirname, '../../pinakes');
 const ARCHIVE_NAME = /\.(warc|arc)(\.gz|\.zst)?(\.open)?$/;
 const EMPTY_DIGEST = '"digest": "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"';
 
-/** Reads names of files as a JSON list, and writes for each what cdxj-indexer makes of it and how it ended. */
+/** Reads file names as a JSON list, and prints for each the lines of cdxj-indexer and how it ended. */
 const INDEXER = `
 import io, json, sys
 from cdxj_indexer.main import CDXJIndexer
@@ -29,7 +29,7 @@ for name in json.load(sys.stdin):
     print(json.dumps({'file': name, 'lines': out.getvalue().splitlines(), 'failure': failure}))
 `;
 
-/** cdxj-indexer stops in these files. The lines it wrote before are right. */
+/** cdxj-indexer stops in these files. The lines before are right. */
 const STOPS = [
   'arc/richardlehane+webarchive/hello-world2.arc',
   'gzip/derived/gzip-handover__bad-crc32-member-3.warc.gz',
@@ -98,7 +98,7 @@ function indexTheirs(files: readonly string[], mode: string): Theirs[] {
     .map((line) => JSON.parse(line) as Theirs);
 }
 
-/** Our lines by the name of their file; names that several files have are told apart by running on each. */
+/** Our lines by file. Files with the same name are indexed one by one, because lines have only the name. */
 function indexOurs(files: readonly string[], mode: string): Map<string, string[]> {
   const run = (paths: readonly string[]) => {
     const options = mode === 'post' ? ['--post-append'] : [];
@@ -115,12 +115,12 @@ function indexOurs(files: readonly string[], mode: string): Map<string, string[]
   return found;
 }
 
-/** Our line without what is known to differ everywhere. */
-function likened(ours: string, theirs: string, file: string, mode: string): string {
-  // ARC documents that are no HTTP messages have a MIME type in the ARC line, which cdxj-indexer does not read.
+/** Our line without the differences that are known to occur everywhere. */
+function withoutKnownDifferences(ours: string, theirs: string, file: string, mode: string): string {
+  // ARC documents that are not HTTP messages have a MIME type in the ARC line, which cdxj-indexer does not read.
   const isUntyped = /\.arc(\.gz)?$/.test(file) && !theirs.includes('"mime": ') && !theirs.includes('"status": ');
   const typed = isUntyped ? ours.replace(/"mime": "[^"]*", /, '') : ours;
-  // With --post-append cdxj-indexer reads bodies to their end before it hashes what is left of them: nothing.
+  // With --post-append, cdxj-indexer reads bodies to their end before it hashes the rest, which is then empty.
   const isHashOfNothing = mode === 'post' && theirs.includes(EMPTY_DIGEST);
   return isHashOfNothing ? typed.replace(/"digest": "[^"]*"/, EMPTY_DIGEST) : typed;
 }
@@ -137,7 +137,7 @@ for (const mode of ['plain', 'post']) {
     const different: string[] = [];
     for (const { file, lines, failure } of indexTheirs(files, mode)) {
       const mine = ours.get(file)!;
-      const isSame = lines.every((line, i) => likened(mine[i] ?? '', line, file, mode) === line);
+      const isSame = lines.every((line, i) => withoutKnownDifferences(mine[i] ?? '', line, file, mode) === line);
       if (!isSame || (failure === null && lines.length !== mine.length)) different.push(file);
       else if (failure !== null) stopped.push(file);
     }
@@ -145,8 +145,8 @@ for (const mode of ['plain', 'post']) {
       assert.deepEqual(different, DIFFERS);
       assert.deepEqual(stopped, STOPS);
     } else {
-      // Here it decodes bodies and holds a line back until the next record, so it stops in more files, and before some
-      // lines that would differ.
+      // In this mode it decodes bodies and holds a line back until the next record. So it stops in more files,
+      // sometimes before lines that would differ.
       for (const file of different) assert.ok(DIFFERS.includes(file), file);
       assert.ok(files.length - different.length - stopped.length > 100, 'more than 100 files are the same');
     }

@@ -1,7 +1,7 @@
 /**
- * `pinakes warc ls --json` against the listings that come with the shared corpora, field by field, over all files in
- * one process. What differs is listed here and explained in docs/conformance-ls.md; a difference that went away fails
- * too, so that the list stays true.
+ * Compares `pinakes warc ls --json` with the reference listings of the shared corpora, field by field, for all files in
+ * one process. Differences are listed here and explained in docs/conformance-ls.md. A listed difference that no longer
+ * occurs fails too, so that the list stays true.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,7 @@ const OURS_ALONE = new Set(['file', 'inner_offset', 'length', 'url']);
 
 const BODY_FIELDS = ['block_digest_ok', 'block_sha1', 'compressed_length', 'error', 'payload_digest_matches'];
 
-/** `file:offset` of a record, and the fields of it that differ. */
+/** The differing fields of a record, by `file:offset`. */
 const DIFFERENCES: Readonly<Record<string, readonly string[]>> = {
   'gzip/derived/gzip-handover__bad-isize-member-2.warc.gz:1023': [...BODY_FIELDS, 'payload_sha1_raw'],
   'gzip/derived/gzip-handover__two-members-per-record.warc.gz:0': BODY_FIELDS.slice(0, 4),
@@ -54,8 +54,7 @@ function expectedFiles(): string[] {
 }
 
 /**
- * Takes the record of ours that is meant out of the list: at the same offset, and of the same id when several are
- * there.
+ * Removes the matching record from our list: the one at the same offset, and with the same id when there are several.
  */
 function take(ours: Listed[], expected: Listed): Listed | undefined {
   const isThere = (one: Listed) => one.offset === expected.offset;
@@ -65,7 +64,7 @@ function take(ours: Listed[], expected: Listed): Listed | undefined {
 }
 
 function differingFields(expected: Listed, ours: Listed, isShared: boolean): string[] {
-  // The reference reads no further in a record without a length.
+  // The reference stops reading a record without a length.
   const isShort = expected.error === 'bad content-length';
   const names = isShort ? Object.keys(expected) : [...new Set([...Object.keys(expected), ...Object.keys(ours)])];
   const compared = names.filter((name) => !OURS_ALONE.has(name) && !(isShared && name === 'compressed_length'));
@@ -86,7 +85,8 @@ test('ls --json agrees with the reference listings in every field, except for th
     const reference = parseLines(readFileSync(join(EXPECTED, `${file}.jsonl`), 'utf8'));
     const ours = [...(byFile.get(file) ?? [])];
     const offsets = Map.groupBy(ours, (record) => record.offset);
-    // Entries without a type say why the reference stopped or skipped; what we make of that place is in our findings.
+    // Entries without a type are about a place where the reference stopped or skipped bytes. We have findings for those
+    // places.
     for (const expected of reference.filter((entry) => entry.type !== undefined)) {
       const isShared = (offsets.get(expected.offset)?.length ?? 0) > 1;
       const record = take(ours, expected);

@@ -1,7 +1,7 @@
 /**
- * What Pinakes writes, other tools read the same: warcio and FastWARC record by record, zstandard frame by frame, and
- * the digests pass `warcio check`. A judge that is not installed is skipped; `PYTHON` names another interpreter,
- * `JWARC_JAR` the program file of jwarc.
+ * Other tools read the files that Pinakes writes, with the same result: warcio and FastWARC record by record, zstandard
+ * frame by frame, and the digests pass `warcio check`. A tool that is not installed is skipped. `PYTHON` names another
+ * interpreter, `JWARC_JAR` the program file of jwarc.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -112,7 +112,7 @@ function drafts(): Draft[] {
   ];
 }
 
-/** Writes the drafts; every other block as a stream. */
+/** Writes the drafts; every second block as a stream. */
 async function write(name: string, options: EncoderOptions): Promise<string> {
   const path = join(directory, name);
   const writer = await WarcFileWriter.create(path, options);
@@ -127,7 +127,7 @@ async function write(name: string, options: EncoderOptions): Promise<string> {
   return path;
 }
 
-/** One line a record: what every judge is asked for. */
+/** One line per record, as the other tools print it. */
 async function ownLines(path: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const record of readRecords(path)) {
@@ -167,7 +167,7 @@ data = open(sys.argv[1], 'rb').read()
 dictionary = None
 if data[:4] == bytes.fromhex('5d2a4d18'):
     size = int.from_bytes(data[4:8], 'little')
-    # The dictionary is a zstd frame itself, which some readers need.
+    # The dictionary is compressed as a zstd frame, as some readers need it.
     assert data[8:12] == b'\\x28\\xb5\\x2f\\xfd', 'compressed dictionary'
     dictionary = zstandard.ZstdCompressionDict(zstandard.ZstdDecompressor().decompress(data[8:8 + size]))
     data = data[8 + size:]

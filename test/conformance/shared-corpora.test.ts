@@ -1,10 +1,10 @@
 /**
- * All shared test files in one archive: nothing of it keeps another tool from the rest, nothing that another tool read
- * in the originals is lost, and a rebuild changes no answer.
+ * All shared test files in one archive. No segment stops another tool, no record is lost that another tool read in the
+ * originals, and a rebuild changes no answer.
  *
- * The files are in `../shared/corpora`, or where `CORPORA` says. A representative part is taken; `CORPORA_ALL=1` takes
- * all of them. `PYTHON` names the interpreter that has warcio, FastWARC and pywb, `JWARC_JAR` the program file of
- * jwarc. A judge that is not there is skipped.
+ * The files are in `../shared/corpora`, or where `CORPORA` says. A representative part is used; `CORPORA_ALL=1` uses
+ * all. `PYTHON` names the interpreter that has warcio, FastWARC and pywb, `JWARC_JAR` the program file of jwarc. A
+ * missing tool is skipped.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -20,7 +20,7 @@ const CORPORA = process.env.CORPORA ?? join(import.meta.dirname, '../../../share
 const PYTHON = process.env.PYTHON ?? 'python3';
 const JWARC = process.env.JWARC_JAR;
 const WARC_FILE = /\.(w?arc(\.gz|\.zst)?(\.open)?|wacz)$/i;
-/** Every kind of file, and the malformed ones in whole. */
+/** Every kind of file, and all malformed ones. */
 const PART =
   /^(warc-malformed|warc-lf-only|gzip|zstd|wacz|warc-post|formats-examples)\/|^arc\/webrecorder|^arc\/.*test-arc/;
 
@@ -126,7 +126,7 @@ test('warcio reads every segment to its end', { skip: absent('warcio') }, async 
   }
 });
 
-/** Each member by itself, so that one record at which a judge stops does not hide the others. */
+/** Reads each member alone, so that a record at which a tool stops does not hide the others. */
 const MEMBERS = `
 import io, re, sys, zlib
 def members(data):
@@ -159,8 +159,8 @@ assert count == len(sound), (count, len(sound))
 `;
 
 /**
- * FastWARC stops at field names in other letters than usual, and at a value that begins on the next line. The standard
- * allows both.
+ * FastWARC stops at field names with unusual case, and at a value that begins on the next line. The standard allows
+ * both.
  */
 const FASTWARC_FAULT = /^Invalid WARC header\tWARC-(TYPE: |Type: {2}\/ (<TAB>| ))/;
 
@@ -197,7 +197,9 @@ index = sum(1 for _ in open('collections/all/indexes/index.cdxj'))
 print('indexed %d of %d' % (index, captures))
 `;
 
-/** pywb takes no value that begins on the next line, which the standard allows: its index fails at the date. */
+/**
+ * pywb does not accept a value that begins on the next line, which the standard allows: its index fails at the date.
+ */
 const PYWB_FAULT = /^ValueError\tWARC-Type: {2}\/ (<TAB>| )/;
 const PYWB_FAULTS_MAX = 5;
 
@@ -242,7 +244,10 @@ for path in sys.argv[1:]:
     except Exception: pass
 `;
 
-/** What warcio takes for records in the originals, and their bytes show to be none: file, offset, and what it is. */
+/**
+ * What warcio reads as records in the originals although the bytes show that they are not: file, offset, and what it
+ * is.
+ */
 const NO_RECORDS: readonly (readonly [file: string, offset: number, what: string])[] = [];
 
 test('every record that warcio reads in the originals is in the archive', { skip: absent('warcio') }, async () => {

@@ -1,9 +1,8 @@
 /**
- * Keys against the field's own test data, and against the Python package `surt` where it is installed.
+ * Compares keys with the test data of other projects, and with the Python package `surt` where it is installed.
  *
- * The data is that of urlcanon, webarchive-commons and the web platform tests. Where it states another tool's rules
- * than those of surt 0.3.1, the case is named below with the rule that differs; docs/conformance-url.md says the same
- * at more length.
+ * The data is from urlcanon, webarchive-commons and the web platform tests. Cases that follow other rules than surt
+ * 0.3.1 are named below with the rule. docs/conformance-url.md explains them in more detail.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -36,7 +35,7 @@ test('keys equal those of the urlcanon data', { skip: skipCorpora }, () => {
   assert.ok(keys.length >= 16);
 });
 
-/** The data lost a byte of these two: one is UTF-8 read as Latin-1, the other holds a bare 0x80. */
+/** Two damaged cases: one is UTF-8 that was read as Latin-1, the other contains a bare 0x80. */
 const DAMAGED = new Set(['\u00e2\u0098\u0083.com', 'http://\u0001\u0080.com/']);
 
 test('URLs that the urlcanon data calls equal share a key', { skip: skipCorpora }, () => {
@@ -71,10 +70,10 @@ test('parts of URLs are normalised as in the urlcanon data', { skip: skipCorpora
 });
 
 /**
- * Hosts that urlcanon reads as a browser does and surt by its own, narrower rules: hexadecimal, a lone octal number, a
- * number over 32 bits.
+ * Hosts that urlcanon reads as a browser does, and surt by narrower rules: hexadecimal, a single octal number, a number
+ * over 32 bits.
  */
-function isReadOtherwise(host: string): boolean {
+function isReadDifferently(host: string): boolean {
   const parts = host.replace(/\.$/, '').split('.');
   return /x/i.test(host) || (parts.length === 1 && (/^0[0-7]/.test(host) || Number(host) >= 2 ** 32));
 }
@@ -85,7 +84,7 @@ test('odd spellings of IPv4 addresses are read as in the urlcanon data, except f
   const addresses = readJson<Record<string, string | null>>('iipc+urlcanon/testdata__funky_ipv4.json');
   let checked = 0;
   for (const [host, address] of Object.entries(addresses)) {
-    if (isReadOtherwise(host)) continue;
+    if (isReadDifferently(host)) continue;
     const name = (address ?? host).replace(/\.$/, '');
     assert.equal(urlKey(`http://${host}/`), `${name.split('.').reverse().join(',')})/`, host);
     checked++;
@@ -93,7 +92,7 @@ test('odd spellings of IPv4 addresses are read as in the urlcanon data, except f
   assert.ok(checked >= 25, `${checked} cases`);
 });
 
-/** Java's key maker files DNS records under their host; Python's, and so CDXJ files, under the scheme. */
+/** Java's key maker puts DNS records under their host. Python's, and so CDXJ files, puts them under the scheme. */
 const JAVA_ONLY = new Set(['dns:alexa.com', 'dns:archive.org']);
 
 test('keys equal those of webarchive-commons, except for DNS records', { skip: skipCorpora }, () => {
@@ -162,8 +161,8 @@ test('a URL of the web platform tests and its serialised form have the same norm
 });
 
 /**
- * Answers one JSON line for each: the key, or null where surt raises an error. The resolver stays out of it: surt asks
- * it about odd addresses.
+ * Prints one JSON line for each URL: the key, or null when surt raises an error. The name resolver is replaced, because
+ * surt asks it about odd addresses.
  */
 const SURT_JUDGE = `
 import json, socket, sys
@@ -203,7 +202,7 @@ function hasPythonModule(name: string): boolean {
   return spawnSync('python3', ['-c', `import ${name}`]).status === 0;
 }
 
-/** JSON with every character outside ASCII escaped, so that the pipe's encoding does not matter. */
+/** JSON with every character outside ASCII escaped, so that the encoding of the pipe does not matter. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
@@ -343,7 +342,7 @@ const PARTS = [
   ...['PHPSESSID=0123456789abcdef0123456789abcdef', 'q=a%26b', '%3D=%26', 'q=\u00e9', 'a%20b', '#', '%23', '/'],
 ];
 
-/** The judge's seed; the same URLs each time, so that a difference can be looked at. */
+/** A fixed seed: the URLs are the same each time, so that a difference can be examined. */
 const SEED = 20_240_301;
 
 function oddUrls(count: number): string[] {
@@ -358,7 +357,9 @@ function oddUrls(count: number): string[] {
   });
 }
 
-/** Non-ASCII beside a character no host name can hold: refused by the platform's IDNA, taken by Python's. */
+/**
+ * Non-ASCII characters beside one that no host name can contain: Node's IDNA refuses such hosts, Python's accepts them.
+ */
 function isImpossibleHost(key: string): boolean {
   return /xn--[^,)]*[^a-z0-9,)_-]/.test(key);
 }

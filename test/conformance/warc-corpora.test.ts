@@ -1,7 +1,7 @@
 /**
- * Every WARC and ARC file of the shared corpora is read to its end, and what is found agrees with the lists beside
- * them, which a plain reader made that stops at the first thing it does not understand. Where the two differ is written
- * down here and, with the reasons, in docs/conformance.md.
+ * Every WARC and ARC file of the shared corpora is read to its end, and the records agree with the reference lists. A
+ * simple reader made these lists; it stops at the first thing that it does not understand. The differences are listed
+ * here and, with the reasons, in docs/conformance.md.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -15,8 +15,8 @@ const EXPECTED = join(CORPORA, '_expected');
 const skip = !existsSync(CORPORA) && 'shared corpora absent';
 
 /**
- * Files in which the list ends early or has lines that are no records: `errors` such lines, and `more` records that it
- * does not have.
+ * Files whose list ends early or has lines that are not records: `errors` is the number of such lines, and `more` the
+ * number of records that the list does not have.
  */
 const DIFFERENCES: Readonly<Record<string, { readonly errors: number; readonly more: number }>> = {
   'gzip-handover__bad-crc32-member-3.warc.gz': { errors: 1, more: 1 },
@@ -73,7 +73,7 @@ async function read(path: string): Promise<Found> {
     const facts = scanner.end();
     bytes += facts.blockBytes;
     if (judgeDigests(head, facts, record.tail!.complete).payload === 'none') mismatches++;
-    // The field as written: brackets that some writers put around it are part of the list too.
+    // The field as written: the list also has the brackets that some writers add.
     records.push(keyOf(head.offset, head.get('warc-type'), head.get('warc-target-uri'), head.date, head.recordId));
   }
   return { records, findings, bytes, mismatches };
@@ -121,7 +121,7 @@ test('records are found at the offsets of the reference lists', { skip }, async 
     const errors = expected.length - wanted.length;
     if (errors > 0 || rest.length > 0) {
       differences[list.replace(/^.*\//, '').replace(/\.jsonl$/, '')] = { errors, more: rest.length };
-      // What the list could not read must have been told of here, unless it is no fault at all.
+      // What the list could not read must have a finding, unless it is not a fault at all.
       const isFault = !/upper-lower-case/.test(list);
       assert.ok(found.findings > 0 || !isFault, `${list}: a difference without a finding`);
     }

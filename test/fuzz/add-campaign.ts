@@ -1,5 +1,5 @@
 /**
- * Adds damaged files to an archive: whatever they are, the addition goes on to its end, and the archive is sound
+ * Adds damaged files to an archive. Whatever the files are, adding reaches its end, and the archive is sound
  * afterwards.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -41,7 +41,7 @@ export async function runAddCampaign(seed: number, runs: number): Promise<AddCam
     } finally {
       await archive.close();
     }
-    // It opens again, with all that was added.
+    // The archive can be opened again, with everything that was added.
     await (await openArchive(join(directory, 'archive'), options)).close();
   } catch (error) {
     failures.push({ ...failed(error), seed, input: 'the whole archive' });

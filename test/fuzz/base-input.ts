@@ -1,7 +1,7 @@
 /**
- * The sound files that are then damaged: WARC in every encoding, ARC in both versions, small enough that thousands can
- * be read in a minute: four records are a first, a last, and two that have others on both sides. The same seed makes
- * the same bytes.
+ * The sound files that are then damaged: WARC in every encoding and ARC in both versions. They are so small that
+ * thousands can be read in a minute: with four records there is a first, a last, and two with neighbours on both sides.
+ * The same seed makes the same bytes.
  */
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assert, digestOf, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
@@ -14,7 +14,7 @@ import {
   warcFields,
 } from '../../src/warc/index.ts';
 
-/** A record as it stands in the file. */
+/** A record and its place in the file. */
 export type PlacedRecord = { readonly id: string; readonly from: number; readonly to: number; readonly block: Buffer };
 
 export type BaseInput = {
@@ -47,7 +47,7 @@ function chunked(body: Buffer, random: Random): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
 }
 
-/** HTTP responses of the kinds that readers must tell apart. */
+/** HTTP responses of the kinds that readers must distinguish. */
 function httpResponse(random: Random, kind: number): Buffer {
   const page = Buffer.from(`<html><title>${text(random, 3)}</title>${text(random, 40)}</html>\n`);
   const head = (fields: string) => Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n${fields}\r\n`);
@@ -142,13 +142,13 @@ function arcInput(name: string, version: 1 | 2, isCompressed: boolean, seed: num
   return { name, format: 'arc', coding: isCompressed ? 'gzip' : 'none', bytes: Buffer.concat(parts), records };
 }
 
-/** All kinds of file, for one seed. */
+/** All kinds of files, for one seed. */
 export function baseInputs(seed: number): BaseInput[] {
   const samples = Array.from({ length: 40 }, (_, i) =>
     Buffer.concat(drafts(seededRandom(seed + i), 4).map(({ block }) => block)),
   );
   const dictionary = trainDictionary(samples, { bytesMax: 4096 });
-  assert(dictionary, 'the samples make a dictionary');
+  assert(dictionary, 'the samples give a dictionary');
   return [
     warcInput('warc.gz', 'gzip', seed),
     warcInput('warc.gz stored', 'gzip', seed + 1, 0),

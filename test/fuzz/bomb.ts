@@ -1,6 +1,6 @@
 /**
- * Small files that ask for very much: memory, time, or depth. Each is read as a process of its own, and has to stay
- * within the same bounds as all others.
+ * Small files that demand a lot of memory, time, or depth. Each is read by its own process, which has to stay within
+ * the same limits as all others.
  */
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
@@ -49,7 +49,7 @@ function members(): FileInput[] {
 const page = (mime: string, bytes: Uint8Array): FileInput =>
   warcOfPage({ name: mime, mime, bytes: Buffer.from(bytes) }, seededRandom(bytes.length));
 
-/** A page under a content coding, or several. */
+/** A page with one content coding, or several. */
 function coded(coding: string, body: Buffer): FileInput {
   const head = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: ${coding}\r\n\r\n`);
   const encoder = new MemberEncoder({ coding: 'gzip' });
@@ -107,13 +107,13 @@ function pages(): FileInput[] {
   ];
 }
 
-/** Each with another name. */
+/** All bombs, each with its own name. */
 export function bombs(): FileInput[] {
   const all = [overlapping(), nestedPackages(), ...members(), ...pages()];
   return all.map(({ name, bytes }, at) => ({ name: `${at} ${name}`, bytes }));
 }
 
-/** Requests to a server that ask for very much. */
+/** Requests to a server that demand a lot. */
 export const BOMB_REQUESTS: readonly string[] = [
   `/cdx?url=example.test/*&fl=${Array.from({ length: 7000 }, () => 'original').join(',')}`,
   `/cdx?url=example.test/*&filter=${encodeURIComponent('original:(a+)+$')}&limit=100000`,

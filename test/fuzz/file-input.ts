@@ -1,4 +1,4 @@
-/** Damaged files that hold records: WARC, ARC and WACZ, and WARC files whose pages are damaged. */
+/** Damaged files with records: WARC, ARC and WACZ, and WARC files with damaged pages. */
 import { gzipSync } from 'node:zlib';
 import { type Random, seededIds, seededRandom } from '../../src/base/index.ts';
 import { MemberEncoder, recordParts } from '../../src/warc/index.ts';
@@ -12,7 +12,7 @@ export type FileInput = { readonly name: string; readonly bytes: Buffer };
 const WARCS = baseInputs(0);
 const PAGES = pageInputs();
 
-/** A WARC file with a page, in a sound record. */
+/** A WARC file with a page in a sound record. */
 export function warcOfPage(page: PageInput, random: Random): FileInput {
   const head = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: ${page.mime}\r\n\r\n`);
   const encoder = new MemberEncoder({ coding: 'gzip' });
@@ -61,6 +61,6 @@ export function damagedFile(seed: number): FileInput {
   }
   const base = kind < 0.5 ? wacz(random) : WARCS[Math.floor(random() * WARCS.length)]!;
   const bytes = damage(base, random, WARCS).at(-1)?.bytes ?? base.bytes;
-  // What was made a file of another kind is called so, as in the wild, now and then.
+  // Sometimes the file has the name of another kind, as in real collections.
   return { name: kind < 0.5 ? 'damaged.wacz' : random() < 0.9 ? 'damaged.warc.gz' : 'damaged.wacz', bytes };
 }

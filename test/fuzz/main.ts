@@ -1,12 +1,12 @@
 /**
- * Damages sound files at random and reads them: no exception, no endless loop, no record lost that was not touched, and
- * bounded memory.
+ * Damages sound files at random and reads them. There must be no exception, no endless loop and no loss of undamaged
+ * records, and memory must be bounded.
  *
  *     npm run fuzz -- --runs 100000 --processes 3000 --seed 1 [--kind records|pages|files] [--keep DIRECTORY]
  *
- * Of the `--runs`, which are in this process, most damage WARC and ARC files and read their records, a quarter damage
- * pages, and some are files that are added to an archive. `--processes` are runs of the program itself, and uploads;
- * bombs come first. `--kind` leaves out the other runs. `--keep` writes the input of every failure to a file.
+ * The `--runs` are in this process. Most of them damage WARC and ARC files and read their records, a quarter damage
+ * pages, and some add files to an archive. `--processes` are runs of the program itself, and uploads; bombs are first.
+ * `--kind` leaves out the other runs. `--keep` writes the input of every failure to a file.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,13 +34,13 @@ const seed = Number(values.seed);
 const runs = Number(values.runs);
 console.log(`seed ${seed}, ${runs} runs, ${values.processes} processes`);
 let failed = 0;
-// As the program does.
+// The program does this too.
 limitHeapGrowth();
 
 const runsOf = (kind: Kind) =>
   values.kind === undefined ? Math.round(runs * SHARES[kind]) : values.kind === kind ? runs : 0;
 
-function tell(kind: Kind | 'processes', done: number, failures: readonly Failure[], started: number): void {
+function printResult(kind: Kind | 'processes', done: number, failures: readonly Failure[], started: number): void {
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   const peak = Math.round(process.resourceUsage().maxRSS / 1024);
   console.log(
@@ -59,16 +59,16 @@ function tell(kind: Kind | 'processes', done: number, failures: readonly Failure
 
 let started = performance.now();
 const records = await runCampaign(seed, runsOf('records'));
-tell('records', records.runs, records.failures, started);
+printResult('records', records.runs, records.failures, started);
 for (const [code, count] of [...records.findings].sort((a, b) => b[1] - a[1])) console.log(`  ${code} ${count}`);
 
 started = performance.now();
 const pages = await runPageCampaign(seed, runsOf('pages'));
-tell('pages', pages.runs, pages.failures, started);
+printResult('pages', pages.runs, pages.failures, started);
 
 started = performance.now();
 const files = await runAddCampaign(seed, runsOf('files'));
-tell('files', files.runs, files.failures, started);
+printResult('files', files.runs, files.failures, started);
 
 const residentBytes = process.resourceUsage().maxRSS * 1024;
 if (residentBytes > RESIDENT_BYTES_MAX) {
@@ -78,7 +78,7 @@ if (residentBytes > RESIDENT_BYTES_MAX) {
 
 started = performance.now();
 const processes = await runProcessCampaign(seed, Number(values.processes));
-tell('processes', processes.runs, processes.failures, started);
+printResult('processes', processes.runs, processes.failures, started);
 for (const [way, { bytes, input }] of processes.peaks)
   console.log(`  ${way}: at most ${Math.round(bytes / 1024 ** 2)} MiB, with ${input}`);
 process.exitCode = failed > 0 ? 1 : 0;

@@ -1,19 +1,19 @@
 /**
- * Ways to damage a file. Each says which bytes of the sound file it touched, so that what lies elsewhere can be asked
- * for afterwards.
+ * Ways to damage a file. Each returns which bytes of the sound file it changed, so that undamaged records are known
+ * afterwards.
  */
 import type { Random } from '../../src/base/index.ts';
 
 export type Damage = {
   readonly bytes: Buffer;
   readonly kind: string;
-  /** Of the file before: [from, to) was replaced by `put` bytes. */
+  /** [from, to) of the file before was replaced by `put` bytes. */
   readonly from: number;
   readonly to: number;
   readonly put: number;
 };
 
-/** What is damaged, and what pieces are taken from. */
+/** A sound file, to be damaged or to take pieces from. */
 type Sound = { readonly bytes: Buffer };
 
 type Mutation = (bytes: Buffer, random: Random, others: readonly Sound[]) => Damage;
@@ -70,7 +70,7 @@ const splice: Mutation = (bytes, random, others) => {
   return replace('splice', bytes, start, end, Buffer.from(other.subarray(from, to)));
 };
 
-/** Lengths, in text and in the trailers of gzip members: the numbers a reader is most tempted to believe. */
+/** Changes a length: readers are most likely to trust these numbers. */
 const editLength: Mutation = (bytes, random) => {
   const places = [
     ...bytes.toString('latin1').matchAll(/Content-Length: (\d+)|text\/\w+ (\d+)(?=\n)|^[0-9a-f]+(?=\r\n)/gim),
@@ -141,12 +141,12 @@ export function damage(base: Sound, random: Random, others: readonly Sound[]): D
   return damages;
 }
 
-/** Where bytes of the sound file that no damage touched have come to lie; undefined when one of them was touched. */
+/** The new position of a range of the sound file; undefined when a damage changed it. */
 export function placeAfter(damages: readonly Damage[], from: number, to: number): number | undefined {
   let [start, end] = [from, to];
   for (const { from: touched, to: touchedTo, put } of damages) {
     const isInsertion = touched === touchedTo;
-    // What is put in at a border touches both sides of it.
+    // An insertion at a border changes both sides of it.
     if (isInsertion ? touched >= start && touched <= end : touched < end && touchedTo > start) return undefined;
     const shift = touchedTo <= start ? put - (touchedTo - touched) : 0;
     start += shift;

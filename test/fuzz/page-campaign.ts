@@ -1,14 +1,14 @@
-/** Damages pages of every kind and reads them: no exception, and none that takes for ever. */
+/** Damages pages of every kind and reads them: there must be no exception and no hang. */
 import { seededRandom } from '../../src/base/index.ts';
 import { linksOfHeaders, linksOfManifest, linksOfScript, readPage, readSitemap } from '../../src/page/index.ts';
 import type { Failure } from './campaign.ts';
 import { damage } from './mutation.ts';
 import { PAGE_URL, type PageInput, pageInputs } from './page-input.ts';
 
-/** Longer than the bound that readers of documents have on their own time. */
+/** Longer than the time limit of the document readers themselves. */
 const READING_MS_MAX = 60_000;
 const FAILURES_MAX = 5;
-/** PDF documents are read on a thread of their own, which takes a hundred times as long. */
+/** PDF documents are read on a separate thread, which takes a hundred times as long. */
 const PDF_RUNS = 100;
 
 export type PageCampaign = { readonly runs: number; readonly failures: readonly Failure[]; readonly bytes: number };
@@ -27,13 +27,13 @@ export async function runPageCampaign(seed: number, runs: number): Promise<PageC
     const damaged = damages.at(-1)?.bytes ?? base.bytes;
     bytes += damaged.length;
     const fault = await faultOf({ ...base, bytes: damaged });
-    const told = damages.map(({ kind, from, to, put }) => `${kind}: [${from}, ${to}) became ${put} bytes`);
-    if (fault) failures.push({ seed: seed + run, input: base.name, damages: told, fault, bytes: damaged });
+    const described = damages.map(({ kind, from, to, put }) => `${kind}: [${from}, ${to}) became ${put} bytes`);
+    if (fault) failures.push({ seed: seed + run, input: base.name, damages: described, fault, bytes: damaged });
   }
   return { runs: run, failures, bytes };
 }
 
-/** What is wrong with the reading of a page, by any reader that may get it. */
+/** Reads a page with every reader that may get it, and describes the fault, if there is one. */
 export async function faultOf({ bytes, mime }: PageInput): Promise<string | undefined> {
   const started = performance.now();
   try {
@@ -46,5 +46,5 @@ export async function faultOf({ bytes, mime }: PageInput): Promise<string | unde
     return String((error as Error).stack ?? error);
   }
   const tookMs = performance.now() - started;
-  return tookMs > READING_MS_MAX ? `it was read for ${Math.round(tookMs)} ms` : undefined;
+  return tookMs > READING_MS_MAX ? `reading took ${Math.round(tookMs)} ms` : undefined;
 }

@@ -1,4 +1,4 @@
-/** Sound pages of every kind that is read: the same each time. */
+/** Sound pages of every kind that is read. They are the same in every run. */
 import { deflateSync, gzipSync } from 'node:zlib';
 import { zipFile } from './zip-file.ts';
 
@@ -35,7 +35,7 @@ const MANIFEST = JSON.stringify({ name: 'App', start_url: '/start', icons: [{ sr
 const SVG =
   '<svg xmlns="http://www.w3.org/2000/svg"><title>S</title><a href="/s"><text>words</text></a><image href="i.png"/></svg>';
 
-/** A PDF whose objects are these, numbered from 1; the first is its catalog. */
+/** A PDF with these objects, numbered from 1; the first is its catalog. */
 export function pdfOf(objects: readonly (string | Buffer)[]): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n')];
   let length = parts[0]!.length;
@@ -73,7 +73,7 @@ export function pagePdf(content: Uint8Array): Buffer {
 
 const OFFICE = 'application/vnd.openxmlformats-officedocument';
 
-/** A document of Word with this in its body. */
+/** A Word document with this body. */
 export function docx(body: string): Buffer {
   return zipFile([
     { name: '[Content_Types].xml', content: '<Types/>' },

@@ -1,7 +1,7 @@
 /**
- * Runs the program itself over damaged files and bombs, as processes and by uploads to a server: none crashes, hangs,
- * or takes more memory than it may. Memory is the high-water mark that Linux keeps of a process (`VmHWM`); that of the
- * processes which it starts does not count.
+ * Runs the program itself on damaged files and bombs, as processes and by uploads to a server. None may crash, hang, or
+ * take too much memory. Memory is the high-water mark that Linux keeps for a process (`VmHWM`), without that of its
+ * child processes.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,13 +17,13 @@ import { damagedFile, type FileInput } from './file-input.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../../src/cli/main.ts');
 const RESIDENT_BYTES_MAX = 400 * 1024 * 1024;
-/** However busy the machine is. */
+/** Long enough for a busy machine. */
 const HANG_MS = 10 * 60_000;
 const LOOK_MS = 20;
 const WORKERS = 2;
 const NOTED_GROWTH = 1.05;
 const FAILURES_MAX = 20;
-/** As the program is started from a checkout and from its package. */
+/** The environment in which the checkout and the package start the program. */
 const ENVIRONMENT = {
   NODE_COMPILE_CACHE: resolve(import.meta.dirname, '../../node_modules/.cache/pinakes'),
   ...process.env,
@@ -33,7 +33,7 @@ const ERR_CHARS_MAX = 64 * 1024;
 export type ProcessCampaign = {
   readonly runs: number;
   readonly failures: readonly Failure[];
-  /** The most memory that a process took, by command, and with which input. */
+  /** The most memory that a process took, by command, and its input. */
   readonly peaks: ReadonlyMap<string, { readonly bytes: number; readonly input: string }>;
 };
 
@@ -48,11 +48,11 @@ export async function runProcessCampaign(seed: number, runs: number): Promise<Pr
   const note = (way: string, input: FileInput, at: number, { fault, bytes }: { fault?: string; bytes: number }) => {
     const before = peaks.get(way)?.bytes ?? 0;
     if (bytes > before) peaks.set(way, { bytes, input: input.name });
-    // The mark of a server never falls: only the input that raised it is to blame.
+    // The high-water mark of a server never falls: the fault is that of the input which raised it.
     const isLarge = bytes > RESIDENT_BYTES_MAX && bytes > before * NOTED_GROWTH;
-    const told = fault ?? (isLarge ? `it took ${Math.round(bytes / 1024 ** 2)} MiB` : undefined);
-    if (told)
-      failures.push({ seed: at, input: `${way} of ${input.name}`, damages: [], fault: told, bytes: input.bytes });
+    const described = fault ?? (isLarge ? `it took ${Math.round(bytes / 1024 ** 2)} MiB` : undefined);
+    if (described)
+      failures.push({ seed: at, input: `${way} of ${input.name}`, damages: [], fault: described, bytes: input.bytes });
   };
   let server: Server | undefined;
   let next = 0;
@@ -64,7 +64,7 @@ export async function runProcessCampaign(seed: number, runs: number): Promise<Pr
       const archive = join(directory, `archive-${worker}`);
       await run(['init', '--archive', archive]);
       for (let at = next++; at < runs && failures.length < FAILURES_MAX; at = next++) {
-        // Every bomb goes every way; then come damaged files.
+        // Every bomb is read in every way. Then follow damaged files.
         const way = WAYS[at % all]!;
         const bomb = heavy[Math.floor(at / all)];
         const input = bomb ?? damagedFile(seed + at);
@@ -94,7 +94,7 @@ export async function runProcessCampaign(seed: number, runs: number): Promise<Pr
   return { runs: Math.min(next, runs), failures, peaks };
 }
 
-/** The commands of a way. What is indexed is added before. */
+/** The commands of a way. Files are added before they are indexed. */
 function argumentsOf(way: Ways, path: string, archive: string): string[][] {
   const adding = ['add', path, '--archive', archive];
   switch (way) {
@@ -129,12 +129,12 @@ async function run(args: readonly string[]): Promise<Ended> {
     return { fault: `${args.join(' ')} did not end within ${HANG_MS} ms`, bytes: peak() };
   }
   const [code, signal] = ended;
-  // 1: something was found; 2: it could not be done, which is said in a sentence.
+  // Exit code 1 means findings, and 2 an operating failure with an error message.
   const isFine = signal === null && code !== null && code <= 2 && !/^\s+at .*:\d+:\d+\)?$/m.test(err);
   return { ...(!isFine && { fault: `${args.join(' ')}: ${code ?? signal}\n${err.slice(0, 2000)}` }), bytes: peak() };
 }
 
-/** Looks at the memory of a process until it ends; gives the most that it took. */
+/** Watches the memory of a process until it ends. Returns a function that gives its maximum. */
 function watch(child: ChildProcess): () => number {
   let most = 0;
   const look = () => {
@@ -142,7 +142,7 @@ function watch(child: ChildProcess): () => number {
       const status = readFileSync(`/proc/${child.pid}/status`, 'latin1');
       most = Math.max(most, Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024);
     } catch {
-      // It has ended, or the system keeps no such mark.
+      // The process has ended, or the system has no such mark.
     }
   };
   const timer = setInterval(look, LOOK_MS);
@@ -178,7 +178,7 @@ class Server {
     return new Server(child, JSON.parse(line) as { uiAddress: string; token: string });
   }
 
-  /** Uploads a file and waits for its job; says what is wrong. */
+  /** Uploads a file, waits for its job, and describes a fault. */
   async upload({ name, bytes }: FileInput): Promise<string | undefined> {
     const authorization = `Bearer ${this.#token}`;
     const headers = { authorization, 'content-type': 'application/octet-stream' };
@@ -193,7 +193,7 @@ class Server {
         signal,
       });
       const job = (await reply.json()) as { id?: string };
-      // What is not a WARC file at all is refused at once.
+      // A file that is not a WARC is refused immediately.
       if (reply.status >= 500) return `the upload was answered with ${reply.status}: ${JSON.stringify(job)}`;
       for (let id = job.id; id !== undefined; await setTimeout(LOOK_MS)) {
         const { state, error } = (await (

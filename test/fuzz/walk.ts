@@ -1,4 +1,4 @@
-/** Reads a whole input from memory through cursor and scanner, counting what it costs, and gathers what was found. */
+/** Reads a whole input from memory with cursor and scanner, counts the steps, and collects the results. */
 import { type Digest, digestOf, type Random, RunningDigest, toHex } from '../../src/base/index.ts';
 import { BlockScanner, RecordCursor, type RecordHead, type RecordTail, type ScanWants } from '../../src/warc/index.ts';
 
@@ -15,7 +15,7 @@ export type Walked = {
   readonly steps: number;
 };
 
-/** A walk that cost more steps than any sound reading of so many bytes can: the reader turns in circles. */
+/** A walk took more steps than any correct reading of so many bytes: the reader is in an endless loop. */
 class Hang extends Error {}
 
 const WANTS: ScanWants = { block: ['sha1'], payload: ['sha256'], framed: ['sha1'], decoded: ['sha1'] };
@@ -23,8 +23,8 @@ const STEPS_MIN = 2000;
 const STEPS_A_BYTE = 8;
 
 /**
- * `pieceBytes`: how much is fed at once. `behind`: what stands in memory behind the bytes that are fed, left there from
- * before; whoever reads past the end of its input takes it for more of the file.
+ * `pieceBytes` is the size of the next piece of input. `behind` are bytes in memory after the input. A reader that
+ * reads past the end of its input would take them for more of the file.
  */
 export function walk(bytes: Buffer, pieceBytes: () => number, behind = Buffer.alloc(8)): Walked {
   const cursor = new RecordCursor('input');
@@ -92,13 +92,13 @@ export function sha1Of(bytes: Uint8Array): string {
 
 const PIECE_BYTES = [1, 7, 50, 100, 500, 500, 500, 500, 3000, 3000, 3000, 3000, 3000, 3000, 3000, 3000];
 
-/** Pieces of all sizes; the smallest, which take longest, seldom. */
+/** Pieces of all sizes. The smallest are rare, because they take longest. */
 export function randomPieces(random: Random): () => number {
   const largest = PIECE_BYTES[Math.floor(random() * PIECE_BYTES.length)]!;
   return () => 1 + Math.floor(random() * largest);
 }
 
-/** All at once. */
+/** The whole input in one piece. */
 export function onePiece(): number {
   return Number.POSITIVE_INFINITY;
 }

@@ -1,11 +1,11 @@
-/** ZIP files made by hand, sound ones and such as share their bytes. */
+/** ZIP files made by hand: sound ones, and ones whose entries share their bytes. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export type ZipMember = {
   readonly name: string;
   readonly content: Uint8Array | string;
   readonly isStored?: boolean;
-  /** Another member whose bytes the directory gives for it. */
+  /** Another member, whose bytes the directory gives for this one. */
   readonly sharesWith?: number;
 };
 

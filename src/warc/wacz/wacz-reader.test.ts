@@ -318,7 +318,7 @@ test('an entry that the directory places wrongly is found by its local header', 
   }
 });
 
-test('encrypted entries, unknown methods and entries outside the file are reported', async () => {
+test('encrypted entries, unknown methods and entries outside the file are reported, and readable entries stay listed', async () => {
   const { wacz, codes } = await opened(
     zipOf([
       { name: 'archive/a.warc', content: 'x', lies: { flags: 1 } },
