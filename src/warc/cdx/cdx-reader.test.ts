@@ -85,7 +85,7 @@ test('an endless line is left out with bounded memory, and the next line is read
 
 const corpora = fileURLToPath(new URL('../../../../shared/corpora/', import.meta.url));
 
-/** What the files of the corpora hold: entries, and findings by code. */
+/** The contents of the corpora files: the number of entries, and findings by code. */
 const EXPECTED: Readonly<Record<string, readonly [entries: number, findings: Readonly<Record<string, number>>]>> = {
   'cdx/helgeho+Web2Warc/crawls__out__Example-20160128144235__Example-20160128144235.cdx.gz': [1, {}],
   'cdx/iipc+openwayback/_history__wayback-cdx-server-webapp__src__5e221f40_records-cdx11-pywb-unsurt-sorted.cdx': [

@@ -134,7 +134,7 @@ const optional = fc.option(fc.oneof(field, accented), { nil: undefined });
 const count = fc.option(fc.nat(Number.MAX_SAFE_INTEGER), { nil: undefined });
 const timestamp = fc.oneof(fc.stringMatching(/^[0-9]{14}$/), fc.stringMatching(/^[0-9]{17}$/));
 
-/** Entries that a format can hold: what it has no column for is absent. */
+/** Entries that a format can express: fields without a column are absent. */
 function entriesOf(format: CdxFormat): fc.Arbitrary<CdxEntry> {
   const when = <T>(letter: string, values: fc.Arbitrary<T | undefined>) =>
     format.letters.includes(letter) ? values : fc.constant(undefined);

@@ -108,7 +108,7 @@ const count = fc.option(fc.nat(Number.MAX_SAFE_INTEGER), { nil: undefined });
 const value: fc.Arbitrary<JsonValue> = fc
   .jsonValue({ maxDepth: 2 })
   .map((json) => JSON.parse(JSON.stringify(json)) as JsonValue);
-// A key that looks like an array index would be moved to the front by the language.
+// JavaScript would move a key that looks like an array index to the front.
 const key = fc.stringMatching(/^x[ -~]{0,10}$/);
 
 const entries: fc.Arbitrary<CdxEntry> = fc.record(
@@ -142,7 +142,7 @@ test('every entry is the same after writing and reading', () => {
 test('the fast path and the JSON parser give the same', () => {
   fc.assert(
     fc.property(entries, (entry) => {
-      // An escaped letter makes the quick way step aside.
+      // The fast path does not handle an escaped letter.
       const plain = { ...entry, url: 'http://a/', extra: [['note', 'A'] as const] };
       const line = formatCdxjLine(plain);
       assert.deepEqual(parseCdxjLine(line.replace('"A"', String.raw`"\u0041"`), refuse), parseCdxjLine(line, refuse));

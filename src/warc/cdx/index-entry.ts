@@ -105,7 +105,7 @@ function entryOf(
     digest,
     redirect: undefined,
     robotFlags: undefined,
-    // For uncompressed files the length in indexes leaves the line ends after the record out.
+    // For uncompressed files, the length in an index does not include the line ends after the record.
     length: isWhole ? tail.length! - (record.isCompressed ? 0 : tail.trailerBytes) : undefined,
     offset: head.offset,
     filename: options.filename,

@@ -44,7 +44,7 @@ test('a body that was cut off keeps its data and none of its framing', () => {
   const whole = '5\r\nhello\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n';
   const payload = 'helloabcdefghijklmnopqrstuvwxyz';
   const ended = whole.indexOf('\r\n0\r\n') + 5;
-  // Before the first size line is whole, nothing tells that it is one.
+  // An incomplete first size line cannot be recognised as one.
   for (let end = 3; end < whole.length; end++) {
     const got = read(whole.slice(0, end));
     assert.ok(payload.startsWith(got.payload), `cut at ${end}: ${got.payload}`);

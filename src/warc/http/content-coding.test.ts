@@ -62,7 +62,7 @@ for (const [name, coding, encode] of CODERS) {
       const { body, broken } = decode([coding], [coded.subarray(0, Math.floor(coded.length * share))]);
       assert.ok(broken, `cut at ${share}`);
       assert.ok(page(50_000).subarray(0, body.length).equals(body), `cut at ${share}`);
-      // zstd gives whole blocks, of up to 128 KiB.
+      // zstd outputs whole blocks, of up to 128 KiB.
       if (share > 0.4 && coding !== 'zstd') assert.ok(body.length > 1000, `cut at ${share}: ${body.length} bytes`);
     }
   });

@@ -49,7 +49,7 @@ test('bytes beyond ASCII in a Location that is not UTF-8 are escaped, as browser
   const location = (value: string) => parse(`HTTP/1.1 302 Found\r\nLocation: ${value}\r\n\r\n`).get('location');
   assert.equal(location('/caf\u00e9?q=\u00fc'), '/caf%E9?q=%FC');
   assert.equal(location('http://b\u00fccher.example/\u00fc'), 'http://b\u00fccher.example/%FC');
-  // A head that is UTF-8 but for another field.
+  // A head that is UTF-8 except for another field.
   assert.equal(location('/caf\u00c3\u00a9\r\nX: \u00e9'), '/caf%C3%A9');
 });
 

@@ -63,7 +63,7 @@ export class ByteWindow {
     }
   }
 
-  /** Makes room for at least this many more bytes behind `end`. */
+  /** Makes room for at least this many more bytes after `end`. */
   reserve(bytes: number): void {
     if (this.buffer.length - this.end >= bytes) return;
     const held = this.end - this.#kept;
@@ -80,7 +80,7 @@ export class ByteWindow {
     this.#kept = 0;
   }
 
-  /** Copies bytes in from outside. */
+  /** Appends a copy of bytes. */
   push(bytes: Uint8Array): void {
     this.reserve(bytes.length);
     this.buffer.set(bytes, this.end);

@@ -28,7 +28,7 @@ const DECODERS: readonly [name: string, encode: (bytes: Uint8Array) => Buffer, o
   ['zstd', zstdCompressSync, () => zstdDecompressHandle({})],
 ];
 
-/** Runs the engine over the input with so much input and room at once. */
+/** Runs the engine over the input, with this much input and room in each call. */
 function run(engine: CodecHandle, input: Uint8Array, inputBytes: number, room: number, flush?: number): Buffer {
   const parts: Buffer[] = [];
   const output = new Uint8Array(room);

@@ -1,4 +1,4 @@
-/** Files that were joined of several codings: every record of them is read. */
+/** Files joined from parts in several codings: every record of them is read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -10,7 +10,7 @@ type Packing = (bytes: Buffer) => Buffer;
 
 const PACKINGS: Record<string, Packing> = { none: (bytes) => bytes, gzip: gzipSync, zstd: zstdCompressSync };
 
-/** Three records each, a member a record. */
+/** Three records, one per member. */
 function part(name: string, packing: Packing, contentLength = (body: string) => body.length): Buffer {
   const records = [1, 2, 3].map((number) => {
     const body = `${name} ${number} `.repeat(40);

@@ -201,7 +201,7 @@ test('a stream that continues into the next member does not swallow it', () => {
   const text = record(1, 2000);
   const deflated = deflateRawSync(text, { level: 0 });
   const next = member(record(2));
-  // The stored block claims 40 bytes more than there are.
+  // The stored block declares 40 bytes more than there are.
   const length = deflated.readUInt16LE(1) + 40;
   deflated.writeUInt16LE(length, 1);
   deflated.writeUInt16LE(length ^ 0xffff, 3);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { bitLength, bitsAt, buildTable, parseDistribution } from './zstd-fse.ts';
 import { codeLengths, describeHuffman, HUFFMAN_BITS_MAX } from './zstd-huffman.ts';
 
-/** Reads a description the way RFC 8878, section 4.2.1, tells a decoder to: code lengths of all 256 values. */
+/** Reads a description as RFC 8878, section 4.2.1, requires of a decoder: code lengths of all 256 values. */
 function readLengths(description: Uint8Array): number[] {
   assert.equal(description[0], description.length - 1);
   const parsed = parseDistribution(description, 1);

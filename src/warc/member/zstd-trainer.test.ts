@@ -13,7 +13,7 @@ import { DICTIONARY_BYTES_MIN, TRAINING_SAMPLES_MIN, trainDictionary } from './z
 const WORDS =
   'archive of the web page record payload digest revisit crawl seed host path query time volume segment'.split(' ');
 
-/** A response record as a crawl of one site gives it: head and template alike, text and identifiers its own. */
+/** A response record as in a crawl of one site: head and template are always the same, text and identifiers are not. */
 function pageRecord(random: Random): Buffer {
   const pick = () => WORDS[Math.floor(random() * WORDS.length)]!;
   const number = () => Math.floor(random() * 1e6);

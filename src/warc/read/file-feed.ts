@@ -1,10 +1,10 @@
 /**
- * Feeds a range of a file to a cursor. Where the disk does not give bytes, the cursor is ended before the gap; another
- * cursor can go on behind it.
+ * Feeds a range of a file to a cursor. Before bytes that the disk cannot read the cursor is ended, and another cursor
+ * can continue after the gap.
  *
  * `SyncFileFeed` is for inner loops in worker threads, which drive a cursor without a promise for each read. `FileFeed`
- * waits for its reads, so that its thread can do other work. What to read is decided in one place for both: `FileRange`
- * yields each read, and is passed the number of bytes that were read.
+ * waits for its reads, so that its thread can do other work. `FileRange` decides for both what to read: it yields each
+ * read, and is passed the number of bytes that were read.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -14,7 +14,10 @@ import type { RecordCursor } from './record-cursor.ts';
 
 type Read = { readonly into: Uint8Array; readonly length: number; readonly position: number };
 
-/** Reads to make, one after the other. Each is answered with its bytes, undefined when the disk does not give them. */
+/**
+ * Reads to make, one after the other. The caller passes back the number of bytes of each; undefined when the disk
+ * cannot read them.
+ */
 type Reads<Result> = Generator<Read, Result, number | undefined>;
 
 class FileRange {
@@ -87,7 +90,7 @@ function readAll<Result>(descriptor: number, reads: Reads<Result>): Result {
   return step.value;
 }
 
-/** How many bytes were read; undefined when the disk does not give them. */
+/** Returns how many bytes were read; undefined when the disk cannot read them. */
 export function readIfGiven(
   descriptor: number,
   into: Uint8Array,
@@ -117,7 +120,7 @@ export class SyncFileFeed {
     return this.#range.position;
   }
 
-  /** The bytes that the disk did not give, so that the cursor was ended before them. */
+  /** The bytes that the disk cannot read, so that the cursor was ended before them. */
   get gap(): Gap | undefined {
     return this.#range.gap;
   }
@@ -145,7 +148,7 @@ export class SyncFileFeed {
 export type FileFeedOptions = {
   readonly from: number;
   readonly to: number;
-  /** Without this, bytes that the disk does not give are an error. */
+  /** Without this, bytes that the disk cannot read are an error. */
   readonly passesGaps: boolean;
 };
 

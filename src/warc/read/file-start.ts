@@ -1,6 +1,6 @@
 /**
- * What the first bytes of a file say about the rest, for readers that begin further on: how the file is compressed, and
- * with which dictionary. Where the disk does not give the first bytes, the bytes after the gap say it.
+ * What the first bytes of a file show about the rest, for readers that begin further on: how the file is compressed,
+ * and with which dictionary. When the disk cannot read the first bytes, the bytes after the gap show it.
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { fileError, openToRead, READ_CHUNK_BYTES, sectorRest } from '../../base/index.ts';
@@ -10,7 +10,7 @@ import { findGap, readIfGiven } from './file-feed.ts';
 
 export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
 
-/** `position` is where the WARC begins, in a file that holds it as a range. */
+/** `position` is the start of the WARC in the file, when that contains it as a range. */
 export function readFileStart(path: string, position = 0): FileStart {
   const descriptor = openToRead(path);
   try {
@@ -33,7 +33,7 @@ export function readFileStart(path: string, position = 0): FileStart {
   }
 }
 
-/** Up to `length` bytes; fewer at the end of the file and before bytes that the disk does not give. */
+/** Up to `length` bytes; fewer at the end of the file and before bytes that the disk cannot read. */
 function readStart(descriptor: number, position: number, length: number): Buffer {
   const start = Buffer.alloc(length);
   const whole = readIfGiven(descriptor, start, length, position);

@@ -4,7 +4,7 @@ import { endOfGap } from './gap.ts';
 
 const SECTOR_BYTES = 4096;
 
-/** What is found where only the bytes between the two cannot be had, and after how many tries. */
+/** The end of the gap that is found when only the bytes between the two are unreadable, and the number of tries. */
 function search(from: number, to: number, end: number): { found: number | undefined; tries: number } {
   const steps = endOfGap(from, end);
   let step = steps.next();

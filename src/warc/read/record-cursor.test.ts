@@ -57,7 +57,7 @@ function read(bytes: Buffer, pieceBytes: () => number = () => bytes.length, opti
 const DATE = 'WARC-Date: 2024-03-01T10:00:00Z';
 const ID = 'WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>';
 
-/** A sound record, unless told otherwise. */
+/** A sound record, except for the given changes. */
 function record(body: string, changes: { length?: number | string; trailer?: string; lines?: string[] } = {}): Buffer {
   const lines = changes.lines ?? [ID, DATE, 'WARC-Type: resource', 'WARC-Target-URI: http://example.test/'];
   const length = changes.length ?? Buffer.byteLength(body, 'latin1');

@@ -1,6 +1,6 @@
 /**
- * Reading goes on in turns: what grows a thousandfold when it is inflated, a record or garbage, keeps nobody else
- * waiting, and can be given up.
+ * Reading lets other tasks run: a record or garbage that inflates a thousandfold does not block them, and can be
+ * aborted.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

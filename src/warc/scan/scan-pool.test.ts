@@ -208,8 +208,7 @@ test('a scan returns the facts of the records', async () => {
 });
 
 /**
- * Records whose heads are so long that a few hundred are more than one batch may hold, though they compress to nearly
- * nothing.
+ * Records with such long heads that a few hundred exceed the limit of a batch, though they compress to almost nothing.
  */
 function longHeads(count: number, first = 0): Buffer[] {
   const filler = 'x'.repeat(30_000);
@@ -232,11 +231,11 @@ test('a range is returned in pieces of bounded size, whatever it contains', asyn
     'long-heads.warc.gz',
     longHeads(count).map((record) => gzipSync(record)),
   );
-  // All records of a file that was compressed as a whole stand in one member, and so in one range.
+  // All records of a file that was compressed as a whole are in one member, and so in one range.
   const shared = file('long-heads-shared.warc.gz', [gzipSync(Buffer.concat(longHeads(count)))]);
   const inner = Buffer.concat(longHeads(count, 1000));
   const holder = { type: 'resource', recordId: '<urn:holder>', date: '2024-03-01T10:00:00Z' } as const;
-  // Ranges that begin inside a record take what is in it for records, at first.
+  // Ranges that begin inside a record first read its contents as records.
   const nested = file('long-heads-nested.warc', [
     ...longHeads(20),
     ...recordParts({ ...holder, targetUri: 'http://long.test/holder' }, inner),
@@ -281,7 +280,7 @@ test('a scan that is not read to its end leaves nothing waiting', async () => {
   assert.equal((await scan([path], { workers: 2 })).records.length, 600);
 });
 
-/** A thread's script that scans as others do, and dies of ranges that begin behind `from`: always, or once. */
+/** A worker script that scans as usual, and dies in ranges that begin after `from`: always, or once. */
 function deadlyScript(name: string, from: number, isOnce: boolean): URL {
   const path = join(directory, `${name}.ts`);
   const died = join(directory, `${name}.died`);

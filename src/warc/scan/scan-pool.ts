@@ -33,7 +33,7 @@ export type ScanOptions = {
   readonly judgesDigests?: boolean;
   readonly rangeBytes?: number;
   readonly signal?: AbortSignal | undefined;
-  /** The threads' script. */
+  /** The script of the threads. */
   readonly script?: URL;
 };
 

@@ -17,7 +17,7 @@ type Member = {
   name: string;
   content: Uint8Array | string;
   deflate?: boolean;
-  /** What the directory says instead of the truth. */
+  /** False values for the directory. */
   lies?: Partial<{
     bytes: number;
     compressed: number;
@@ -31,7 +31,7 @@ type Member = {
   descriptor?: boolean;
 };
 
-/** A ZIP file made by hand, because no library writes the broken ones. */
+/** A ZIP file made by hand, because no library writes broken ones. */
 function zipOf(members: readonly Member[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -180,7 +180,7 @@ test('the bytes before the damage of a deflated entry are returned', async () =>
   const bytes = zipOf([{ name: 'archive/data.warc', content, deflate: true }]);
   const start = bytes.indexOf(packed.subarray(0, 64));
   const wounds = Array.from({ length: 64 }, (_, n) => at + 8 * n);
-  // Many changes only make it decode to something else.
+  // Many changes only make it decode to other bytes.
   const isBroken = (wound: number) => {
     bytes.fill(0xff, start + wound, start + wound + 8);
     try {
@@ -197,7 +197,7 @@ test('the bytes before the damage of a deflated entry are returned', async () =>
   const [warc] = await collect(wacz.warcs());
   const given = Buffer.concat(await collect(warc!.open()));
   assert.ok(given.subarray(0, 200_000).equals(content.subarray(0, 200_000)));
-  // The very last byte can come with the failure, and is not looked for.
+  // The very last byte can come together with the failure, and is not compared.
   const readable = Buffer.concat(expected);
   assert.ok(given.length >= readable.length - 1, `${given.length} of ${readable.length} bytes`);
   assert.ok(given.equals(readable.subarray(0, given.length)));

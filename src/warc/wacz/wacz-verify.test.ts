@@ -34,7 +34,7 @@ const FILES: Readonly<Record<string, Uint8Array>> = {
 
 type Changes = {
   files?: Readonly<Record<string, Uint8Array>>;
-  /** What datapackage.json says about files, instead of the truth. */
+  /** False values for files in datapackage.json. */
   resources?: readonly object[];
   datapackage?: object;
   digest?: (datapackage: Uint8Array) => object;

@@ -172,7 +172,7 @@ test('a WARC file that grows in the meantime is added up to its former size, and
   await writeWacz(path, { ...content, pages: growing() });
   assert.deepEqual((await verifyWacz(path)).findings, []);
 
-  // The other file is cut while the first, which takes a while, is being copied.
+  // The second file is cut while the first one, which is large, is being copied.
   const slow = join(directory, 'slow.warc');
   await writeFile(slow, Buffer.alloc(40_000_000));
   const writing = writeWacz(join(directory, 'cut.wacz'), { ...content, warcs: [slow, other] });
