@@ -137,7 +137,7 @@ def members(data):
         end = len(data) - len(decoder.unused_data)
         yield data[at:end], record
         at = end
-def told(record, why):
+def report(record, why):
     head = record.split(b'\\r\\n\\r\\n', 1)[0].decode('utf-8', 'replace')
     lines = head.split('\\r\\n')
     print(why + '\\t' + ' / '.join(lines[1:3]).replace('\\t', '<TAB>'))
@@ -149,8 +149,8 @@ for member, record in members(open(sys.argv[1], 'rb').read()):
     try:
         found = list(ArchiveIterator(io.BytesIO(member), record_types=WarcRecordType.any_type, parse_http=False))
         if len(found) == 1: sound.append(member)
-        else: told(record, 'nothing')
-    except Exception as error: told(record, str(error))
+        else: report(record, 'nothing')
+    except Exception as error: report(record, str(error))
 count = 0
 for item in ArchiveIterator(io.BytesIO(b''.join(sound)), record_types=WarcRecordType.any_type, parse_http=False):
     item.reader.read()
@@ -187,7 +187,7 @@ for member, record in members(open(sys.argv[1], 'rb').read()):
         entries = DefaultRecordParser(sort=False)(io.BytesIO(member))
         captures += sum(1 for entry in entries if is_capture(entry))
         sound.append(member)
-    except Exception as error: told(record, type(error).__name__)
+    except Exception as error: report(record, type(error).__name__)
 os.chdir(sys.argv[2])
 open('sound.warc.gz', 'wb').write(b''.join(sound))
 manager = os.path.join(os.path.dirname(sys.executable), 'wb-manager')

@@ -4,7 +4,8 @@
  * A file may begin with a header. Its first byte is the delimiter, and its letters name the columns:
  *
  *     " CDX N b a m s k r M S V g"
- *       N or A key   b time   a URL   m type   s status   k digest   r redirect   M robot flags   S length   V (or v) offset   g file
+ *       N or A key   b time     a URL           m type     s status          k digest
+ *       r redirect   M robot flags   S length   V (or v) offset   g file
  *
  * Without a header, the number of columns decides the format: 7 (the answer of the Wayback CDX server), 9, 10, 11, or
  * 14 (CDX-11 followed by length, offset and file of the original of a revisit; these have no letters, so CDX-14 has no

@@ -258,7 +258,7 @@ test('damage at any byte of a frame costs at most that frame', () => {
       const { frames, findings } = read(broken);
       assert.equal(frames[0]!.text, record(1), `byte ${at} made ${value}`);
       assert.equal(frames.find(({ offset }) => offset === third)?.text, record(3), `byte ${at} made ${value}`);
-      if (!broken.equals(whole)) assert.notDeepEqual(findings, [], `byte ${at} made ${value}: nothing was told of`);
+      if (!broken.equals(whole)) assert.notDeepEqual(findings, [], `byte ${at} made ${value}: nothing was reported`);
     }
   }
 });

@@ -6,9 +6,9 @@
  *   need-input -> reserve(), fill, commit(n) or end()
  *   finding    -> .finding                                  something is wrong here; reading goes on (I10)
  *   record     -> .head                                     a record begins
- *   body       -> .chunk                                    the next bytes of its block; the view is valid until the next step
+ *   body       -> .chunk                                    the next bytes of its block; valid until the next step
  *   end        -> .tail                                     the record ends
- *   skipped    -> .chunk                                    bytes that belong to no record; so that a long run of them can be interrupted
+ *   skipped    -> .chunk                                    bytes that belong to no record; a long run takes many steps
  *   done                                                    there is nothing more
  * ```
  * Memory is bounded whatever the file contains (I9): heads are limited, bodies pass in pieces, and at most

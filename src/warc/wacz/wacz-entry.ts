@@ -1,7 +1,8 @@
 /**
  * One entry of a ZIP file: its local header and its content as a stream.
  *
- *      0 PK 03 04    6 flags    8 method    14 CRC-32    18 compressed    22 bytes    26 name length    28 extra length    30 name, extra
+ *      0 PK 03 04    6 flags    8 method    14 CRC-32    18 compressed    22 bytes    26 name length
+ *     28 extra length    30 name, extra
  *
  * At most the declared number of bytes is read, so that a bomb stops there, and at most a chunk is in memory (I9). What
  * does not match the declaration (length, CRC-32, damaged deflate data) is a finding, reported after the readable bytes
