@@ -7,10 +7,12 @@ import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import type { CursorOptions } from './cursor-options.ts';
 import { type Coding, codingOf, recordCodingAt, sniffCoding } from './file-coding.ts';
-import { GZIP_MAGIC, GzipSource } from './gzip-member.ts';
+import { GZIP_MAGIC } from './gzip-member.ts';
+import { GzipSource } from './gzip-source.ts';
 import { IdentitySource } from './identity-source.ts';
 import { type FindingSink, type Member, type MemberSource, memberAt, memberBefore } from './member-source.ts';
-import { ZSTD_MAGIC, ZstdSource } from './zstd-frame.ts';
+import { ZSTD_MAGIC } from './zstd-frame.ts';
+import { ZstdSource } from './zstd-source.ts';
 
 const ROOM_BYTES_MIN = 4 * 1024;
 

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { constants, crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { seededRandom } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
-import { GzipSource, gzipHeadLength } from './gzip-member.ts';
+import { gzipHeadLength } from './gzip-member.ts';
+import { GzipSource } from './gzip-source.ts';
 
 type Read = {
   text: string;

@@ -1,28 +1,24 @@
 /**
- * gzip files member by member (RFC 1952), with the exact offset and length of each.
+ * The form of a gzip member (RFC 1952):
  *
  * ```
  *   1f 8b 08 FLG  MTIME(4)  XFL OS  [XLEN(2) extra] [name 00] [comment 00] [HCRC(2)]  deflate...  CRC32(4) ISIZE(4)
  * ```
  */
-import { crc32 } from 'node:zlib';
 import { looksLikeRecord, RECORD_START_BYTES } from '../record/record-start.ts';
-import type { ByteWindow } from './byte-window.ts';
-import { type CodecHandle, decodePrefix, inflateRawHandle } from './codec-handle.ts';
-import { CompressedSource, type CompressedSourceOptions } from './compressed-source.ts';
-import type { FindingSink, PullResult } from './member-source.ts';
+import type { CodecHandle } from './codec-handle.ts';
 
 export const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
 const FLAG_HCRC = 2;
 const FLAG_EXTRA = 4;
 const FLAG_NAME = 8;
 const FLAG_COMMENT = 16;
-const FLAGS_RESERVED = 0xe0;
+export const GZIP_FLAGS_RESERVED = 0xe0;
 export const GZIP_TRAILER_BYTES = 8;
 /** A member with a longer head is garbage: names and comments are short. */
-const HEAD_BYTES_MAX = 64 * 1024 + 4096;
+export const GZIP_HEAD_BYTES_MAX = 64 * 1024 + 4096;
 /** How much of a candidate is inflated to see whether a record begins in it. */
-const PROBE_INPUT_BYTES = 4096;
+export const GZIP_PROBE_BYTES = 4096;
 
 /** Length of the gzip head at `at`; 0 when more bytes are needed to decide; -1 when there is no head. */
 export function gzipHeadLength(bytes: Uint8Array, at: number, end: number): number {
@@ -38,123 +34,17 @@ export function gzipHeadLength(bytes: Uint8Array, at: number, end: number): numb
     if (!(flags & flag)) continue;
     if (next >= end) return 0;
     const nul = bytes.subarray(0, end).indexOf(0, next);
-    if (nul < 0) return end - at > HEAD_BYTES_MAX ? -1 : 0;
+    if (nul < 0) return end - at > GZIP_HEAD_BYTES_MAX ? -1 : 0;
     next = nul + 1;
   }
   if (flags & FLAG_HCRC) next += 2;
   return next <= end ? next - at : 0;
 }
 
-export class GzipSource extends CompressedSource {
-  readonly #inflater: CodecHandle = inflateRawHandle();
-  #prober: CodecHandle | undefined;
-  #isInTrailer = false;
-  #crc = 0;
-
-  constructor(report: FindingSink, options: CompressedSourceOptions = {}) {
-    super(GZIP_MAGIC, report, options);
-  }
-
-  close(): void {
-    this.#inflater.close();
-    this.#prober?.close();
-  }
-
-  protected begin(output: ByteWindow): PullResult {
-    const { input } = this;
-    input.retainFrom(input.position, 0);
-    if (input.available === 0) return this.inputEnded ? 'end' : 'need-input';
-    const length = gzipHeadLength(input.buffer, input.read, input.end);
-    if (length < 0) return 'other';
-    if (length === 0) return this.inputEnded ? this.truncateHead() : 'need-input';
-    const flags = input.buffer[input.read + 3]!;
-    if (flags & FLAGS_RESERVED) this.report('gzip-flags-reserved', input.position);
-    this.beginMember(output, true);
-    input.consume(length);
-    this.#inflater.reset();
-    this.#isInTrailer = false;
-    this.#crc = 0;
-    return this.decode(output);
-  }
-
-  protected decode(output: ByteWindow): PullResult {
-    if (this.#isInTrailer) return this.#readTrailer(output);
-    const { input } = this;
-    const inflater = this.#inflater;
-    const roomLeft = this.write(inflater, input.end, output);
-    if (roomLeft === undefined) return this.fail(output, inflater.failure!);
-    const { produced } = inflater;
-    if (produced > 0) this.#crc = crc32(output.buffer.subarray(output.end - produced, output.end), this.#crc);
-    // The engine stops with both input and room left only at the end of the stream. It has no other sign for it.
-    if (input.available > 0 && roomLeft > 0) {
-      this.#isInTrailer = true;
-      return this.#readTrailer(output);
-    }
-    if (produced > 0 || input.available > 0) return 'data';
-    return this.inputEnded ? this.truncate(output) : 'need-input';
-  }
-
-  protected decodeDamaged(at: number, skippedBytes: number, emit: (bytes: Uint8Array) => void): void {
-    const { buffer, end } = this.input;
-    decodePrefix(inflateRawHandle, buffer, at + gzipHeadLength(buffer, at, end), end, skippedBytes, emit);
-  }
-
-  #readTrailer(output: ByteWindow): PullResult {
-    const { input } = this;
-    if (input.available < GZIP_TRAILER_BYTES) return this.inputEnded ? this.truncate(output) : 'need-input';
-    const { offset, from } = this.member!;
-    const isSum = input.buffer.readUInt32LE(input.read) === this.#crc;
-    const isSize = input.buffer.readUInt32LE(input.read + 4) === (output.endPosition - from) % 2 ** 32;
-    if (!isSum || !isSize) {
-      const next = input.read + GZIP_TRAILER_BYTES;
-      if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
-      // Followed by the end of the file, by a member, or by the beginning of a member that the end of the file cut off.
-      const isFollowed = gzipHeadLength(input.buffer, next, input.end) >= 0;
-      const isSwallowing = !isSum && !isSize && this.#holdsMember(offset);
-      // The data is too long or too short, or a byte of its trailer is missing.
-      if (!isFollowed || isSwallowing) return this.misplace(output, 'no trailer where the data ends');
-    }
-    if (!isSum) this.report('gzip-crc', offset);
-    if (!isSize) this.report('gzip-length', offset);
-    input.consume(GZIP_TRAILER_BYTES);
-    this.endMember(output, false, input.position - offset);
-    return 'data';
-  }
-
-  /** Whether another member, in which a record begins, is among the bytes of the member at this offset. */
-  #holdsMember(offset: number): boolean {
-    const { input } = this;
-    const region = input.buffer.subarray(0, input.read);
-    let at = input.indexOfPosition(Math.max(offset + 1, input.keptPosition));
-    for (;;) {
-      at = region.indexOf(GZIP_MAGIC, at);
-      if (at < 0) return false;
-      const head = gzipHeadLength(region, at, region.length);
-      if (head > 0 && this.#beginsRecord(region, at + head, region.length)) return true;
-      at++;
-    }
-  }
-
-  protected probe(): boolean | 'need-input' {
-    const { input } = this;
-    const head = gzipHeadLength(input.buffer, input.read, input.end);
-    if (head < 0) return false;
-    const isEnough = input.available >= PROBE_INPUT_BYTES + Math.max(head, 10) || this.inputEnded;
-    if (!isEnough) return 'need-input';
-    if (head === 0) return input.available > HEAD_BYTES_MAX || this.inputEnded ? false : 'need-input';
-    return this.#beginsRecord(input.buffer, input.read + head, input.end);
-  }
-
-  #beginsRecord(bytes: Uint8Array, at: number, end: number): boolean {
-    this.#prober ??= inflateRawHandle();
-    return beginsRecordMember(this.#prober, bytes, at, end);
-  }
-}
-
 /** Whether the deflate stream at `at` inflates to the beginning of a record. */
 export function beginsRecordMember(prober: CodecHandle, bytes: Uint8Array, at: number, end: number): boolean {
   const sample = Buffer.alloc(RECORD_START_BYTES);
   prober.reset();
-  prober.write(bytes, at, Math.min(end, at + PROBE_INPUT_BYTES), sample, 0, sample.length);
+  prober.write(bytes, at, Math.min(end, at + GZIP_PROBE_BYTES), sample, 0, sample.length);
   return prober.failure === undefined && looksLikeRecord(sample, 0, prober.produced);
 }

@@ -4,7 +4,8 @@ import { constants, zstdCompressSync } from 'node:zlib';
 import { seededRandom } from '../../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import { dictionaryId } from './zstd-dictionary.ts';
-import { dictionaryOfFile, parseFrameHead, ZstdSource } from './zstd-frame.ts';
+import { dictionaryOfFile, parseFrameHead } from './zstd-frame.ts';
+import { ZstdSource } from './zstd-source.ts';
 import { trainDictionary } from './zstd-trainer.ts';
 
 type Read = {

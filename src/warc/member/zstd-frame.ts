@@ -1,5 +1,5 @@
 /**
- * zstd files frame by frame (RFC 8878), as the proposed `.warc.zst` standard lays them out.
+ * The form of zstd frames (RFC 8878), and of files of them, as the proposed `.warc.zst` standard lays them out:
  *
  * ```
  *   [5d 2a 4d 18 size(4) dictionary]   frame frame ...             one record per frame, or several frames a record
@@ -12,10 +12,7 @@
 import { constants, zstdDecompressSync } from 'node:zlib';
 import { ZSTD_DICTIONARY_BYTES_MAX, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
 import { looksLikeRecord, RECORD_START_BYTES } from '../record/record-start.ts';
-import type { ByteWindow } from './byte-window.ts';
-import { type CodecHandle, decodePrefix, zstdDecompressHandle } from './codec-handle.ts';
-import { CompressedSource, type CompressedSourceOptions } from './compressed-source.ts';
-import type { FindingSink, PullResult } from './member-source.ts';
+import { type CodecHandle, zstdDecompressHandle } from './codec-handle.ts';
 
 export const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const DICTIONARY_FRAME_MAGIC = 0x184d2a5d;
@@ -26,7 +23,7 @@ const FRAME_HEAD_BYTES_MAX = 18;
  * A decoder may return no output until it has a whole block. Blocks are at most 128 KiB, and a record begins in the
  * first.
  */
-const PROBE_INPUT_BYTES = 128 * 1024 + FRAME_HEAD_BYTES_MAX + 3;
+export const ZSTD_PROBE_BYTES = 128 * 1024 + FRAME_HEAD_BYTES_MAX + 3;
 
 export type ZstdFrameHead = { readonly length: number; readonly dictionaryId: number; readonly hasChecksum: boolean };
 
@@ -47,7 +44,7 @@ export function parseFrameHead(bytes: Buffer, at: number, end: number): ZstdFram
 }
 
 /** Size of the skippable frame at `at`, with its head; 'short' or undefined as above. */
-function skippableLength(bytes: Buffer, at: number, end: number): number | 'short' | undefined {
+export function skippableLength(bytes: Buffer, at: number, end: number): number | 'short' | undefined {
   for (let i = 0; i < 4 && at + i < end; i++) {
     const byte = i === 0 ? bytes[at]! & 0xf0 : bytes[at + i];
     if (byte !== SKIPPABLE_MAGIC[i]) return undefined;
@@ -70,7 +67,7 @@ export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
     const isCompressed = content.subarray(0, 4).equals(ZSTD_MAGIC);
     const options = { maxOutputLength: ZSTD_DICTIONARY_BYTES_MAX };
     const dictionary = isCompressed ? zstdDecompressSync(content, options) : content;
-    openDecoder(dictionary).close();
+    openZstdDecoder(dictionary).close();
     return dictionary;
   } catch {
     // Not a frame and not a dictionary: the file is read as one without a dictionary.
@@ -79,7 +76,7 @@ export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
 }
 
 /** Walks the blocks of one frame, to find out which bytes of the input belong to it. */
-class FrameWalk {
+export class FrameWalk {
   ended = false;
   #due: 'block-head' | 'block' | 'checksum' = 'block-head';
   #left = 0;
@@ -130,138 +127,16 @@ class FrameWalk {
   }
 }
 
-export class ZstdSource extends CompressedSource {
-  readonly #start: number;
-  #dictionary: Buffer | undefined;
-  /** An engine is not reset between frames: it does not need it, and a reset would remove its dictionary. */
-  #decoder: CodecHandle | undefined;
-  #walk: FrameWalk | undefined;
-  /** File position up to which the input belongs to the open frame. */
-  #frameTo = 0;
-  /** Where a skippable frame begins and ends. */
-  #skipFrom = 0;
-  #skipTo = 0;
-
-  /** `dictionary` is that of the file's first frame, for readers that begin after it. */
-  constructor(
-    report: FindingSink,
-    options: CompressedSourceOptions & { readonly dictionary?: Buffer | undefined } = {},
-  ) {
-    super(ZSTD_MAGIC, report, options);
-    this.#start = options.offset ?? 0;
-    this.#dictionary = options.dictionary;
-  }
-
-  /** The dictionary that was given, or that the file has. */
-  get dictionary(): Buffer | undefined {
-    return this.#dictionary;
-  }
-
-  close(): void {
-    this.#decoder?.close();
-  }
-
-  protected begin(output: ByteWindow): PullResult {
-    const { input } = this;
-    while (input.position < this.#skipTo && input.available > 0) {
-      input.consume(Math.min(input.available, this.#skipTo - input.position));
-    }
-    input.retainFrom(input.position, 0);
-    if (input.available === 0) return this.inputEnded ? this.#end() : 'need-input';
-    const skippable = skippableLength(input.buffer, input.read, input.end);
-    if (typeof skippable === 'number') return this.#skipFrame(skippable);
-    const head = parseFrameHead(input.buffer, input.read, input.end);
-    if (skippable === 'short' || head === 'short') return this.inputEnded ? this.truncateHead() : 'need-input';
-    return head === undefined ? 'other' : this.#open(head, output);
-  }
-
-  #end(): PullResult {
-    if (this.input.position < this.#skipTo) this.report('member-truncated', this.#skipFrom, 'inside a skippable frame');
-    this.#skipTo = 0;
-    return 'end';
-  }
-
-  #skipFrame(length: number): PullResult {
-    const { input } = this;
-    if (input.position === this.#start && this.#start === 0) {
-      const dictionary = dictionaryOfFile(input.buffer.subarray(input.read, input.end));
-      if (dictionary === 'short' && !this.inputEnded) return 'need-input';
-      if (Buffer.isBuffer(dictionary)) this.#dictionary = dictionary;
-    }
-    this.#skipFrom = input.position;
-    this.#skipTo = input.position + length;
-    return 'data';
-  }
-
-  #open(head: ZstdFrameHead, output: ByteWindow): PullResult {
-    const { input } = this;
-    const dictionaryId = this.#dictionaryId();
-    if (head.dictionaryId !== 0 && head.dictionaryId !== dictionaryId) {
-      const detail = `it asks for ${head.dictionaryId}, the file has ${dictionaryId || 'none'}`;
-      this.report('zstd-dictionary-missing', input.position, detail);
-    }
-    this.beginMember(output, head.hasChecksum);
-    this.#walk = new FrameWalk(head);
-    this.#frameTo = input.position + head.length;
-    return this.decode(output);
-  }
-
-  #dictionaryId(): number {
-    const dictionary = this.#dictionary;
-    const isFormal = dictionary && dictionary.length > 8 && dictionary.readUInt32LE(0) === 0xec30a437;
-    return isFormal ? dictionary.readUInt32LE(4) : 0;
-  }
-
-  protected decode(output: ByteWindow): PullResult {
-    const { input } = this;
-    const walk = this.#walk!;
-    this.#decoder ??= openDecoder(this.#dictionary);
-    const walkFrom = input.indexOfPosition(this.#frameTo);
-    if (walkFrom < input.end) this.#frameTo = input.base + walk.advance(input.buffer, walkFrom, input.end);
-    const inputTo = Math.min(input.end, input.indexOfPosition(this.#frameTo));
-    const roomLeft = this.write(this.#decoder, inputTo, output);
-    if (roomLeft === undefined) return this.fail(output, this.#decoder.failure!);
-    if (roomLeft === 0) return 'data';
-    if (walk.ended && input.position === this.#frameTo) {
-      this.endMember(output, false, input.position - this.member!.offset);
-      return 'data';
-    }
-    if (this.#decoder.produced > 0) return 'data';
-    return this.inputEnded ? this.truncate(output) : 'need-input';
-  }
-
-  protected decodeDamaged(at: number, skippedBytes: number, emit: (bytes: Uint8Array) => void): void {
-    const { buffer, end } = this.input;
-    decodePrefix(() => openDecoder(this.#dictionary), buffer, at, end, skippedBytes, emit);
-  }
-
-  /** After damage a new engine is opened, since a failed engine cannot be used again. */
-  protected override endMember(output: ByteWindow, damaged: boolean, length: number | undefined): void {
-    if (damaged) {
-      this.#decoder?.close();
-      this.#decoder = undefined;
-    }
-    super.endMember(output, damaged, length);
-  }
-
-  protected probe(): boolean | 'need-input' {
-    const { input } = this;
-    if (input.available < PROBE_INPUT_BYTES && !this.inputEnded) return 'need-input';
-    const isFrame = typeof parseFrameHead(input.buffer, input.read, input.end) === 'object';
-    return isFrame && beginsRecordFrame(this.#dictionary, input.buffer, input.read, input.end);
-  }
-}
-
 /** Whether the frame at `at` decodes to the beginning of a record. */
 export function beginsRecordFrame(dictionary: Buffer | undefined, bytes: Uint8Array, at: number, end: number): boolean {
-  const engine = openDecoder(dictionary);
+  const engine = openZstdDecoder(dictionary);
   const sample = Buffer.alloc(RECORD_START_BYTES);
-  engine.write(bytes, at, Math.min(end, at + PROBE_INPUT_BYTES), sample, 0, sample.length);
+  engine.write(bytes, at, Math.min(end, at + ZSTD_PROBE_BYTES), sample, 0, sample.length);
   engine.close();
   return engine.failure === undefined && looksLikeRecord(sample, 0, engine.produced);
 }
 
-function openDecoder(dictionary: Buffer | undefined): CodecHandle {
+export function openZstdDecoder(dictionary: Buffer | undefined): CodecHandle {
   return zstdDecompressHandle({
     params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
     ...(dictionary && { dictionary }),
