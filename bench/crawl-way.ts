@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { digestOf, formatW3cDate } from '../src/base/index.ts';
 import { crawl, type Exchange, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
-import { type LooseRecord, MemberThreads, openHead } from '../src/warc/index.ts';
+import { MemberThreads, openHead, type UnencodedRecord } from '../src/warc/index.ts';
 import { type Concurrency, type FetchCost, newId, settingsOf, type WayName } from './crawl-settings.ts';
 
 const [name, site, pagesText, directory] = process.argv.slice(2) as [WayName, string, string, string];
@@ -89,7 +89,7 @@ const PACKINGS_MAX = 8;
 async function packAll(pages: number, concurrency: Concurrency): Promise<void> {
   const threads = new MemberThreads();
   const packings = new Set<Promise<unknown>>();
-  let loose: LooseRecord[] = [];
+  let loose: UnencodedRecord[] = [];
   const pack = () => {
     const packing = threads.encode(loose).finally(() => packings.delete(packing));
     packings.add(packing);
@@ -112,7 +112,7 @@ async function packAll(pages: number, concurrency: Concurrency): Promise<void> {
 }
 
 /** The two records of an exchange, as the archive writes them. */
-function recordsOf(exchange: Exchange, block: Uint8Array): LooseRecord[] {
+function recordsOf(exchange: Exchange, block: Uint8Array): UnencodedRecord[] {
   const { url, time, request, head } = exchange;
   const common = { date: formatW3cDate(time), targetUri: url } as const;
   const response = {

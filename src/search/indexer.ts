@@ -17,7 +17,7 @@ import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archiv
 import { type Finding, PinakesError } from '../base/index.ts';
 import { DOCUMENT_BYTES_MAX, isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
-import { findingOf } from '../warc/index.ts';
+import { warcFinding } from '../warc/index.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
 import { indexError, SEARCH_FILE } from './sqlite/database.ts';
 import { isIndexLocked, lockIndex } from './sqlite/index-lock.ts';
@@ -367,7 +367,7 @@ export class Indexer {
     for (const index of tooCostly) {
       const { segment, offset } = entries[index]!;
       const file = this.#archive.segments().find(({ number }) => number === segment)?.name ?? '';
-      onFinding?.(findingOf('text-too-costly', file, offset, entries[index]!.url));
+      onFinding?.(warcFinding('text-too-costly', file, offset, entries[index]!.url));
     }
   }
 

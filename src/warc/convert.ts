@@ -21,11 +21,11 @@ import {
   toHex,
 } from '../base/index.ts';
 import type { Coding } from './member/file-coding.ts';
-import { type BlockFacts, BlockScanner, type ScanWants } from './read/block-scanner.ts';
-import { digestMismatches, verdictWants } from './read/digest-verdict.ts';
+import { type BlockFacts, BlockScanner, type BlockScanOptions } from './read/block-scanner.ts';
+import { digestMismatches, verdictScanOptions } from './read/digest-verdict.ts';
 import { type ReadingRecord, readRecords } from './read/record-reader.ts';
 import { convertArcHead } from './record/arc-conversion.ts';
-import { findingOf } from './record/finding-catalogue.ts';
+import { warcFinding } from './record/finding-catalogue.ts';
 import { fieldsOf, headBytes, RECORD_TRAILER, warcFields } from './record/new-record.ts';
 import type { RecordHead } from './record/record-head.ts';
 import type { WarcInput } from './warc-input.ts';
@@ -105,13 +105,13 @@ class Manifest {
   }
 }
 
-function isUnsummedFrame({ isCompressed, isSummed }: ReadingRecord): boolean {
-  return isCompressed && !isSummed;
+function isChecksumlessFrame({ isCompressed, hasChecksum }: ReadingRecord): boolean {
+  return isCompressed && !hasChecksum;
 }
 
 /** Block and payload digests by SHA-256 come first, for the manifest. */
-function wantsOf(record: ReadingRecord): ScanWants {
-  const { block = [], payload = [], ...others } = isUnsummedFrame(record) ? verdictWants(record.head) : {};
+function scanOptionsFor(record: ReadingRecord): BlockScanOptions {
+  const { block = [], payload = [], ...others } = isChecksumlessFrame(record) ? verdictScanOptions(record.head) : {};
   return {
     block: [...new Set(['sha256', ...block] as const)],
     payload: [...new Set(['sha256', ...payload] as const)],
@@ -154,7 +154,7 @@ class Conversion {
     try {
       for await (const record of this.#input.read({ onFinding, signal })) {
         if (record.head.format === 'arc' && this.#warcinfoId === '') await this.#writeWarcinfo();
-        const scanner = new BlockScanner(record.head, wantsOf(record));
+        const scanner = new BlockScanner(record.head, scanOptionsFor(record));
         const block = await hold(record, scanner, spool);
         const facts = scanner.end();
         this.#judge(record, facts);
@@ -170,10 +170,10 @@ class Conversion {
 
   /** Reports damage of frames without a checksum: the converted record gets a checksum, and would then look sound. */
   #judge(record: ReadingRecord, facts: BlockFacts): void {
-    if (!isUnsummedFrame(record)) return;
+    if (!isChecksumlessFrame(record)) return;
     const { head, tail } = record;
     for (const code of digestMismatches(head, facts, tail?.complete === true))
-      this.#options.onFinding?.(findingOf(code, this.#input.name, head.offset));
+      this.#options.onFinding?.(warcFinding(code, this.#input.name, head.offset));
   }
 
   async #write(head: Uint8Array, block: Block): Promise<void> {
@@ -225,7 +225,7 @@ class Conversion {
     const kept = fields.filter((field) => field.name.toLowerCase() !== 'content-length');
     if (length !== head.contentLength) {
       this.#options.onFinding?.(
-        findingOf('content-length-rewritten', this.#input.name, head.offset, `now ${length} bytes`),
+        warcFinding('content-length-rewritten', this.#input.name, head.offset, `now ${length} bytes`),
       );
       if (head.get('warc-truncated') === undefined) kept.push({ name: 'WARC-Truncated', value: 'unspecified' });
     }

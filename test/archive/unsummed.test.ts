@@ -11,7 +11,7 @@ import { zstdCompressSync } from 'node:zlib';
 import type { Archive, OutputDamage } from '../../src/archive/index.ts';
 import { type Finding, PinakesError } from '../../src/base/index.ts';
 import { slimRun } from '../../src/slim/index.ts';
-import { codingOf, convertFile, isSummedMember, recordParts, warcInputs } from '../../src/warc/index.ts';
+import { codingOf, convertFile, memberHasChecksum, recordParts, warcInputs } from '../../src/warc/index.ts';
 import { ask, makeServer, TOKEN } from '../server/trial-server.ts';
 import { runOptions } from '../slim/slim-options.ts';
 import { segmentFiles } from './archive-sample.ts';
@@ -34,7 +34,7 @@ const wholeOf = ({ record, block }: ForeignRecord) =>
 
 function writeUnsummed(path: string, records: readonly ForeignRecord[]): void {
   const frames = records.map((one) => zstdCompressSync(wholeOf(one)));
-  for (const frame of frames) assert.equal(isSummedMember(frame), false);
+  for (const frame of frames) assert.equal(memberHasChecksum(frame), false);
   writeFileSync(path, Buffer.concat(frames));
 }
 
@@ -236,6 +236,6 @@ test('frames that the archive writes itself have a checksum', async (t) => {
   await archive.exportWarc({}, path, { software: SOFTWARE });
   const bytes = readFileSync(path);
   assert.equal(codingOf(bytes), 'zstd');
-  assert.equal(isSummedMember(bytes), true);
+  assert.equal(memberHasChecksum(bytes), true);
   assert.deepEqual(await payloadAt(archive, urlOf(1)), noise('1'));
 });

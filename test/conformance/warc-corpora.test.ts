@@ -8,7 +8,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BlockScanner, judgeDigests, readRecords, verdictWants } from '../../src/warc/index.ts';
+import { BlockScanner, judgeDigests, readRecords, verdictScanOptions } from '../../src/warc/index.ts';
 
 const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.url));
 const EXPECTED = join(CORPORA, '_expected');
@@ -68,7 +68,7 @@ async function read(path: string): Promise<Found> {
   let mismatches = 0;
   for await (const record of readRecords(path, { onFinding: () => findings++ })) {
     const { head } = record;
-    const scanner = new BlockScanner(head, verdictWants(head, ['sha256']));
+    const scanner = new BlockScanner(head, verdictScanOptions(head, ['sha256']));
     for await (const piece of record.body()) scanner.push(piece);
     const facts = scanner.end();
     bytes += facts.blockBytes;

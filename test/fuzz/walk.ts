@@ -1,6 +1,12 @@
 /** Reads a whole input from memory with cursor and scanner, counts the steps, and collects the results. */
 import { type Digest, digestOf, type Random, RunningDigest, toHex } from '../../src/base/index.ts';
-import { BlockScanner, RecordCursor, type RecordHead, type RecordTail, type ScanWants } from '../../src/warc/index.ts';
+import {
+  BlockScanner,
+  type BlockScanOptions,
+  RecordCursor,
+  type RecordHead,
+  type RecordTail,
+} from '../../src/warc/index.ts';
 
 export type FoundRecord = {
   readonly head: RecordHead;
@@ -18,7 +24,7 @@ export type Walked = {
 /** A walk took more steps than any correct reading of so many bytes: the reader is in an endless loop. */
 class Hang extends Error {}
 
-const WANTS: ScanWants = { block: ['sha1'], payload: ['sha256'], framed: ['sha1'], decoded: ['sha1'] };
+const WANTS: BlockScanOptions = { block: ['sha1'], payload: ['sha256'], framed: ['sha1'], decoded: ['sha1'] };
 const STEPS_MIN = 2000;
 const STEPS_A_BYTE = 8;
 

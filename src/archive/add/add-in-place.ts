@@ -14,7 +14,14 @@ import { basename, resolve } from 'node:path';
 import { type Finding, fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { LinkedVolume } from '../../volume/index.ts';
-import { findingOf, notArchiveFile, readFileStart, readRecords, type ScanBatch, scanFiles } from '../../warc/index.ts';
+import {
+  notArchiveFile,
+  readFileStart,
+  readRecords,
+  type ScanBatch,
+  scanFiles,
+  warcFinding,
+} from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { ARCHIVE_FIELDS, isUndated, type RecordFacts, ScanFacts } from '../record-facts.ts';
@@ -74,7 +81,7 @@ export async function addInPlace(
     }
     reachedBytes = 0;
     if (item.kind === 'file-end') {
-      if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
+      if (item.isEmpty) options.onFinding?.(warcFinding('file-empty', item.file, 0));
       await entries.get(item.file)?.finish();
     } else {
       report.failures.push(item.error);

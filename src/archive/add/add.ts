@@ -7,7 +7,7 @@
  * is noted with it: an interrupted add goes on where it was.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
-import { findingOf, notArchiveFile, scanFiles } from '../../warc/index.ts';
+import { notArchiveFile, scanFiles, warcFinding } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../record-facts.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
@@ -51,7 +51,7 @@ export async function addFiles(
           report.files--;
           report.failures.push(notArchiveFile(item.file));
         } else {
-          if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
+          if (item.isEmpty) options.onFinding?.(warcFinding('file-empty', item.file, 0));
           await sources.use(item.file, (source) => source.finish(report));
         }
         await sources.close(item.file);

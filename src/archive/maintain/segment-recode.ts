@@ -180,7 +180,7 @@ class Recode {
     const records = readRecords(this.#archive.volumes.get(volume).stream(name, 0, bytes), {
       name,
       dictionary: dictionary && Buffer.from(dictionary),
-      checkUnsummed: this.#archive.access.checkOf(segment),
+      checkDigests: this.#archive.access.checkOf(segment),
       signal: this.#options.signal,
     });
     let isFirst = true;

@@ -124,7 +124,7 @@ class Rewrite {
       inputBytes: this.#segment.bytes,
       dictionary: dictionary && Buffer.from(dictionary),
       onUnreadable: (finding) => this.#refuse(finding),
-      checkUnsummed: access.checkOf(this.#segment),
+      checkDigests: access.checkOf(this.#segment),
     });
     let found = 0;
     for await (const record of records) {

@@ -16,7 +16,7 @@ import {
   judgeDigests,
   type RecordHead,
   readRecords,
-  verdictWants,
+  verdictScanOptions,
 } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -93,7 +93,7 @@ class SegmentWalk {
     for await (const record of records) {
       const { head } = record;
       const { isFull } = this.#options;
-      const scanner = new BlockScanner(head, isFull ? verdictWants(head, ['sha256']) : { payload: ['sha256'] });
+      const scanner = new BlockScanner(head, isFull ? verdictScanOptions(head, ['sha256']) : { payload: ['sha256'] });
       if (isFull) for await (const piece of record.body()) scanner.push(piece);
       else for await (const _ of record.body());
       const block = scanner.end();

@@ -11,12 +11,12 @@ import { urlKey } from '../../url/index.ts';
 import {
   type BlockFacts,
   BlockScanner,
+  checksumlessScanOptions,
   type DecodedRecord,
   type DigestVerdict,
-  findingOf,
   judgeDigests,
   type RecordHead,
-  unsummedWants,
+  warcFinding,
 } from '../../warc/index.ts';
 import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
 import { isCaptureType } from './concurrent-records.ts';
@@ -45,14 +45,14 @@ export class ContentCheck {
     const verdict = judgeDigests(head, facts, isComplete);
     const fault = isSettled(verdict) ? undefined : await this.#faultOf(place, head, facts, verdict);
     if (fault === undefined) return [];
-    if (fault !== 'content-changed') return [findingOf(fault, file, place.offset)];
+    if (fault !== 'content-changed') return [warcFinding(fault, file, place.offset)];
     const { level, says } = PROBLEM_CATALOGUE[fault];
     return [{ code: fault, level, file, offset: place.offset, message: says }];
   }
 
   /** The same of a record in memory. */
   findingsOf(place: RecordPlace, file: string, { head, block }: DecodedRecord): Promise<readonly Finding[]> {
-    const scanner = new BlockScanner(head, unsummedWants(head, 'sha256'));
+    const scanner = new BlockScanner(head, checksumlessScanOptions(head, 'sha256'));
     if (block.length > 0) scanner.push(block);
     return this.findings(place, file, head, scanner.end(), true);
   }

@@ -10,15 +10,15 @@ import type { CatalogView, Place, Segment } from '../../catalog/index.ts';
 import {
   BlockScanner,
   type DecodedRecord,
+  type DigestCheck,
   dictionaryOfFile,
   type HttpHead,
-  isSummedMember,
+  memberHasChecksum,
   type ReadingRecord,
   type ReadOptions,
   RecordDecoder,
   type RecordHead,
   readRecords,
-  type UnsummedCheck,
 } from '../../warc/index.ts';
 import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } from '../damage.ts';
 import { isOwnBeginning } from '../segment/replacement.ts';
@@ -175,13 +175,13 @@ export class RecordAccess {
     const { name } = this.#segmentRegistry.get(place.segment);
     const dictionary = name.endsWith('.zst') ? await ifGiven(this.dictionaryOf(place.segment)) : undefined;
     const record = this.#decoder.decode(member, dictionary);
-    if (!record || isSummedMember(member)) return record;
+    if (!record || memberHasChecksum(member)) return record;
     const findings = await this.#check.findingsOf(place, name, record);
     return findings.length > 0 ? undefined : record;
   }
 
   /** For readers of a segment: checks its records whose member has no checksum. */
-  checkOf({ number, name }: Segment): UnsummedCheck {
+  checkOf({ number, name }: Segment): DigestCheck {
     return (head, facts, isComplete) =>
       this.#check.findings({ segment: number, offset: head.offset }, name, head, facts, isComplete);
   }
@@ -404,8 +404,8 @@ export class RecordAccess {
   }
 
   #readingOf(segment: Segment, dictionary: Uint8Array | undefined, options: RecordsOptions): ReadOptions {
-    const checkUnsummed = this.checkOf(segment);
-    return { ...options, name: segment.name, dictionary: dictionary && Buffer.from(dictionary), checkUnsummed };
+    const checkDigests = this.checkOf(segment);
+    return { ...options, name: segment.name, dictionary: dictionary && Buffer.from(dictionary), checkDigests };
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Finding } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
-import { BlockScanner, digestMismatches, findingOf, readRecords, verdictWants } from '../../warc/index.ts';
+import { BlockScanner, digestMismatches, readRecords, verdictScanOptions, warcFinding } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { factsOfRecord, type RecordFacts } from '../record-facts.ts';
@@ -48,8 +48,8 @@ export async function* recordsOf(
   });
   for await (const record of records) {
     const { head } = record;
-    const isChecked = !record.isCompressed || record.isSummed;
-    const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictWants(head, ['sha256']));
+    const isChecked = !record.isCompressed || record.hasChecksum;
+    const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictScanOptions(head, ['sha256']));
     for await (const piece of record.body()) scanner.push(piece);
     const facts = scanner.end();
     const isComplete = record.tail?.complete ?? false;
@@ -57,7 +57,7 @@ export async function* recordsOf(
     // damage.
     if (!isChecked)
       for (const code of digestMismatches(head, facts, isComplete))
-        onFinding(findingOf(code, segment.name, head.offset));
+        onFinding(warcFinding(code, segment.name, head.offset));
     const payloadDigests = facts.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
     yield factsOfRecord(head, { ...facts, payloadDigests }, record.tail?.length, isComplete);
   }

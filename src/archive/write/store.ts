@@ -20,7 +20,6 @@ import {
   type HttpHead,
   headBytes,
   isWorthRevisit,
-  type LooseRecord,
   MemberEncoder,
   MemberThreads,
   NEVER_SHARED_BYTES,
@@ -29,6 +28,7 @@ import {
   RECORD_TRAILER,
   type RevisitProfile,
   recordParts,
+  type UnencodedRecord,
 } from '../../warc/index.ts';
 import { type ContentKey, formatContentKey } from '../content-key.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -243,7 +243,7 @@ export class StoreQueue {
     const fresh = this.#freshOf(group, draft);
     if (fresh.reduce((sum, { spool }) => sum + spool.length, 0) < AHEAD_BYTES_MIN) return new Map();
     const made: { waiting: Waiting; record: NewRecord; hasRequest: boolean }[] = [];
-    const loose: LooseRecord[] = [];
+    const loose: UnencodedRecord[] = [];
     for (const waiting of fresh) {
       const { input } = waiting;
       const recordId = this.#archive.newId();

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { type Finding, PinakesError, utf8 } from '../../base/index.ts';
 import {
   BlockScanner,
-  findingOf,
   RECORD_TRAILER,
   type ReadingRecord,
   type RecordHead,
   type WarcInput,
+  warcFinding,
   warcInputs,
 } from '../../warc/index.ts';
 import type { CommandContext } from '../command.ts';
@@ -98,7 +98,7 @@ async function print(
   if (options.headers) return printHeaders(terminal, record);
   if (options.payload || options.decoded) {
     const isSound = await printPayload(context, record, options.decoded === true);
-    if (!isSound) terminal.say(formatFinding(findingOf('content-coding-broken', input.name, record.head.offset)));
+    if (!isSound) terminal.say(formatFinding(warcFinding('content-coding-broken', input.name, record.head.offset)));
     return;
   }
   if (!options.block) await terminal.write(record.head.bytes);

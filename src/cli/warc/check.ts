@@ -3,13 +3,13 @@ import type { Finding, FindingLevel } from '../../base/index.ts';
 import {
   BlockScanner,
   type DigestVerdict,
-  findingOf,
   judgeDigests,
   type ReadingRecord,
   type RecordHead,
   verdictFindings,
-  verdictWants,
+  verdictScanOptions,
   verifyWacz,
+  warcFinding,
 } from '../../warc/index.ts';
 import type { CommandContext } from '../command.ts';
 import { walkInputs } from '../input-walk.ts';
@@ -57,7 +57,7 @@ export async function warcCheck(
         await findings.tell();
         await tellRecord(terminal, options, input.name, record.head, verdict);
       }
-      if (seen() === seenBefore) onFinding(findingOf('file-empty', input.name, 0));
+      if (seen() === seenBefore) onFinding(warcFinding('file-empty', input.name, 0));
       tally.files++;
       await findings.tell();
     },
@@ -114,11 +114,11 @@ async function judge(
   file: string,
   onFinding: (finding: Finding) => void,
 ): Promise<DigestVerdict> {
-  const scanner = new BlockScanner(record.head, verdictWants(record.head));
+  const scanner = new BlockScanner(record.head, verdictScanOptions(record.head));
   for await (const piece of record.body()) scanner.push(piece);
   const facts = scanner.end();
   const verdict = judgeDigests(record.head, facts, record.tail?.complete ?? false);
-  for (const finding of verdictFindings(verdict, facts)) onFinding(findingOf(finding, file, record.head.offset));
+  for (const finding of verdictFindings(verdict, facts)) onFinding(warcFinding(finding, file, record.head.offset));
   return verdict;
 }
 

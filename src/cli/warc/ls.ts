@@ -7,7 +7,7 @@ import {
   judgeDigests,
   type ReadingRecord,
   type RecordHead,
-  verdictWants,
+  verdictScanOptions,
 } from '../../warc/index.ts';
 import type { CommandContext } from '../command.ts';
 import { walkInputs } from '../input-walk.ts';
@@ -27,7 +27,7 @@ export async function warcLs(context: CommandContext, paths: readonly string[], 
         await terminal.line(
           `${printable(input.name)}\n${columns('OFFSET', 'LENGTH', 'TYPE', 'STATUS', 'DATE', 'URI')}`,
         );
-      const wants = options.json ? verdictWants(record.head, ['sha1']) : {};
+      const wants = options.json ? verdictScanOptions(record.head, ['sha1']) : {};
       const scanner = new BlockScanner(record.head, wants);
       for await (const piece of record.body()) scanner.push(piece);
       const facts = scanner.end();

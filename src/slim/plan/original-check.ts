@@ -15,11 +15,11 @@ import {
 } from '../../base/index.ts';
 import {
   type BlockFacts,
+  type BlockScanOptions,
   type HttpHead,
   judgeDigests,
   type RecordHead,
-  type ScanWants,
-  verdictWants,
+  verdictScanOptions,
 } from '../../warc/index.ts';
 import { ARC_NAME } from '../collection.ts';
 import { SpanReader, type SpanRecord } from './span-reader.ts';
@@ -91,7 +91,7 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
     });
     const spans = unclear.map((index) => originals[index]!);
     reader.read(spans, {
-      wants: (index, head) => verdictWants(head, [algorithmOf(spans[index]!)]),
+      wants: (index, head) => verdictScanOptions(head, [algorithmOf(spans[index]!)]),
       onRecord: (index, record) => {
         verdicts[unclear[index]!] = judgeClosely(spans[index]!, record, check.digestBytes);
       },
@@ -106,7 +106,7 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
  * Of the manifest, and what `plainDigestText` gives: of the record's own declaration, or as indexers and the conversion
  * of ARC files compute it.
  */
-function plainWants(original: CheckedOriginal, head: RecordHead): ScanWants {
+function plainWants(original: CheckedOriginal, head: RecordHead): BlockScanOptions {
   const algorithm = algorithmOf(original);
   if (head.format === 'arc') return { payload: [...new Set([algorithm, ARC_ALGORITHM])] };
   const declared = head.get('warc-payload-digest');

@@ -11,11 +11,11 @@ import { fileError, openToRead } from '../../base/index.ts';
 import {
   type BlockFacts,
   BlockScanner,
+  type BlockScanOptions,
   type FileStart,
   RecordCursor,
   type RecordHead,
   readFileStart,
-  type ScanWants,
 } from '../../warc/index.ts';
 
 export type Span = { readonly offset: number; readonly length: number };
@@ -24,7 +24,7 @@ export type SpanRecord = { readonly head: RecordHead; readonly facts: BlockFacts
 
 export type SpanVisit = {
   /** What the block of a record is looked into for. */
-  readonly wants: (index: number, head: RecordHead) => ScanWants;
+  readonly wants: (index: number, head: RecordHead) => BlockScanOptions;
   readonly onRecord: (index: number, record: SpanRecord | undefined) => void;
 };
 

@@ -81,10 +81,10 @@ export abstract class CompressedSource implements MemberSource {
     this.#search(this.input.position, this.input.position);
   }
 
-  protected beginMember(output: ByteWindow, isSummed: boolean): void {
+  protected beginMember(output: ByteWindow, hasChecksum: boolean): void {
     const { position: offset } = this.input;
     const from = output.endPosition;
-    this.member = { offset, from, to: undefined, length: undefined, isSummed, damaged: false };
+    this.member = { offset, from, to: undefined, length: undefined, hasChecksum, damaged: false };
     this.members.push(this.member);
   }
 

@@ -13,7 +13,7 @@ export class IdentitySource implements MemberSource {
 
   constructor(offset: number, windowBytes: number) {
     this.input = new ByteWindow(offset, windowBytes);
-    this.members = [{ offset, from: offset, to: undefined, length: undefined, isSummed: false, damaged: false }];
+    this.members = [{ offset, from: offset, to: undefined, length: undefined, hasChecksum: false, damaged: false }];
   }
 
   pull(): PullResult {

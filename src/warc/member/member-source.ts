@@ -22,7 +22,7 @@ export type Member = {
    */
   length: number | undefined;
   /** Whether it has a checksum, which shows wrong bytes. */
-  readonly isSummed: boolean;
+  readonly hasChecksum: boolean;
   /** Set when the member could not be decoded to its end. */
   damaged: boolean;
 };

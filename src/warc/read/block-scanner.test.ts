@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { digestOf, formatDigest, HTTP_HEAD_BYTES_MAX } from '../../base/index.ts';
 import { RecordHead } from '../record/record-head.ts';
-import { type BlockFacts, BlockScanner, holdsHttp, type ScanWants } from './block-scanner.ts';
+import { type BlockFacts, BlockScanner, type BlockScanOptions, holdsHttp } from './block-scanner.ts';
 
 function head(type: string, contentType: string | undefined, uri: string, length?: number): RecordHead {
   const fields = [
@@ -17,7 +17,7 @@ function head(type: string, contentType: string | undefined, uri: string, length
 }
 
 const HTTP = 'application/http; msgtype=response';
-const WANTS: ScanWants = { block: ['sha1'], payload: ['sha256', 'sha1'], framed: ['sha1'], decoded: ['sha1'] };
+const WANTS: BlockScanOptions = { block: ['sha1'], payload: ['sha256', 'sha1'], framed: ['sha1'], decoded: ['sha1'] };
 
 type Scanned = { facts: BlockFacts; payload: string };
 
@@ -38,7 +38,7 @@ const whole = (text: string | Buffer, recordHead?: RecordHead) => {
 };
 
 const sha1 = (bytes: Buffer | string) => formatDigest(digestOf('sha1', Buffer.from(bytes as string)));
-const told = (digests: BlockFacts['blockDigests']) => digests.map(formatDigest);
+const formatted = (digests: BlockFacts['blockDigests']) => digests.map(formatDigest);
 
 test('head, payload and all digests of a chunked and compressed response are returned', () => {
   const page = Buffer.from('<p>hello</p>\n');
@@ -53,10 +53,10 @@ test('head, payload and all digests of a chunked and compressed response are ret
   assert.equal(facts.blockBytes, block.length);
   assert.equal(facts.payloadBytes, coded.length);
   assert.ok(facts.isChunked && !facts.chunkingBroken && !facts.codingBroken && !facts.httpMissing);
-  assert.deepEqual(told(facts.blockDigests), [sha1(block)]);
-  assert.deepEqual(told(facts.payloadDigests), [formatDigest(digestOf('sha256', coded)), sha1(coded)]);
-  assert.deepEqual(told(facts.framedDigests), [sha1(framed)]);
-  assert.deepEqual(told(facts.decodedDigests), [sha1(page)]);
+  assert.deepEqual(formatted(facts.blockDigests), [sha1(block)]);
+  assert.deepEqual(formatted(facts.payloadDigests), [formatDigest(digestOf('sha256', coded)), sha1(coded)]);
+  assert.deepEqual(formatted(facts.framedDigests), [sha1(framed)]);
+  assert.deepEqual(formatted(facts.decodedDigests), [sha1(page)]);
 });
 
 test('the payload of other records is their block', () => {
@@ -97,14 +97,14 @@ test('a response without an HTTP head is reported, and its block is its payload'
 test('a head without a body has the digest of the empty payload', () => {
   const { facts } = whole('HTTP/1.1 204 No Content\r\n\r\n');
   assert.equal(facts.payloadBytes, 0);
-  assert.deepEqual(told(facts.payloadDigests)[1], sha1(''));
-  assert.deepEqual(told(facts.framedDigests), [sha1('')]);
+  assert.deepEqual(formatted(facts.payloadDigests)[1], sha1(''));
+  assert.deepEqual(formatted(facts.framedDigests), [sha1('')]);
 });
 
 test('a block that ends early is hashed as far as it goes', () => {
   const block = Buffer.from('HTTP/1.1 200 OK\r\n\r\nhalf');
   const { facts } = scan(block, [block], head('response', HTTP, 'http://a.test/', 1000));
-  assert.deepEqual(told(facts.framedDigests), [sha1('half')]);
+  assert.deepEqual(formatted(facts.framedDigests), [sha1('half')]);
   const cutHead = Buffer.from('HTTP/1.1 200 OK\r\nA: b');
   assert.equal(scan(cutHead, [cutHead], head('response', HTTP, 'http://a.test/', 1000)).facts.http?.get('a'), 'b');
 });
@@ -123,7 +123,7 @@ test('wrong chunking and wrong codings are reported', () => {
   assert.equal(chunked.payload, '<p>not chunked</p>\n');
   const coded = whole('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nplain');
   assert.ok(coded.facts.codingBroken);
-  assert.deepEqual(told(coded.facts.decodedDigests), [sha1('plain')]);
+  assert.deepEqual(formatted(coded.facts.decodedDigests), [sha1('plain')]);
 });
 
 test('only the requested digests are computed', () => {

@@ -22,7 +22,7 @@ import { ContentDecoders } from '../http/content-coding.ts';
 import { type HttpHead, httpHeadLength, type MessageKind, parseHttpHead } from '../http/http-head.ts';
 import type { RecordHead } from '../record/record-head.ts';
 
-export type ScanWants = {
+export type BlockScanOptions = {
   readonly block?: readonly DigestAlgorithm[];
   readonly payload?: readonly DigestAlgorithm[];
   readonly framed?: readonly DigestAlgorithm[];
@@ -89,7 +89,7 @@ export function holdsHttp(head: RecordHead): boolean {
 }
 
 export class BlockScanner {
-  readonly #wants: ScanWants;
+  readonly #options: BlockScanOptions;
   readonly #total: number;
   #seenBytes = 0;
   #held: Buffer | undefined;
@@ -105,15 +105,15 @@ export class BlockScanner {
   readonly #framed: Digests;
   readonly #decoded: Digests;
 
-  constructor(head: RecordHead, wants: ScanWants) {
-    this.#wants = wants;
+  constructor(head: RecordHead, options: BlockScanOptions) {
+    this.#options = options;
     this.#total = head.contentLength ?? Number.POSITIVE_INFINITY;
     this.#kind = head.type === 'request' ? 'request' : 'response';
     this.#inHead = holdsHttp(head);
-    this.#block = wants.block?.length ? new Digests(wants.block) : NONE;
-    this.#payload = wants.payload?.length ? new Digests(wants.payload) : NONE;
-    this.#framed = wants.framed?.length ? new Digests(wants.framed) : NONE;
-    this.#decoded = wants.decoded?.length ? new Digests(wants.decoded) : NONE;
+    this.#block = options.block?.length ? new Digests(options.block) : NONE;
+    this.#payload = options.payload?.length ? new Digests(options.payload) : NONE;
+    this.#framed = options.framed?.length ? new Digests(options.framed) : NONE;
+    this.#decoded = options.decoded?.length ? new Digests(options.decoded) : NONE;
   }
 
   push(chunk: Uint8Array): void {
@@ -171,12 +171,12 @@ export class BlockScanner {
   #beginBody(start: Buffer, headLength: number, isLast: boolean): void {
     this.#inHead = false;
     if (headLength > 0) {
-      const { http } = this.#wants;
+      const { http } = this.#options;
       this.#http = http?.bytes.length === headLength ? http : parseHttpHead(Buffer.from(start.subarray(0, headLength)));
       if (this.#http.isChunked) {
         this.#chunked = new ChunkedBody((bytes) => this.#payloadPiece(bytes, false));
       }
-      const codings = this.#wants.decoded?.length ? this.#http.contentCodings : [];
+      const codings = this.#options.decoded?.length ? this.#http.contentCodings : [];
       if (codings.length > 0) {
         this.#decoders = new ContentDecoders(codings, (bytes) => this.#decoded.update(bytes, false));
       }
@@ -200,6 +200,6 @@ export class BlockScanner {
     this.#payload.update(bytes, isAll);
     if (this.#decoders) this.#decoders.push(bytes);
     else this.#decoded.update(bytes, false);
-    this.#wants.onPayload?.(bytes);
+    this.#options.onPayload?.(bytes);
   }
 }

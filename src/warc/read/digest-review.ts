@@ -6,7 +6,7 @@
 import type { CursorOptions } from '../member/cursor-options.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';
 import { BlockScanner } from './block-scanner.ts';
-import { digestMismatches, verdictWants } from './digest-verdict.ts';
+import { digestMismatches, verdictScanOptions } from './digest-verdict.ts';
 import { SyncFileFeed } from './file-feed.ts';
 import { RecordCursor } from './record-cursor.ts';
 
@@ -35,7 +35,7 @@ export class DigestReview {
           this.#feed.feed(cursor);
           break;
         case 'record':
-          this.#scanner = new BlockScanner(cursor.head, verdictWants(cursor.head));
+          this.#scanner = new BlockScanner(cursor.head, verdictScanOptions(cursor.head));
           break;
         case 'body':
           this.#scanner!.push(cursor.chunk);

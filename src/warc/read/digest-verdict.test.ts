@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { digestOf, formatDigest, toHex } from '../../base/index.ts';
 import { RecordHead } from '../record/record-head.ts';
 import { BlockScanner } from './block-scanner.ts';
-import { type DigestVerdict, judgeDigests, verdictFindings, verdictWants } from './digest-verdict.ts';
+import { type DigestVerdict, judgeDigests, verdictFindings, verdictScanOptions } from './digest-verdict.ts';
 
 const PAGE = '<p>hello</p>\n';
 const HTTP_HEAD = [
@@ -35,7 +35,7 @@ function judge(block: Buffer, fields: Record<string, string>, isComplete = true)
   };
   const named = Object.entries(all).map(([name, value]) => ({ name, value }));
   const head = new RecordHead('warc', '1.1', named, new Uint8Array(0));
-  const scanner = new BlockScanner(head, verdictWants(head));
+  const scanner = new BlockScanner(head, verdictScanOptions(head));
   scanner.push(block);
   const facts = scanner.end();
   const verdict = judgeDigests(head, facts, isComplete);

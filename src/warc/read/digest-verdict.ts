@@ -9,7 +9,7 @@
 import { type Digest, type DigestAlgorithm, parseDigest, sameDigest } from '../../base/index.ts';
 import type { FindingCode } from '../record/finding-catalogue.ts';
 import type { RecordHead } from '../record/record-head.ts';
-import type { BlockFacts, ScanWants } from './block-scanner.ts';
+import type { BlockFacts, BlockScanOptions } from './block-scanner.ts';
 
 export type PayloadMatch = 'payload' | 'framed' | 'decoded' | 'none' | 'malformed' | 'unjudged';
 export type BlockMatch = 'block' | 'none' | 'malformed' | 'unjudged';
@@ -17,12 +17,12 @@ export type BlockMatch = 'block' | 'none' | 'malformed' | 'unjudged';
 export type DigestVerdict = { readonly block: BlockMatch; readonly payload: PayloadMatch };
 
 /** What a scanner must hash so that the record can be judged. `also` lists further algorithms. */
-export function verdictWants(head: RecordHead, also: readonly DigestAlgorithm[] = []): ScanWants {
-  const with_ = (digest: Digest | undefined) => [...new Set([...(digest ? [digest.algorithm] : []), ...also])];
+export function verdictScanOptions(head: RecordHead, also: readonly DigestAlgorithm[] = []): BlockScanOptions {
+  const algorithmsWith = (digest: Digest | undefined) => [...new Set([...(digest ? [digest.algorithm] : []), ...also])];
   const block = declared(head, 'warc-block-digest');
   const payload = declared(head, 'warc-payload-digest');
-  const payloads = with_(payload);
-  const blocks = [...new Set([...with_(block), ...(payload ? [payload.algorithm] : [])])];
+  const payloads = algorithmsWith(payload);
+  const blocks = [...new Set([...algorithmsWith(block), ...(payload ? [payload.algorithm] : [])])];
   return { block: blocks, payload: payloads, framed: payloads, decoded: payload ? [payload.algorithm] : [] };
 }
 
@@ -37,7 +37,7 @@ export function judgeDigests(head: RecordHead, facts: BlockFacts, isComplete: bo
 
 /**
  * Whether a record may have a wrong digest, when only its payload was hashed, and by one algorithm. The digest can
- * still be right. To decide, everything that `verdictWants` names has to be hashed.
+ * still be right. To decide, everything that `verdictScanOptions` names has to be hashed.
  */
 export function isDoubtful(head: RecordHead, facts: BlockFacts, isComplete: boolean): boolean {
   const algorithm = facts.payloadDigests[0]?.algorithm;

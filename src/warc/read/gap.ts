@@ -3,7 +3,7 @@
  * small ones. Everything readable before the gap is read, and the gap ends where bytes can be read again.
  */
 import { type Finding, PinakesError, SECTOR_BYTES } from '../../base/index.ts';
-import { countedBytes, findingOf } from '../record/finding-catalogue.ts';
+import { countedBytes, warcFinding } from '../record/finding-catalogue.ts';
 
 /**
  * When nothing can be read up to the end of the file, and that is more than this, the whole disk has failed and not a
@@ -46,5 +46,5 @@ export function lastGap(path: string, from: number, end: number): Gap | undefine
 }
 
 export function gapFinding(file: string, { from, to }: Gap): Finding {
-  return findingOf('sector-unreadable', file, from, `${countedBytes(to - from)} from here on`);
+  return warcFinding('sector-unreadable', file, from, `${countedBytes(to - from)} from here on`);
 }

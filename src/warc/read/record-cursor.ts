@@ -20,7 +20,7 @@ import { CodedInput } from '../member/coded-input.ts';
 import type { CursorOptions } from '../member/cursor-options.ts';
 import type { Coding } from '../member/file-coding.ts';
 import type { FindingSink } from '../member/member-source.ts';
-import { countedBytes, type FindingCode, findingOf } from '../record/finding-catalogue.ts';
+import { countedBytes, type FindingCode, warcFinding } from '../record/finding-catalogue.ts';
 import { arcHead, type HeadFault, headEnd, parseWarcHead, type RecordHead } from '../record/record-head.ts';
 import { couldBeUrl, findRecord } from '../record/record-search.ts';
 import {
@@ -76,7 +76,7 @@ export class RecordCursor {
   tail!: RecordTail;
 
   /** Whether the member in which the record begins has a checksum. */
-  isSummed = false;
+  hasChecksum = false;
 
   /** Findings to be returned by the next steps. */
   readonly findings: Finding[] = [];
@@ -93,7 +93,7 @@ export class RecordCursor {
   #arcVersion: string | undefined;
   /** Where the block of the last record ended. */
   #endedAt = -1;
-  #sharedToldOf = false;
+  #isSharedReported = false;
   /** The last border between two members that the current record crosses. */
   #crossedAt = 0;
   #spansMembers = false;
@@ -171,7 +171,7 @@ export class RecordCursor {
   }
 
   #report(code: FindingCode, offset: number, detail?: string): void {
-    this.findings.push(findingOf(code, this.file, offset, detail));
+    this.findings.push(warcFinding(code, this.file, offset, detail));
   }
 
   get #out(): ByteWindow {
@@ -279,10 +279,10 @@ export class RecordCursor {
    */
   #giveUpHead(limit: number): undefined {
     const out = this.#out;
-    const isTold = this.#recordAt < this.#endlessTo;
+    const isReported = this.#recordAt < this.#endlessTo;
     this.#endlessTo = out.base + out.buffer.subarray(0, limit).lastIndexOf(LF) + 1;
     const detail = `longer than ${RECORD_HEAD_BYTES_MAX} bytes`;
-    if (!isTold) this.#report('head-unreadable', this.#input.offsetOf(this.#recordAt), detail);
+    if (!isReported) this.#report('head-unreadable', this.#input.offsetOf(this.#recordAt), detail);
     this.#beginResync(this.#recordAt + 1, true);
     return undefined;
   }
@@ -323,11 +323,11 @@ export class RecordCursor {
   #beginRecord(head: RecordHead, faults: readonly HeadFault[], headBytes: number): void {
     const out = this.#out;
     const member = this.#input.memberAt(this.#recordAt);
-    this.isSummed = member.isSummed;
+    this.hasChecksum = member.hasChecksum;
     head.offset = this.#input.offsetOf(this.#recordAt);
     head.innerOffset = this.#input.isIdentity ? 0 : this.#recordAt - member.from;
-    if (head.innerOffset > 0 && !this.#sharedToldOf && this.#endedAt > member.from) {
-      this.#sharedToldOf = true;
+    if (head.innerOffset > 0 && !this.#isSharedReported && this.#endedAt > member.from) {
+      this.#isSharedReported = true;
       this.#report('member-shared', head.offset);
     }
     for (const fault of faults) this.#report(fault.code, head.offset, fault.detail);

@@ -9,11 +9,11 @@ import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Coding } from '../member/file-coding.ts';
 import type { RecordHead } from '../record/record-head.ts';
 import { BlockScanner } from './block-scanner.ts';
+import { checksumlessScanOptions, type DigestCheck } from './checksumless-record.ts';
 import { FileFeed, type FileFeedOptions } from './file-feed.ts';
 import { readFileStart } from './file-start.ts';
 import { type Gap, gapFinding } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
-import { type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
 
 /**
  * After this many bytes of blocks, or of no record, other tasks of the event loop get a turn: one read can inflate to
@@ -42,7 +42,7 @@ export type ReadOptions = {
   /** Called with damage where no record could be read. Damage of a record is in its `damage`. */
   onUnreadable?: ((finding: Finding) => void) | undefined;
   /** Called with each record whose member has no checksum. The findings it returns are damage of the record. */
-  checkUnsummed?: UnsummedCheck | undefined;
+  checkDigests?: DigestCheck | undefined;
   /** Skips bytes of a file that the disk cannot read, and reports them as a finding. Without this they are an error. */
   passesGaps?: boolean | undefined;
   signal?: AbortSignal | undefined;
@@ -54,7 +54,7 @@ export class ReadingRecord {
   /** Whether it is in a gzip member or a zstd frame. */
   readonly isCompressed: boolean;
   /** Whether the member in which it begins has a checksum. */
-  readonly isSummed: boolean;
+  readonly hasChecksum: boolean;
   /** Where in the file it begins. This is its offset, except for a file inside a package. */
   readonly filePosition: number;
   /** How the record ended. Set after its body was read or skipped. */
@@ -65,13 +65,13 @@ export class ReadingRecord {
 
   /** The record that the cursor has just begun. */
   constructor(
-    { head, coding, isSummed }: RecordCursor,
+    { head, coding, hasChecksum }: RecordCursor,
     fileStart: number,
     pieces: () => Promise<Uint8Array | undefined>,
   ) {
     this.head = head;
     this.isCompressed = coding !== 'none';
-    this.isSummed = isSummed;
+    this.hasChecksum = hasChecksum;
     this.filePosition = fileStart + head.offset;
     this.#pieces = pieces;
   }
@@ -216,8 +216,7 @@ export async function* readRecords(
     record.tail = cursor.tail;
     // Findings made together with the end of the record belong to it.
     while (cursor.findings.length > 0 && cursor.step() === 'finding') report(cursor.finding);
-    if (scanner)
-      record.damage.push(...(await options.checkUnsummed!(record.head, scanner.end(), cursor.tail.complete)));
+    if (scanner) record.damage.push(...(await options.checkDigests!(record.head, scanner.end(), cursor.tail.complete)));
     return undefined;
   };
 
@@ -228,8 +227,8 @@ export async function* readRecords(
       record = isOver ? undefined : new ReadingRecord(cursor, options.range?.start ?? 0, piece);
       if (loose.length > 0) settle(record);
       if (!record) return;
-      const needsCheck = options.checkUnsummed !== undefined && !cursor.isSummed;
-      scanner = needsCheck ? new BlockScanner(record.head, unsummedWants(record.head, 'sha256')) : undefined;
+      const needsCheck = options.checkDigests !== undefined && !cursor.hasChecksum;
+      scanner = needsCheck ? new BlockScanner(record.head, checksumlessScanOptions(record.head, 'sha256')) : undefined;
       yield record;
     }
   } finally {

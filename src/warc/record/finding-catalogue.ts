@@ -63,7 +63,7 @@ export const FINDING_CATALOGUE = {
 
 export type FindingCode = keyof typeof FINDING_CATALOGUE;
 
-export function findingOf(code: FindingCode, file: string, offset: number, detail?: string): Finding {
+export function warcFinding(code: FindingCode, file: string, offset: number, detail?: string): Finding {
   const { level, says } = FINDING_CATALOGUE[code];
   return { code, level, file, offset, message: detail ? `${says}: ${detail}` : says };
 }

@@ -17,7 +17,7 @@ export interface RangePieces {
 }
 
 /** Scans a piece when it is requested. */
-export class PiecesHere implements RangePieces {
+export class LocalPieces implements RangePieces {
   readonly #job: ScanJob;
   #scan: RangeScan | undefined;
   /** A piece that was made and not taken yet. */
@@ -59,7 +59,7 @@ export class PiecesHere implements RangePieces {
 }
 
 /** Scanned by a thread, which may be some pieces ahead. */
-export class PiecesOfThread implements RangePieces {
+export class ThreadPieces implements RangePieces {
   readonly #room = newRoom();
   readonly #arrived: ScanPiece[] = [];
   readonly #done: Promise<void>;

@@ -15,7 +15,7 @@ import type { Coding } from '../member/file-coding.ts';
 import { readFileStart } from '../read/file-start.ts';
 import type { ScanJob, ScanPiece } from './scan.ts';
 import { ScanBatch } from './scan-batch.ts';
-import { PiecesHere, PiecesOfThread, type RangePieces, type ScanThreads } from './scan-pieces.ts';
+import { LocalPieces, type RangePieces, type ScanThreads, ThreadPieces } from './scan-pieces.ts';
 
 const RANGE_BYTES = 4 * 1024 * 1024;
 
@@ -92,7 +92,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
       ahead.push({ plan, job, pieces: job && pool.scan(job) });
     }
   };
-  let mustBegin: Seam = { at: 0, coding: undefined };
+  let mustBegin: RangeStart = { at: 0, coding: undefined };
   let records = 0;
   let findings = 0;
   let failed = false;
@@ -116,9 +116,9 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
     }
     try {
       if (plan.failure) throw plan.failure;
-      for await (const piece of seamlessPieces(pool, job!, current.pieces!, mustBegin)) {
+      for await (const piece of piecesInOrder(pool, job!, current.pieces!, mustBegin)) {
         const bytes = piece.reached - mustBegin.at;
-        mustBegin = seamOf(piece);
+        mustBegin = rangeStartAfter(piece);
         records += piece.columns.count;
         findings += piece.columns.findings.length;
         yield { kind: 'batch', batch: new ScanBatch(plan.file, piece.columns), bytes };
@@ -135,9 +135,9 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
 }
 
 /** Where a range must begin, and in which coding, after the range before it. */
-type Seam = { readonly at: number; readonly coding: Coding | undefined };
+type RangeStart = { readonly at: number; readonly coding: Coding | undefined };
 
-function seamOf({ reached: at, coding }: ScanPiece): Seam {
+function rangeStartAfter({ reached: at, coding }: ScanPiece): RangeStart {
   return { at, coding };
 }
 
@@ -146,24 +146,24 @@ function seamOf({ reached: at, coding }: ScanPiece): Seam {
  * range that began in the wrong place is scanned again. When a thread dies, the rest of its range is scanned again too,
  * because another range of the same thread may be the cause. When that thread also dies, the file is too large to scan.
  */
-async function* seamlessPieces(
+async function* piecesInOrder(
   pool: ScanPool,
   job: ScanJob,
   first: RangePieces,
-  mustBegin: Seam,
+  mustBegin: RangeStart,
 ): AsyncGenerator<ScanPiece> {
   let pieces: RangePieces | undefined = first;
-  let seam = mustBegin;
+  let start = mustBegin;
   const again = () =>
-    seam.at >= job.to ? undefined : pool.scanAgain({ ...job, from: seam.at, fromCoding: seam.coding, exact: true });
+    start.at >= job.to ? undefined : pool.scanAgain({ ...job, from: start.at, fromCoding: start.coding, exact: true });
   for (let deaths = 0; ; ) {
     try {
-      if (pieces === first && !job.exact && (await first.first()) !== seam.at) {
+      if (pieces === first && !job.exact && (await first.first()) !== start.at) {
         first.abandon();
         pieces = again();
       }
       for (let piece = await pieces?.next(); piece; piece = piece.isLast ? undefined : await pieces!.next()) {
-        seam = seamOf(piece);
+        start = rangeStartAfter(piece);
         yield piece;
       }
       return;
@@ -171,7 +171,7 @@ async function* seamlessPieces(
       if (!(error instanceof ThreadDied)) throw error;
       if (++deaths > 1)
         throw new PinakesError('SCAN_TOO_LARGE', {
-          where: `${job.path}:${seam.at}`,
+          where: `${job.path}:${start.at}`,
           detail: error.message,
           cause: error,
         });
@@ -212,18 +212,18 @@ class ScanPool {
   }
 
   scan(job: ScanJob): RangePieces {
-    return this.#workers === 0 ? this.#scanHere(job) : new PiecesOfThread(this.#threads, job);
+    return this.#workers === 0 ? this.#scanHere(job) : new ThreadPieces(this.#threads, job);
   }
 
   /** The same on a separate thread: all others may be waiting until this range is taken. */
   scanAgain(job: ScanJob): RangePieces {
     if (this.#workers === 0) return this.#scanHere(job);
     this.#spare ??= newThreads(this.#script, 1);
-    return new PiecesOfThread(this.#spare, job);
+    return new ThreadPieces(this.#spare, job);
   }
 
   #scanHere(job: ScanJob): RangePieces {
-    this.#here = new PiecesHere(job);
+    this.#here = new LocalPieces(job);
     return this.#here;
   }
 

@@ -5,14 +5,14 @@
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../../base/index.ts';
 import type { CursorOptions } from '../member/cursor-options.ts';
 import type { Coding } from '../member/file-coding.ts';
-import { type BlockFacts, BlockScanner, type ScanWants } from '../read/block-scanner.ts';
+import { type BlockFacts, BlockScanner, type BlockScanOptions } from '../read/block-scanner.ts';
+import { checksumlessScanOptions } from '../read/checksumless-record.ts';
 import { DigestReview } from '../read/digest-review.ts';
 import { digestMismatches, isDoubtful } from '../read/digest-verdict.ts';
 import { SyncFileFeed } from '../read/file-feed.ts';
 import { gapFinding } from '../read/gap.ts';
 import { RecordCursor, type RecordTail } from '../read/record-cursor.ts';
-import { unsummedWants } from '../read/unsummed-record.ts';
-import { findingOf } from '../record/finding-catalogue.ts';
+import { warcFinding } from '../record/finding-catalogue.ts';
 import { isNamed, type RecordHead } from '../record/record-head.ts';
 import {
   RESPONSE_FIELDS,
@@ -102,7 +102,7 @@ export class RangeScan {
   readonly #feed: SyncFileFeed;
   #cursor: RecordCursor;
   readonly #coded: CursorOptions;
-  readonly #wants: ScanWants;
+  readonly #scanOptions: BlockScanOptions;
   /** The second reading of the last record, when its digests are in doubt. */
   #review: DigestReview | undefined;
   #scanner: BlockScanner | undefined;
@@ -113,7 +113,7 @@ export class RangeScan {
   constructor(job: ScanJob) {
     this.#job = job;
     this.#reached = job.from;
-    this.#wants = { payload: [job.algorithm] };
+    this.#scanOptions = { payload: [job.algorithm] };
     this.#feed = new SyncFileFeed(job.path, job.from);
     this.#coded = { coding: job.coding, dictionary: job.dictionary && Buffer.from(job.dictionary) };
     const { from: offset, fromCoding: offsetCoding, exact, inputBytes } = job;
@@ -150,7 +150,7 @@ export class RangeScan {
         case 'record':
           this.#first ??= cursor.head.offset;
           if (cursor.head.offset >= job.to) return this.#last(gathered, cursor.head.offset, cursor.head.offset);
-          this.#scanner = new BlockScanner(cursor.head, this.#wantsOf(cursor));
+          this.#scanner = new BlockScanner(cursor.head, this.#scanOptionsOf(cursor));
           break;
         case 'body':
           this.#scanner!.push(cursor.chunk);
@@ -191,14 +191,14 @@ export class RangeScan {
    * A frame without a checksum does not show damage. There the declared digests are judged in every scan, whatever
    * their algorithm.
    */
-  #wantsOf(cursor: RecordCursor): ScanWants {
-    return isUnsummedFrame(cursor) ? unsummedWants(cursor.head, this.#job.algorithm) : this.#wants;
+  #scanOptionsOf(cursor: RecordCursor): BlockScanOptions {
+    return isChecksumlessFrame(cursor) ? checksumlessScanOptions(cursor.head, this.#job.algorithm) : this.#scanOptions;
   }
 
   #isInDoubt(facts: BlockFacts): boolean {
     const cursor = this.#cursor;
     const { head, tail } = cursor;
-    if (!isUnsummedFrame(cursor)) return this.#job.judgesDigests && isDoubtful(head, facts, tail.complete);
+    if (!isChecksumlessFrame(cursor)) return this.#job.judgesDigests && isDoubtful(head, facts, tail.complete);
     return digestMismatches(head, facts, tail.complete).length > 0;
   }
 
@@ -217,7 +217,7 @@ export class RangeScan {
     if (!codes) return false;
     review.close();
     this.#review = undefined;
-    for (const code of codes) gathered.addFinding(findingOf(code, this.#job.path, this.#cursor.head.offset));
+    for (const code of codes) gathered.addFinding(warcFinding(code, this.#job.path, this.#cursor.head.offset));
     return true;
   }
 
@@ -243,8 +243,8 @@ export class RangeScan {
   }
 }
 
-function isUnsummedFrame({ isSummed, coding }: RecordCursor): boolean {
-  return !isSummed && coding === 'zstd';
+function isChecksumlessFrame({ hasChecksum, coding }: RecordCursor): boolean {
+  return !hasChecksum && coding === 'zstd';
 }
 
 /** Columns that are being filled. */

@@ -17,13 +17,13 @@ export type RecordBatch = {
 export type MemberBatch = { readonly bytes: Uint8Array<ArrayBuffer>; readonly lengths: readonly number[] };
 
 /** A record that is to be put into a member. */
-export type LooseRecord = {
+export type UnencodedRecord = {
   readonly head: Uint8Array | OpenHead;
   readonly block: Uint8Array;
   readonly level: number;
 };
 
-export function packRecords(records: readonly LooseRecord[]): RecordBatch {
+export function packRecords(records: readonly UnencodedRecord[]): RecordBatch {
   const numbers: number[] = [];
   const parts: Uint8Array[] = [];
   for (const { head, block, level } of records) {

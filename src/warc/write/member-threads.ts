@@ -4,7 +4,13 @@
  * records in one piece.
  */
 import { ThreadPool } from '../../base/index.ts';
-import { type LooseRecord, type MemberBatch, packRecords, type RecordBatch, unpackMembers } from './member-batch.ts';
+import {
+  type MemberBatch,
+  packRecords,
+  type RecordBatch,
+  type UnencodedRecord,
+  unpackMembers,
+} from './member-batch.ts';
 
 export class MemberThreads {
   readonly #threads = new ThreadPool<RecordBatch, MemberBatch>(new URL('./member-worker.ts', import.meta.url), {
@@ -14,7 +20,7 @@ export class MemberThreads {
   });
 
   /** The members of the records, in order. */
-  async encode(records: readonly LooseRecord[]): Promise<Uint8Array[]> {
+  async encode(records: readonly UnencodedRecord[]): Promise<Uint8Array[]> {
     const batch = packRecords(records);
     return unpackMembers(await this.#threads.run(batch, [batch.bytes.buffer]));
   }

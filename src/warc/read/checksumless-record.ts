@@ -7,16 +7,16 @@ import { type DigestAlgorithm, type Finding, view } from '../../base/index.ts';
 import { codingOf } from '../member/file-coding.ts';
 import { parseFrameHead } from '../member/zstd-frame.ts';
 import type { RecordHead } from '../record/record-head.ts';
-import type { BlockFacts, ScanWants } from './block-scanner.ts';
-import { verdictWants } from './digest-verdict.ts';
+import type { BlockFacts, BlockScanOptions } from './block-scanner.ts';
+import { verdictScanOptions } from './digest-verdict.ts';
 
 /** Returns what is wrong with the bytes of a record that was read to its end. */
-export type UnsummedCheck = (head: RecordHead, facts: BlockFacts, isComplete: boolean) => Promise<readonly Finding[]>;
+export type DigestCheck = (head: RecordHead, facts: BlockFacts, isComplete: boolean) => Promise<readonly Finding[]>;
 
 const CAPTURE_TYPES = new Set(['response', 'resource', 'conversion']);
 
 /** Whether a checksum of the member shows damage. */
-export function isSummedMember(member: Uint8Array): boolean {
+export function memberHasChecksum(member: Uint8Array): boolean {
   const coding = codingOf(member);
   if (coding !== 'zstd') return coding === 'gzip';
   const head = parseFrameHead(view(member), 0, member.length);
@@ -27,8 +27,8 @@ export function isSummedMember(member: Uint8Array): boolean {
  * What to hash of a record in a member without a checksum. The payload of a capture is also hashed by `also`, which an
  * archive uses as its key. Then the rare digests of a framed or decoded body are not tried.
  */
-export function unsummedWants(head: RecordHead, also: DigestAlgorithm): ScanWants {
-  const { block = [], payload = [], ...others } = verdictWants(head);
-  const wants = { block, payload: [...new Set([also, ...payload])] };
-  return CAPTURE_TYPES.has(head.type) ? wants : { ...wants, ...others };
+export function checksumlessScanOptions(head: RecordHead, also: DigestAlgorithm): BlockScanOptions {
+  const { block = [], payload = [], ...others } = verdictScanOptions(head);
+  const options = { block, payload: [...new Set([also, ...payload])] };
+  return CAPTURE_TYPES.has(head.type) ? options : { ...options, ...others };
 }
