@@ -75,7 +75,7 @@ export async function convertFile(input: WarcInput, target: string, options: Con
     let records = 0;
     for await (const record of readRecords(writer.temporaryPath, { signal: options.signal })) {
       if (++records <= conversion.added) continue;
-      await written.add(record, await scanned(record));
+      await written.add(record, await scan(record));
     }
     if (records !== conversion.records + conversion.added || written.finish() !== conversion.manifest.finish()) {
       throw new PinakesError('CONVERSION_DIFFERS', { where: target });
@@ -119,7 +119,7 @@ function scanOptionsFor(record: ReadingRecord): BlockScanOptions {
   };
 }
 
-async function scanned(record: ReadingRecord): Promise<BlockFacts> {
+async function scan(record: ReadingRecord): Promise<BlockFacts> {
   const scanner = new BlockScanner(record.head, { block: ['sha256'], payload: ['sha256'] });
   for await (const piece of record.body()) scanner.push(piece);
   return scanner.end();
@@ -155,9 +155,9 @@ class Conversion {
       for await (const record of this.#input.read({ onFinding, signal })) {
         if (record.head.format === 'arc' && this.#warcinfoId === '') await this.#writeWarcinfo();
         const scanner = new BlockScanner(record.head, scanOptionsFor(record));
-        const block = await hold(record, scanner, spool);
+        const block = await readBlock(record, scanner, spool);
         const facts = scanner.end();
-        this.#judge(record, facts);
+        this.#reportWrongDigests(record, facts);
         await this.manifest.add(record, facts);
         await this.#write(this.#recordHeadBytes(record, facts, block.length), block);
         this.records++;
@@ -169,7 +169,7 @@ class Conversion {
   }
 
   /** Reports damage of frames without a checksum: the converted record gets a checksum, and would then look sound. */
-  #judge(record: ReadingRecord, facts: BlockFacts): void {
+  #reportWrongDigests(record: ReadingRecord, facts: BlockFacts): void {
     if (!isChecksumlessFrame(record)) return;
     const { head, tail } = record;
     for (const code of digestMismatches(head, facts, tail?.complete === true))
@@ -242,7 +242,7 @@ function hasProperLineEnds(bytes: Uint8Array): boolean {
 }
 
 /** Reads a block into memory, or into the spool file when it is large. Its true length is known afterwards. */
-async function hold(record: ReadingRecord, scanner: BlockScanner, spool: string): Promise<Block> {
+async function readBlock(record: ReadingRecord, scanner: BlockScanner, spool: string): Promise<Block> {
   const parts: Uint8Array[] = [];
   let length = 0;
   let file: FileHandle | undefined;

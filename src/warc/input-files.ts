@@ -23,13 +23,13 @@ export async function inputFiles(
   paths: readonly string[],
   options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<InputFiles> {
-  const search = new Search(options.signal);
-  for (const path of paths) await search.name(path);
+  const search = new FileSearch(options.signal);
+  for (const path of paths) await search.addPath(path);
   const { files, failures } = search;
   return { files, failures, bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
 }
 
-class Search {
+class FileSearch {
   readonly files: InputFile[] = [];
   readonly failures: PinakesError[] = [];
   readonly #signal: AbortSignal | undefined;
@@ -38,7 +38,7 @@ class Search {
     this.#signal = signal;
   }
 
-  async name(path: string): Promise<void> {
+  async addPath(path: string): Promise<void> {
     // A shell passes an empty path when a variable is not set.
     if (path === '') {
       this.failures.push(new PinakesError('FILE_MISSING', { where: '""', detail: 'the path is empty' }));

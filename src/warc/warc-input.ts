@@ -24,7 +24,7 @@ export type WarcInput = {
 const ZIP_MAGIC = Buffer.from('PK\x03\x04');
 
 export async function* warcInputs(path: string, onFinding: (finding: Finding) => void): AsyncGenerator<WarcInput> {
-  const { size, isPackage } = await look(path);
+  const { size, isPackage } = await inspect(path);
   if (!isPackage) {
     const slice = (offset: number, length: number) => fileSlice(path, offset, length);
     const read = (options: ReadOptions = {}) => readRecords(path, { ...options, passesGaps: true });
@@ -98,7 +98,7 @@ export async function beginsAsPackage(handle: FileHandle): Promise<boolean> {
   return start.equals(ZIP_MAGIC);
 }
 
-async function look(path: string): Promise<{ size: number; isPackage: boolean }> {
+async function inspect(path: string): Promise<{ size: number; isPackage: boolean }> {
   try {
     const handle = await open(path, 'r');
     try {

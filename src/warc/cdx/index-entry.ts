@@ -24,7 +24,7 @@ export type IndexOptions = {
   readonly computesSha1?: boolean;
 };
 
-type Seen = {
+type ScannedRecord = {
   readonly head: RecordHead;
   readonly http: HttpHead | undefined;
   readonly body: Uint8Array;
@@ -36,9 +36,9 @@ export async function* indexEntries(
   records: AsyncIterable<ReadingRecord>,
   options: IndexOptions,
 ): AsyncGenerator<CdxEntry> {
-  let held: Seen | undefined;
+  let held: ScannedRecord | undefined;
   for await (const record of records) {
-    const seen = await look(record, options);
+    const seen = await scanRecord(record, options);
     if (!options.withRequests) {
       if (seen.entry) yield seen.entry;
       continue;
@@ -61,7 +61,7 @@ function isIndexed(head: RecordHead): boolean {
   return !(isSide && head.contentType === 'application/warc-fields');
 }
 
-async function look(record: ReadingRecord, options: IndexOptions): Promise<Seen> {
+async function scanRecord(record: ReadingRecord, options: IndexOptions): Promise<ScannedRecord> {
   const { head } = record;
   const declared = head.get('warc-payload-digest');
   const isRequest = options.withRequests === true && head.type === 'request';
@@ -129,7 +129,7 @@ function mimeOf(head: RecordHead, http: HttpHead | undefined): string | undefine
 }
 
 /** Adds the request to the key of its response, unless it is a GET. Returns whether the two records belong together. */
-function joinRequest(first: Seen, second: Seen): boolean {
+function joinRequest(first: ScannedRecord, second: ScannedRecord): boolean {
   const types = `${first.head.type} ${second.head.type}`;
   if (types !== 'response request' && types !== 'request response') return false;
   if (first.head.targetUri !== second.head.targetUri) return false;

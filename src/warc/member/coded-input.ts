@@ -27,7 +27,7 @@ export class CodedInput {
   /** True when there are no more bytes in this coding. */
   isOver = false;
   /** The coding of the bytes that follow then, if any do. */
-  following: Coding | undefined;
+  nextCoding: Coding | undefined;
   readonly lookBackBytes: number;
   readonly #options: CursorOptions;
   readonly #report: FindingSink;
@@ -127,14 +127,14 @@ export class CodedInput {
   }
 
   /** Decodes the following bytes in another coding. */
-  goOnIn(coding: Coding): void {
+  switchCoding(coding: Coding): void {
     const { input } = this.#source!;
     // A later part of the file may be in zstd again.
     if (this.#source instanceof ZstdSource) this.#dictionary = this.#source.dictionary;
     this.#source!.close();
     this.#open(coding, input.position, false).push(input.buffer.subarray(input.read, input.end));
     this.isOver = false;
-    this.following = undefined;
+    this.nextCoding = undefined;
   }
 
   /** Decodes until that many bytes are unread. Returns false when input is needed first, or when the coding is over. */
@@ -143,7 +143,7 @@ export class CodedInput {
       // In a part with another coding than the file began with, bytes that are not a record end that part: after
       // damage, records are searched for in the coding of the file.
       if (this.#source!.isSearching && this.coding !== this.fileCoding) {
-        this.following = this.fileCoding;
+        this.nextCoding = this.fileCoding;
         this.isOver = true;
         return false;
       }
@@ -151,11 +151,11 @@ export class CodedInput {
       if (result === 'data') continue;
       const other = result === 'other' ? this.#recordCoding() : undefined;
       if (result === 'other' && other === undefined) {
-        this.#source!.passOver();
+        this.#source!.searchNext();
         continue;
       }
-      this.following = other === 'short' ? undefined : other;
-      this.isOver = result === 'end' || this.following !== undefined;
+      this.nextCoding = other === 'short' ? undefined : other;
+      this.isOver = result === 'end' || this.nextCoding !== undefined;
       return false;
     }
     return true;
@@ -176,7 +176,7 @@ export class CodedInput {
   }
 
   /** Whether these bytes of an incomplete head contain the beginning of a member. */
-  holdsMember(head: Buffer): boolean {
+  containsMember(head: Buffer): boolean {
     return head.includes(this.fileCoding === 'gzip' ? GZIP_MAGIC : ZSTD_MAGIC);
   }
 

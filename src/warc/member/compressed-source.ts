@@ -66,7 +66,7 @@ export abstract class CompressedSource implements MemberSource {
   abstract close(): void;
 
   pull(output: ByteWindow): PullResult {
-    if (this.isSearching) return this.#searchOn(output);
+    if (this.isSearching) return this.#continueSearch(output);
     return this.member ? this.decode(output) : this.begin(output);
   }
 
@@ -77,7 +77,7 @@ export abstract class CompressedSource implements MemberSource {
     this.#search(this.input.position, Number.POSITIVE_INFINITY);
   }
 
-  passOver(): void {
+  searchNext(): void {
     this.#search(this.input.position, this.input.position);
   }
 
@@ -123,7 +123,7 @@ export abstract class CompressedSource implements MemberSource {
     const { offset } = this.member!;
     const { endPosition } = this.input;
     this.report('member-truncated', offset);
-    return this.#giveUp(output, endPosition - offset, endPosition);
+    return this.abandon(output, endPosition - offset, endPosition);
   }
 
   /** The member does not decode any further. */
@@ -135,16 +135,11 @@ export abstract class CompressedSource implements MemberSource {
       const emit = (bytes: Uint8Array) => output.push(bytes);
       this.decodeDamaged(input.indexOfPosition(offset), output.endPosition - from, emit);
     }
-    return this.#giveUp(output, undefined, Number.POSITIVE_INFINITY);
+    return this.abandon(output);
   }
 
-  /** The data of the member ends in a place where no member can end. */
-  protected misplace(output: ByteWindow, message: string): PullResult {
-    this.report('member-damaged', this.member!.offset, message);
-    return this.#giveUp(output, undefined, Number.POSITIVE_INFINITY);
-  }
-
-  #giveUp(output: ByteWindow, length: number | undefined, reportedTo: number): PullResult {
+  /** Ends a damaged member, and searches for the next one. */
+  protected abandon(output: ByteWindow, length?: number, reportedTo = Number.POSITIVE_INFINITY): PullResult {
     const { offset } = this.member!;
     this.endMember(output, true, length);
     return this.#search(Math.max(offset + 1, this.input.keptPosition), reportedTo);
@@ -159,7 +154,7 @@ export abstract class CompressedSource implements MemberSource {
     return 'data';
   }
 
-  #searchOn(output: ByteWindow): PullResult {
+  #continueSearch(output: ByteWindow): PullResult {
     const { input } = this;
     for (;;) {
       const candidate = input.buffer.subarray(0, input.end).indexOf(this.#magic, input.read);

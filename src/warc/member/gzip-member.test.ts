@@ -27,7 +27,7 @@ function read(bytes: Buffer, pieceBytes = Number.POSITIVE_INFINITY, seekFrom?: n
     const result = source.pull(output);
     for (const member of source.members) all.add(member);
     if (result === 'end') break;
-    if (result === 'other') source.passOver();
+    if (result === 'other') source.searchNext();
     if (result !== 'need-input') continue;
     assert.equal(source.inputEnded, false, 'input is asked for after its end');
     const piece = bytes.subarray(fed, fed + Math.min(pieceBytes, bytes.length));

@@ -79,9 +79,12 @@ export class GzipSource extends CompressedSource {
       if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
       // Followed by the end of the file, by a member, or by the beginning of a member that the end of the file cut off.
       const isFollowed = gzipHeadLength(input.buffer, next, input.end) >= 0;
-      const isSwallowing = !isSum && !isSize && this.#holdsMember(offset);
+      const isSwallowing = !isSum && !isSize && this.#containsMember(offset);
       // The data is too long or too short, or a byte of its trailer is missing.
-      if (!isFollowed || isSwallowing) return this.misplace(output, 'no trailer where the data ends');
+      if (!isFollowed || isSwallowing) {
+        this.report('member-damaged', offset, 'no trailer where the data ends');
+        return this.abandon(output);
+      }
     }
     if (!isSum) this.report('gzip-crc', offset);
     if (!isSize) this.report('gzip-length', offset);
@@ -91,7 +94,7 @@ export class GzipSource extends CompressedSource {
   }
 
   /** Whether another member, in which a record begins, is among the bytes of the member at this offset. */
-  #holdsMember(offset: number): boolean {
+  #containsMember(offset: number): boolean {
     const { input } = this;
     const region = input.buffer.subarray(0, input.read);
     let at = input.indexOfPosition(Math.max(offset + 1, input.keptPosition));

@@ -25,7 +25,7 @@ export class IdentitySource implements MemberSource {
 
   leaveMember(): void {}
 
-  passOver(): void {}
+  searchNext(): void {}
 
   close(): void {}
 }

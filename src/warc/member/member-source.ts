@@ -31,7 +31,7 @@ export type Member = {
  * - `data`: made progress.
  * - `need-input`: the input window has to be filled, or `inputEnded` set.
  * - `other`: no member begins here. A record in another coding may. Every pull returns this until the caller changes
- *   the coding or calls `passOver`.
+ *   the coding or calls `searchNext`.
  * - `end`: there is nothing more.
  */
 export type PullResult = 'data' | 'need-input' | 'other' | 'end';
@@ -49,8 +49,8 @@ export interface MemberSource {
   /** Stops decoding the current member, and searches for the next one. */
   leaveMember(output: ByteWindow): void;
   /** Searches for the next member after bytes that are not a member. */
-  passOver(): void;
-  /** Whether it is searching for a member, after damage or after `passOver`. */
+  searchNext(): void;
+  /** Whether it is searching for a member, after damage or after `searchNext`. */
   readonly isSearching: boolean;
   close(): void;
 }

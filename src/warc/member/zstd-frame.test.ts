@@ -28,7 +28,7 @@ function read(
     assert.ok(pulls < 100 + 10 * bytes.length, 'the source turns in circles');
     const result = source.pull(output);
     if (result === 'end') break;
-    if (result === 'other') source.passOver();
+    if (result === 'other') source.searchNext();
     if (result !== 'need-input') continue;
     assert.equal(source.inputEnded, false, 'input is asked for after its end');
     const piece = bytes.subarray(fed, fed + Math.min(pieceBytes, bytes.length));

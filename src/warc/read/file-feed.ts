@@ -9,7 +9,7 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { fileError, isEio, openToRead, READ_CHUNK_BYTES, sectorRest } from '../../base/index.ts';
-import { endOfGap, type Gap, lastGap } from './gap.ts';
+import { endOfGap, type Gap, gapToEnd } from './gap.ts';
 import type { RecordCursor } from './record-cursor.ts';
 
 type Read = { readonly into: Uint8Array; readonly length: number; readonly position: number };
@@ -58,7 +58,7 @@ class FileRange {
     return 0;
   }
 
-  passGap(): void {
+  skipGap(): void {
     if (this.gap) this.position = this.gap.to;
     this.gap = undefined;
   }
@@ -73,7 +73,7 @@ function* gapAt(path: string, descriptor: number, from: number, to = Number.POSI
     const bytes = yield { into, length: 1, position: step.value };
     step = search.next(bytes !== undefined);
   }
-  return step.value === undefined ? lastGap(path, from, end) : { from, to: step.value };
+  return step.value === undefined ? gapToEnd(path, from, end) : { from, to: step.value };
 }
 
 /** The gap that begins at a position of a file; undefined at the end of the file. */
@@ -85,13 +85,13 @@ function readAll<Result>(descriptor: number, reads: Reads<Result>): Result {
   let step = reads.next();
   while (!step.done) {
     const { into, length, position } = step.value;
-    step = reads.next(readIfGiven(descriptor, into, length, position));
+    step = reads.next(readIfPossible(descriptor, into, length, position));
   }
   return step.value;
 }
 
 /** Returns how many bytes were read; undefined when the disk cannot read them. */
-export function readIfGiven(
+export function readIfPossible(
   descriptor: number,
   into: Uint8Array,
   length: number,
@@ -136,8 +136,8 @@ export class SyncFileFeed {
     else cursor.commit(bytes);
   }
 
-  passGap(): void {
-    this.#range.passGap();
+  skipGap(): void {
+    this.#range.skipGap();
   }
 
   close(): void {
@@ -187,14 +187,14 @@ export class FileFeed {
     try {
       const reads = this.#range.next(room);
       let step = reads.next();
-      while (!step.done) step = reads.next(await this.#readIfGiven(step.value));
+      while (!step.done) step = reads.next(await this.#readIfPossible(step.value));
       return step.value;
     } catch (cause) {
       throw fileError(cause, this.#path);
     }
   }
 
-  async #readIfGiven({ into, length, position }: Read): Promise<number | undefined> {
+  async #readIfPossible({ into, length, position }: Read): Promise<number | undefined> {
     try {
       return (await this.#handle.read(into, 0, length, position)).bytesRead;
     } catch (cause) {
@@ -203,8 +203,8 @@ export class FileFeed {
     }
   }
 
-  passGap(): void {
-    this.#range.passGap();
+  skipGap(): void {
+    this.#range.skipGap();
   }
 
   close(): Promise<void> {

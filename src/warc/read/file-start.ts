@@ -6,7 +6,7 @@ import { closeSync, fstatSync } from 'node:fs';
 import { fileError, openToRead, READ_CHUNK_BYTES, sectorRest } from '../../base/index.ts';
 import { type Coding, sniffCoding } from '../member/file-coding.ts';
 import { dictionaryOfFile } from '../member/zstd-frame.ts';
-import { findGap, readIfGiven } from './file-feed.ts';
+import { findGap, readIfPossible } from './file-feed.ts';
 
 export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
 
@@ -36,12 +36,12 @@ export function readFileStart(path: string, position = 0): FileStart {
 /** Up to `length` bytes; fewer at the end of the file and before bytes that the disk cannot read. */
 function readStart(descriptor: number, position: number, length: number): Buffer {
   const start = Buffer.alloc(length);
-  const whole = readIfGiven(descriptor, start, length, position);
+  const whole = readIfPossible(descriptor, start, length, position);
   if (whole !== undefined) return start.subarray(0, whole);
   for (let filled = 0; ; ) {
     const at = position + filled;
     const sector = start.subarray(filled, filled + sectorRest(at));
-    const bytes = sector.length > 0 ? readIfGiven(descriptor, sector, sector.length, at) : 0;
+    const bytes = sector.length > 0 ? readIfPossible(descriptor, sector, sector.length, at) : 0;
     if (!bytes) return start.subarray(0, filled);
     filled += bytes;
   }

@@ -39,7 +39,7 @@ export function* endOfGap(from: number, end: number): Generator<number, number |
 }
 
 /** The gap when its end was not found; undefined at the end of the file. */
-export function lastGap(path: string, from: number, end: number): Gap | undefined {
+export function gapToEnd(path: string, from: number, end: number): Gap | undefined {
   if (from >= end) return undefined;
   if (end - from > LAST_GAP_BYTES_MAX) throw new PinakesError('DEVICE_FAILED', { where: path });
   return { from, to: end };

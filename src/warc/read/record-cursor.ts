@@ -182,7 +182,7 @@ export class RecordCursor {
     const out = this.#out;
     out.retainFrom(out.position, 0);
     if (!this.#input.fill(1)) {
-      if (this.#input.following) return this.#goOnIn(this.#input.following);
+      if (this.#input.nextCoding) return this.#switchCoding(this.#input.nextCoding);
       return this.#input.isOver ? (this.#state = 'done') : 'need-input';
     }
     const blank = lineEnds(out.buffer, out.read, out.end);
@@ -204,14 +204,14 @@ export class RecordCursor {
     }
     const other = this.#input.compressedRecord();
     if (other === 'short') return 'need-input';
-    return other ? this.#goOnIn(other) : this.#readArcLine();
+    return other ? this.#switchCoding(other) : this.#readArcLine();
   }
 
   /** The following bytes are in another coding. */
-  #goOnIn(coding: Coding): undefined {
+  #switchCoding(coding: Coding): undefined {
     if (coding !== this.#input.fileCoding && this.#endedAt >= 0)
       this.#report('coding-changed', this.head.offset, coding);
-    this.#input.goOnIn(coding);
+    this.#input.switchCoding(coding);
     this.#endedAt = -1;
     this.#endlessTo = 0;
     this.#state = 'between';
@@ -266,7 +266,7 @@ export class RecordCursor {
       if (this.#input.fill(bytes + 1)) return undefined;
       if (!this.#input.isOver) return 'need-input';
     } else {
-      const crossing = this.#cross(border);
+      const crossing = this.#crossBorder(border);
       if (crossing === 'need-input') return crossing;
       if (crossing === 'crossed') return undefined;
     }
@@ -290,7 +290,7 @@ export class RecordCursor {
   #takeHead(bytes: number, fault?: FindingCode): Step | undefined {
     const out = this.#out;
     const headBytes = Buffer.from(out.buffer.subarray(out.read, out.read + bytes));
-    if (this.#isStray && this.#input.holdsMember(headBytes)) {
+    if (this.#isOutsideMembers && this.#input.containsMember(headBytes)) {
       this.#beginResync(this.#recordAt + 1, true);
       return undefined;
     }
@@ -308,7 +308,7 @@ export class RecordCursor {
   }
 
   /** Whether the current record continues after the end of a member. It does not where another record begins. */
-  #cross(border: number): 'crossed' | 'cut' | 'need-input' {
+  #crossBorder(border: number): 'crossed' | 'cut' | 'need-input' {
     const out = this.#out;
     const before = border - out.position;
     if (!this.#input.fill(before + RECORD_START_BYTES) && !this.#input.isOver) return 'need-input';
@@ -349,12 +349,12 @@ export class RecordCursor {
       this.#state = 'tail';
       return undefined;
     }
-    if (!this.#input.fill(1)) return this.#input.isOver ? this.#cutShort() : 'need-input';
+    if (!this.#input.fill(1)) return this.#input.isOver ? this.#endEarly() : 'need-input';
     const border = this.#nextBorder();
     if (border === out.position) {
-      const crossing = this.#lengthKnown ? this.#cross(border) : 'cut';
+      const crossing = this.#lengthKnown ? this.#crossBorder(border) : 'cut';
       if (crossing === 'need-input') return crossing;
-      return crossing === 'cut' ? this.#cutShort() : undefined;
+      return crossing === 'cut' ? this.#endEarly() : undefined;
     }
     const withinMember = border === undefined ? out.available : Math.min(out.available, border - out.position);
     const bytes = Math.min(withinMember, this.#left);
@@ -367,14 +367,14 @@ export class RecordCursor {
   }
 
   /** The block is shorter than its declared length: its member or the input ends, or there is damage. */
-  #cutShort(): undefined {
+  #endEarly(): undefined {
     this.#isCut = this.#lengthKnown;
     this.#state = 'tail';
     return undefined;
   }
 
   #readTail(): Step | undefined {
-    if (this.#isCut) return this.#endCut();
+    if (this.#isCut) return this.#endTruncated();
     const out = this.#out;
     const member = this.#input.isIdentity
       ? undefined
@@ -384,10 +384,10 @@ export class RecordCursor {
     let trailer = lineEnds(out.buffer, out.read, stop());
     // Read the whole trailer, and enough after it to decide whether a record begins there.
     while (!isKnown() && trailer <= TRAILER_BYTES_MAX) {
-      const following = out.available - trailer;
-      const isClean = trailer === TRAILER_BYTES && following >= WARC_START_BYTES;
+      const followingBytes = out.available - trailer;
+      const isClean = trailer === TRAILER_BYTES && followingBytes >= WARC_START_BYTES;
       if (isClean && isWarcStart(out.buffer, out.read + trailer, out.end)) break;
-      if (following >= RECORD_START_BYTES) break;
+      if (followingBytes >= RECORD_START_BYTES) break;
       if (!this.#input.fill(out.available + 1) && !this.#input.isOver) return 'need-input';
       trailer = lineEnds(out.buffer, out.read, stop());
     }
@@ -454,7 +454,7 @@ export class RecordCursor {
     return step;
   }
 
-  #endCut(): Step {
+  #endTruncated(): Step {
     const out = this.#out;
     const border = out.position;
     const member = this.#input.isIdentity ? undefined : this.#input.memberBefore(Math.max(border, this.#recordAt + 1));
@@ -473,7 +473,7 @@ export class RecordCursor {
   #goBack(): boolean {
     const out = this.#out;
     const from = out.indexOfPosition(Math.max(this.#bodyAt, out.keptPosition));
-    const found = this.#isStray
+    const found = this.#isOutsideMembers
       ? from
       : findRecord(out.buffer.subarray(0, out.end), from, out.read, this.#arcVersion !== undefined);
     if (found < 0) return false;
@@ -481,9 +481,9 @@ export class RecordCursor {
     if (this.#rereadBytes + again > REREAD_BYTES_MIN + out.position) return false;
     this.#rereadBytes += again;
     out.seek(out.base + found);
-    if (this.#isStray) {
+    if (this.#isOutsideMembers) {
       this.#reportLength(this.#isCut ? 'content-length-long' : 'content-length-short');
-      this.#goOnIn(this.#input.fileCoding!);
+      this.#switchCoding(this.#input.fileCoding!);
     } else this.#reportLength('content-length-long', `a record begins ${countedBytes(again)} before its end`);
     return true;
   }
@@ -492,7 +492,7 @@ export class RecordCursor {
    * Whether the current record is uncompressed, in a file of members. At the first damage, the search is for members
    * again.
    */
-  get #isStray(): boolean {
+  get #isOutsideMembers(): boolean {
     return this.#input.isIdentity && this.#input.fileCoding !== 'none';
   }
 
@@ -507,7 +507,7 @@ export class RecordCursor {
     this.#resync.begin(out.position, isReported ? undefined : this.#input.offsetOf(out.position));
     if (from !== out.position) out.seek(from);
     this.#state = 'resync';
-    if (this.#isStray) this.#goOnIn(this.#input.fileCoding!);
+    if (this.#isOutsideMembers) this.#switchCoding(this.#input.fileCoding!);
   }
 
   #readToNextRecord(): Step | undefined {

@@ -94,7 +94,7 @@ export class RecordDecoder {
     this.#inflater ??= inflateRawHandle();
     this.#inflater.reset();
     const inflated = this.#run(this.#inflater, member, start, () => {});
-    return inflated && isAsSummed(inflated.bytes, view(member), inflated.end) ? inflated.bytes : undefined;
+    return inflated && matchesTrailer(inflated.bytes, view(member), inflated.end) ? inflated.bytes : undefined;
   }
 
   #zstdEngine(dictionary: Uint8Array | undefined): CodecHandle {
@@ -145,7 +145,7 @@ export class RecordDecoder {
  * Whether the bytes match the checksum and the size in the trailer of their gzip member (RFC 1952, section 2.3.1). A
  * zstd engine verifies its checksum itself.
  */
-function isAsSummed(bytes: Uint8Array, member: Buffer, trailerAt: number): boolean {
+function matchesTrailer(bytes: Uint8Array, member: Buffer, trailerAt: number): boolean {
   if (member.length - trailerAt < GZIP_TRAILER_BYTES) return false;
   const isSize = member.readUInt32LE(trailerAt + 4) === bytes.length;
   return isSize && member.readUInt32LE(trailerAt) === crc32(bytes);

@@ -106,7 +106,7 @@ export class ReadingRecord {
 interface ByteFeed {
   /** The bytes that the disk cannot read, so that the cursor was ended before them. */
   readonly gap?: Gap | undefined;
-  passGap?(): void;
+  skipGap?(): void;
   /** Puts the next bytes into the cursor, or ends it. */
   feed(cursor: RecordCursor): Promise<void>;
   close(): Promise<void>;
@@ -184,12 +184,12 @@ export async function* readRecords(
       if (step === 'need-input') await feed.feed(cursor);
       else if (step === 'finding') report(cursor.finding);
       else if (step === 'skipped') await takeTurns();
-      else if (step === 'done' && isFile && feed.gap) passGap(source, feed.gap);
+      else if (step === 'done' && isFile && feed.gap) skipGap(source, feed.gap);
       else return step;
     }
   };
   /** Reads the bytes after a gap like another file without its beginning. */
-  const passGap = (path: string, { from, to }: Gap): void => {
+  const skipGap = (path: string, { from, to }: Gap): void => {
     const base = options.range?.start ?? 0;
     report(gapFinding(name, { from: from - base, to: to - base }));
     const fileStart = start ?? readFileStart(path, base);
@@ -197,7 +197,7 @@ export async function* readRecords(
     const coding = options.coding ?? fileStart.coding;
     cursor.close();
     cursor = new RecordCursor(name, { ...reading, offset: to - base, coding, dictionary });
-    feed.passGap?.();
+    feed.skipGap?.();
   };
   /** Counts the current chunk, and lets other tasks run when it is their turn. */
   const takeTurns = async (): Promise<void> => {

@@ -54,7 +54,7 @@ export class RecordResync {
         return this.#end();
       }
       if (out.buffer[at] !== 0) this.#areNul = false;
-      at = this.#nextInteresting(at + 1, stop);
+      at = this.#nextCandidate(at + 1, stop);
     }
     const step = this.skipAll(Math.min(at, out.end) - out.read);
     return this.#input.isOver && out.available === 0 ? this.#end() : step;
@@ -74,7 +74,7 @@ export class RecordResync {
    * The next index where a line that is not empty, a member or a WARC head begins. While all skipped bytes are NUL: the
    * next byte that is not.
    */
-  #nextInteresting(from: number, stop: number): number {
+  #nextCandidate(from: number, stop: number): number {
     const { out, isIdentity } = this.#input;
     if (this.#areNul) {
       let at = from;

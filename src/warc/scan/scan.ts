@@ -134,7 +134,7 @@ export class RangeScan {
     const gathered = new Columns(job);
     let passedBytes = 0;
     for (;;) {
-      if (this.#review && !this.#judge(this.#review, gathered)) return this.#part(gathered);
+      if (this.#review && !this.#continueReview(this.#review, gathered)) return this.#pieceSoFar(gathered);
       switch (cursor.step()) {
         case 'need-input':
           if (!job.exact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
@@ -149,39 +149,39 @@ export class RangeScan {
           break;
         case 'record':
           this.#first ??= cursor.head.offset;
-          if (cursor.head.offset >= job.to) return this.#last(gathered, cursor.head.offset, cursor.head.offset);
+          if (cursor.head.offset >= job.to) return this.#lastPiece(gathered, cursor.head.offset, cursor.head.offset);
           this.#scanner = new BlockScanner(cursor.head, this.#scanOptionsOf(cursor));
           break;
         case 'body':
           this.#scanner!.push(cursor.chunk);
           passedBytes += cursor.chunk.length;
-          if (passedBytes >= UNBROKEN_BYTES_MAX) return this.#part(gathered);
+          if (passedBytes >= UNBROKEN_BYTES_MAX) return this.#pieceSoFar(gathered);
           break;
         case 'skipped':
           passedBytes += cursor.chunk.length;
-          if (passedBytes >= UNBROKEN_BYTES_MAX && this.#isPlaced) return this.#part(gathered);
+          if (passedBytes >= UNBROKEN_BYTES_MAX && this.#isStartKnown) return this.#pieceSoFar(gathered);
           break;
         case 'end': {
           const { head, tail } = cursor;
           this.#reached = head.offset + (tail.length ?? 0);
           const facts = this.#scanner!.end();
           gathered.add(head, tail, facts);
-          if (this.#isInDoubt(facts)) this.#doubt(head, tail);
-          if (gathered.heldBytes >= PIECE_BYTES_MAX) return this.#part(gathered);
+          if (this.#needsReview(facts)) this.#beginReview(head, tail);
+          if (gathered.heldBytes >= PIECE_BYTES_MAX) return this.#pieceSoFar(gathered);
           break;
         }
         case 'done':
-          if (!feed.gap) return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
+          if (!feed.gap) return this.#lastPiece(gathered, Number.POSITIVE_INFINITY, feed.position);
           gathered.addFinding(gapFinding(job.path, feed.gap));
-          feed.passGap();
-          cursor = this.#goOnAt(feed.position);
+          feed.skipGap();
+          cursor = this.#restartAt(feed.position);
           break;
       }
     }
   }
 
   /** Reads the bytes after a gap like another file without its beginning. */
-  #goOnAt(offset: number): RecordCursor {
+  #restartAt(offset: number): RecordCursor {
     this.#cursor.close();
     this.#cursor = new RecordCursor(this.#job.path, { ...this.#coded, offset, inputBytes: this.#job.inputBytes });
     return this.#cursor;
@@ -195,7 +195,7 @@ export class RangeScan {
     return isChecksumlessFrame(cursor) ? checksumlessScanOptions(cursor.head, this.#job.algorithm) : this.#scanOptions;
   }
 
-  #isInDoubt(facts: BlockFacts): boolean {
+  #needsReview(facts: BlockFacts): boolean {
     const cursor = this.#cursor;
     const { head, tail } = cursor;
     if (!isChecksumlessFrame(cursor)) return this.#job.judgesDigests && isDoubtful(head, facts, tail.complete);
@@ -205,14 +205,14 @@ export class RangeScan {
   /**
    * A record after others in its member is not judged: with very many of them, all would be decoded again for each one.
    */
-  #doubt({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
+  #beginReview({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
     if (innerOffset > 0) return;
     const options = { ...this.#coded, offset, offsetCoding: this.#cursor.coding, inputBytes: length ?? inputBytes };
     this.#review = new DigestReview(this.#job.path, options);
   }
 
   /** Whether the record in doubt was read to its end. */
-  #judge(review: DigestReview, gathered: Columns): boolean {
+  #continueReview(review: DigestReview, gathered: Columns): boolean {
     const codes = review.next(UNBROKEN_BYTES_MAX);
     if (!codes) return false;
     review.close();
@@ -222,23 +222,23 @@ export class RangeScan {
   }
 
   /** Whether it is known where the first record begins, or where the record before it ends. */
-  get #isPlaced(): boolean {
+  get #isStartKnown(): boolean {
     return this.#job.exact || this.#first !== undefined;
   }
 
-  #part(gathered: Columns): ScanPiece {
-    const columns = gathered.finish(this.#start(this.#reached), Number.POSITIVE_INFINITY);
+  #pieceSoFar(gathered: Columns): ScanPiece {
+    const columns = gathered.finish(this.#findingsStart(this.#reached), Number.POSITIVE_INFINITY);
     const first = this.#first ?? this.#job.from;
     return { columns, first, reached: this.#reached, coding: this.#cursor.coding, isLast: false };
   }
 
-  #last(gathered: Columns, findingsTo: number, reached: number): ScanPiece {
-    const columns = gathered.finish(this.#start(reached), findingsTo);
+  #lastPiece(gathered: Columns, findingsTo: number, reached: number): ScanPiece {
+    const columns = gathered.finish(this.#findingsStart(reached), findingsTo);
     return { columns, first: this.#first ?? reached, reached, coding: this.#cursor.coding, isLast: true };
   }
 
   /** Where the findings of this job begin. */
-  #start(end: number): number {
+  #findingsStart(end: number): number {
     return this.#job.exact ? this.#job.from : (this.#first ?? end);
   }
 }

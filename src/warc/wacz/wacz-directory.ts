@@ -52,17 +52,17 @@ export async function readZipDirectory(source: ByteSource, onFinding: ReportFind
     }
     const skipped = skippedBytes > 0 ? `; ${skippedBytes} bytes belong to no entry` : '';
     report('wacz-directory-broken', source.size, `${(error as Error).message}${skipped}`);
-    return { entries: await checked(merge(entries, salvaged), source, report), isSalvaged: true };
+    return { entries: await checkEntries(merge(entries, salvaged), source, report), isSalvaged: true };
   }
-  const placed = await inPlace(entries, source, report);
-  return { entries: await checked(placed, source, report), isSalvaged: placed !== entries };
+  const placed = await withSalvaged(entries, source, report);
+  return { entries: await checkEntries(placed, source, report), isSalvaged: placed !== entries };
 }
 
 /**
  * The entries. An entry that is not where the directory places it is taken from its local header, if it has one
  * elsewhere.
  */
-async function inPlace(entries: ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
+async function withSalvaged(entries: ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
   const lost = new Set<ZipEntry>();
   for (const entry of entries) if ((await dataOffsetOf(source, entry.headerOffset)) === undefined) lost.add(entry);
   if (lost.size === 0) return entries;
@@ -124,7 +124,7 @@ function nameOf(entry: Entry): string {
 
 type Report = (code: IndexFindingCode, offset: number, detail: string) => void;
 
-async function checked(entries: readonly ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
+async function checkEntries(entries: readonly ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
   const { size } = source;
   const inOrder = entries.toSorted((a, b) => a.headerOffset - b.headerOffset);
   const kept: ZipEntry[] = [];

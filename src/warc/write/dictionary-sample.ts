@@ -43,7 +43,7 @@ async function sampleFile(file: SampledFile, bytesWanted: number, samples: Uint8
     const offset = Math.floor((file.bytes * place) / places);
     const source = file.source?.open(offset) ?? file.path;
     for await (const record of readRecords(source, { name: file.path, offset, coding: file.source?.coding })) {
-      const sample = await beginning(record);
+      const sample = await readSample(record);
       if (!isText(sample)) continue;
       samples.push(sample);
       left -= sample.length;
@@ -59,7 +59,7 @@ function isText(sample: Uint8Array): boolean {
   return controls * 100 < sample.length;
 }
 
-async function beginning(record: ReadingRecord): Promise<Uint8Array> {
+async function readSample(record: ReadingRecord): Promise<Uint8Array> {
   const parts: Uint8Array[] = [record.head.bytes];
   let length = record.head.bytes.length;
   for await (const piece of record.body()) {
