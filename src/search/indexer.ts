@@ -257,7 +257,8 @@ export class Indexer {
     if (!isPage && !redirect) return undefined;
     const { time } = head;
     const key = urlKey(head.targetUri);
-    // A redirect from http to https, or to www, has the same URL key. For the archive it is the same URL, and not a link.
+    // A redirect from http to https, or to www, has the same URL key. For the archive it is the same URL, and not a
+    // link.
     if (time === undefined || (redirect && urlKey(redirect.url) === key)) return undefined;
     const pending = {
       urlKey: key,
@@ -297,7 +298,8 @@ export class Indexer {
     const unresolved: { key: string; time: number; hash: number }[] = [];
     for (const [index, { record, content }] of pending.entries()) {
       const [here] = atPlaces[index]!;
-      // Compaction may have moved the record since the stream read it. A capture that is not in the catalog was deleted.
+      // Compaction may have moved the record since the stream read it. A capture that is not in the catalog was
+      // deleted.
       const capture = here ?? movedTo.get(record);
       if (!capture) continue;
       if (record.redirect) {
@@ -371,7 +373,10 @@ export class Indexer {
     }
   }
 
-  /** The content of a revisit, from the record that holds it. Damage of that record is reported when the stream reads it. */
+  /**
+   * The content of a revisit, from the record that holds it. Damage of that record is reported when the stream reads
+   * it.
+   */
   async #contentOf(capture: Capture, signal: AbortSignal | undefined): Promise<EntryContent | undefined> {
     signal?.throwIfAborted();
     const opened = await this.#archive.open(capture).catch((error: unknown) => {
@@ -471,7 +476,9 @@ export class Indexer {
     return this.#writer.rank(options);
   }
 
-  /** Stops the writer at once, as a crash would. The index stays at its last complete batch. Call `close` afterwards. */
+  /**
+   * Stops the writer at once, as a crash would. The index stays at its last complete batch. Call `close` afterwards.
+   */
   async abandon(): Promise<void> {
     this.#isCaughtUp = false;
     if (this.#writer instanceof IndexThread) await this.#writer.abandon();

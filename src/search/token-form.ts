@@ -157,7 +157,9 @@ class DistinctWords {
   }
 }
 
-/** The end of a chunk: after the last space or punctuation, so that no pair is missing, else after a whole character. */
+/**
+ * The end of a chunk: after the last space or punctuation, so that no pair is missing, else after a whole character.
+ */
 function chunkEnd(text: string, at: number): number {
   const end = at + CHUNK_LENGTH;
   if (end >= text.length) return text.length;

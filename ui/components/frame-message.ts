@@ -10,7 +10,9 @@ export type FrameMessage =
 const URL_LENGTH_MAX = 64 * 1024;
 const TITLE_LENGTH_MAX = 300;
 
-/** Reads a message that a frame posted, in the format of wombat, which runs in the page. Undefined for other messages. */
+/**
+ * Reads a message that a frame posted, in the format of wombat, which runs in the page. Undefined for other messages.
+ */
 export function readFrameMessage(data: unknown): FrameMessage | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
   const { wb_type: kind, url, ts, title } = data as Record<string, unknown>;

@@ -1,4 +1,6 @@
-/** Groups links into rows: one row for each linking page, with all of its links and versions. Does not use the browser. */
+/**
+ * Groups links into rows: one row for each linking page, with all of its links and versions. Does not use the browser.
+ */
 import type { LinkEnd } from '../api/replies.ts';
 
 export type LinkRow = Pick<LinkEnd, 'url' | 'first' | 'last' | 'isKnown'> & {

@@ -4,7 +4,9 @@ import type { CalendarYear } from '../api/replies.ts';
 /** Twelve counts for each year. */
 export type MonthCounts = { readonly year: number; readonly months: readonly number[] };
 
-/** Wrong clocks produce captures that are centuries away. Beyond this many years, years without captures are left out. */
+/**
+ * Wrong clocks produce captures that are centuries away. Beyond this many years, years without captures are left out.
+ */
 const YEARS_MAX = 60;
 
 /** The counts of all years from the first to the last, in order. */

@@ -1,4 +1,6 @@
-/** The facets of the results, whose values are links that filter; and the chosen filters, with links that remove them. */
+/**
+ * The facets of the results, whose values are links that filter; and the chosen filters, with links that remove them.
+ */
 import { useState } from 'preact/hooks';
 import type { SearchPage } from '../api/replies.ts';
 import { readableHost } from '../app/readable-host.ts';

@@ -1,4 +1,7 @@
-/** Keyboard shortcuts of all screens, and their list. They are off while the reader types, or if the reader turns them off. */
+/**
+ * Keyboard shortcuts of all screens, and their list. They are off while the reader types, or if the reader turns them
+ * off.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { navigate } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';

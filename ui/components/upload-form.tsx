@@ -6,8 +6,8 @@ import { formatBytes } from '../app/wording.ts';
 import { FaultNotice } from './notice.tsx';
 
 /**
- * Takes files that are dropped anywhere on the page, because a browser would otherwise open a dropped file. Returns true
- * while files are dragged over the page.
+ * Takes files that are dropped anywhere on the page, because a browser would otherwise open a dropped file. Returns
+ * true while files are dragged over the page.
  */
 function useDrop(onFiles: (files: FileList | undefined) => void): boolean {
   const [isOver, setIsOver] = useState(false);

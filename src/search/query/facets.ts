@@ -1,4 +1,4 @@
-/** How results divide by site, type, language, year and collection; counted by results, the largest first. */
+/** Counts the results by site, type, language, year and collection, the largest values first. */
 import type { DatabaseSync } from 'node:sqlite';
 import { hostOfKey, type UrlKey } from '../../url/index.ts';
 import type { Candidate } from './candidates.ts';
@@ -12,20 +12,20 @@ export function facetsOf(
   candidates: readonly Candidate[],
   plan: CapturePlan,
 ): Pick<SearchPage, 'facets' | 'facetsLeftOut'> {
-  // In the order in which they lie, neighbours are read at once.
+  // Sorted as in the table, so that neighbouring rows are read together.
   const versions = JSON.stringify(Array.from(Float64Array.from(candidates, ({ version }) => version).sort()));
   const site = new Map<string, number>();
   const type = new Map<string, number>();
   const language = new Map<string, number>();
   const year = new Map<string, number>();
-  for (const row of database.prepare(KINDS).iterate(versions)) {
+  for (const row of database.prepare(COUNTS).iterate(versions)) {
     const number = Number(row.number);
     count(site, hostOfKey(String(row.host) as UrlKey), number);
     count(type, String(row.mime), number);
     if (row.language !== '') count(language, String(row.language), number);
   }
   for (const { time } of candidates) count(year, String(new Date(time).getUTCFullYear()));
-  const all = { site, type, language, year, collection: collectionsOf(database, candidates, versions, plan) };
+  const all = { site, type, language, year, collection: countByCollection(database, candidates, versions, plan) };
   const over = Object.entries(all).filter(([, counts]) => counts.size > VALUES_MAX);
   return {
     facets: Object.fromEntries(Object.entries(all).map(([name, counts]) => [name, largest(counts)])) as Facets,
@@ -35,8 +35,8 @@ export function facetsOf(
   };
 }
 
-/** A capture is in one collection. A page is in every one that has a capture which fits. */
-function collectionsOf(
+/** A capture is in one collection. A page counts in every collection with a matching capture of it. */
+function countByCollection(
   database: DatabaseSync,
   candidates: readonly Candidate[],
   versions: string,
@@ -58,9 +58,9 @@ function collectionsOf(
   return counts;
 }
 
-/** Of a key up to its path, which is all that the host is told by. */
+/** The part of a URL key before its path, which identifies the host. */
 const HOST = "substr(u.key, 1, instr(u.key, ')/') + 1)";
-const KINDS = `SELECT ${HOST} AS host, d.mime, d.language, count(*) AS number FROM json_each(?) j CROSS JOIN versions v ON v.id = j.value
+const COUNTS = `SELECT ${HOST} AS host, d.mime, d.language, count(*) AS number FROM json_each(?) j CROSS JOIN versions v ON v.id = j.value
   JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url GROUP BY 1, 2, 3`;
 
 function count(counts: Map<string, number>, value: string, number = 1): void {

@@ -1,4 +1,4 @@
-/** The links between pages: from a URL, as a capture of it has them, and to a URL, from every page that has one. */
+/** The links between pages: the links from a capture of a URL, and the links to a URL from every page. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { EpochMs } from '../../base/index.ts';
 import type { Link } from '../../page/index.ts';
@@ -8,32 +8,31 @@ import { hashOfKey, targetWord } from '../url-hash.ts';
 
 export type LinkOptions = {
   readonly direction?: 'in' | 'out';
-  /** Out: links of the capture that stood at this time. In: links of captures up to this time. */
+  /** Out: links of the latest capture up to this time. In: links of all captures up to this time. */
   readonly at?: EpochMs | undefined;
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page of the list. */
   readonly after?: string | undefined;
 };
 
 export type LinkEnd = {
-  /** The other end. */
+  /** The URL at the other end. */
   readonly url: string;
   readonly kind: Link['kind'];
   readonly text: string;
   readonly isNofollow: boolean;
   readonly isEmbed: boolean;
-  /** First and last capture that has the link. */
+  /** The times of the first and the last capture with the link. */
   readonly first: EpochMs;
   readonly last: EpochMs;
-  /** Whether the index has a page at the other end, or knows where it leads. */
+  /** True if the index has a page or a redirect at the other end. */
   readonly isKnown: boolean;
 };
 
 export type LinkList = {
   readonly items: readonly LinkEnd[];
   /**
-   * Out: links of the capture. In: pages that have such a link, each of which may have several, and several versions
-   * with some.
+   * Out: the number of links. In: the number of pages with such a link; a page may have several, in several versions.
    */
   readonly total: number;
   readonly next?: string;
@@ -41,9 +40,9 @@ export type LinkList = {
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
-/** Of one page at most so many links to the same place are listed. */
+/** The number of links from one version to the same URL that are listed. */
 const SAME_MAX = 5;
-/** The place of a link to a URL is its number among those of its version, and the number of the version times this. */
+/** The place of a link in the list is the number of its version times this, plus its number within the version. */
 const PLACES = 8;
 
 export class LinkGraph {
@@ -115,7 +114,7 @@ export class LinkGraph {
     return { items, total: Number(total.n) };
   }
 
-  /** Hashes of everything that any version of a page links to. */
+  /** The hashes of all targets that any version of a page links to. */
   targetsOf(key: UrlKey): number[] {
     const sql = `SELECT t.links, t.base, u.url FROM urls u JOIN versions v ON v.url = u.id JOIN texts t ON t.document = v.document WHERE u.key = ?`;
     const hashes = new Set<number>();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatPageToken, parsePageToken, searchDigest } from './page-token.ts';
 
-test('what was shown comes back out of the token', () => {
+test('a token keeps the batch and the results that were shown', () => {
   const seed = 12;
   const question = searchDigest(['words', 'relevance']);
   fc.assert(
@@ -17,7 +17,7 @@ test('what was shown comes back out of the token', () => {
   );
 });
 
-test('a token of another search, or none at all, is refused', () => {
+test('a token of another search, and a text that is not a token, are refused', () => {
   const token = formatPageToken(searchDigest(['a']), { batch: 1, shown: new Set([1]) });
   assert.throws(() => parsePageToken(token, searchDigest(['b'])), { code: 'BAD_ARGUMENT' });
   for (const text of ['', 'x', '!!!', token.slice(0, 4)]) {

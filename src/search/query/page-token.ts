@@ -1,10 +1,11 @@
 /**
- * Where a listing of results goes on. It names what was shown already, and the batch of the index that the listing
- * began with: what came into the index since does not come up, nothing is shown twice, and nothing that was there is
- * passed over, whatever happens to scores meanwhile.
+ * The token for the next page of results. It has the numbers of the results that were already shown, and the batch of
+ * the index that the listing began with. So later additions do not appear, no result is shown twice, and none is
+ * skipped, even if scores change meanwhile.
  *
  * ```
- *   base64url of   1, digest of the question (8 characters), batch, then the numbers shown, ascending, as differences; all numbers as varints
+ *   base64url of   1, digest of the search (8 characters), batch, then the numbers shown, ascending, as differences;
+ *                  all numbers are varints
  * ```
  */
 import { hash } from 'node:crypto';

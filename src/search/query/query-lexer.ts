@@ -1,4 +1,4 @@
-/** Cuts the text of a query into words, phrases, fields and signs, each with its place. */
+/** Splits a query into tokens: words, phrases, fields and operators, each with its place. */
 import type { Comparison, QueryProblem } from './query.ts';
 
 export type Token =
@@ -14,7 +14,7 @@ export type Token =
       readonly valueAt: number;
     };
 
-/** Names that may stand before a colon or a comparison. Anything else with a colon in it is a word. */
+/** The names of fields. Other text with a colon in it is a word. */
 const FIELDS = [
   'title',
   'heading',
@@ -38,12 +38,9 @@ const FIELDS = [
 export type FieldName = (typeof FIELDS)[number];
 
 const FIELD = /([A-Za-z][A-Za-z-]*)(:(?:>=|<=|>|<)?|>=|<=|>|<|=)/y;
-/**
- * Straight ones, and those that keyboards and word processors put in their place: English, German and Polish, French
- * and Russian.
- */
+/** Straight quotation marks, and the English, German, Polish, French and Russian ones that word processors insert. */
 const QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb';
-/** What closes a phrase, by what opened it: others may stand inside of it. */
+/** The marks that close a phrase, by the mark that opened it. Other marks may occur inside it. */
 const PARTNERS: Readonly<Record<string, string>> = {
   '"': '"',
   '\u201c': '\u201d"',
@@ -87,7 +84,8 @@ function nextOf(signs: string, text: string, from: number): number | undefined {
 
 function phraseAt(text: string, at: number): Token | QueryProblem {
   const end = nextOf(PARTNERS[text[at]!]!, text, at + 1) ?? nextOf(QUOTES, text, at + 1);
-  if (end === undefined) return { at, length: 1, message: 'this quotation mark has no partner' };
+  if (end === undefined)
+    return { at, length: 1, message: 'this quotation mark has no partner: the phrase is not closed' };
   return { kind: 'phrase', text: text.slice(at + 1, end), at, length: end + 1 - at };
 }
 
@@ -100,12 +98,12 @@ function fieldAt(text: string, at: number): Token | QueryProblem | undefined {
   const valueAt = at + match[0].length;
   const next = text[valueAt] ?? '';
   if (!(FIELDS as readonly string[]).includes(name)) {
-    // `http://example.org` and `12:30` are words; `tilte:x` is a slip.
+    // `http://example.org` and `12:30` are words; `tilte:x` is a typing error.
     if (sign !== ':' || next === '/' || /[\s)]/.test(next) || next === '') return undefined;
     return {
       at,
       length: match[0].length,
-      message: `there is no field "${name}"; the fields are ${FIELDS.join(', ')}; in quotation marks it is looked for as it is`,
+      message: `there is no field "${name}"; the fields are ${FIELDS.join(', ')}; put the text in quotation marks to search for it`,
     };
   }
   const comparison = (sign === ':' ? '=' : sign.replace(':', '')) as Comparison;
@@ -117,7 +115,7 @@ function fieldAt(text: string, at: number): Token | QueryProblem | undefined {
   }
   WORD.lastIndex = valueAt;
   const value = WORD.exec(text)?.[0] ?? '';
-  if (value === '') return { at, length: match[0].length, message: `"${match[0]}" wants a value behind it` };
+  if (value === '') return { at, length: match[0].length, message: `"${match[0]}" needs a value after it` };
   return { kind: 'field', name, comparison, value, at, length: valueAt + value.length - at, valueAt };
 }
 

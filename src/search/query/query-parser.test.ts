@@ -14,7 +14,7 @@ function queryOf(text: string): Query {
   return parsed.query;
 }
 
-test('blanks mean AND, OR binds weaker, a dash negates, parentheses group', () => {
+test('a space means AND, OR binds weaker, a dash negates, parentheses group', () => {
   assert.deepEqual(queryOf(''), { kind: 'all' });
   assert.deepEqual(queryOf('a b OR c'), {
     kind: 'or',
@@ -35,7 +35,7 @@ test('blanks mean AND, OR binds weaker, a dash negates, parentheses group', () =
   assert.deepEqual(queryOf('e-mail'), word('e-mail'));
 });
 
-test('a phrase stands in quotation marks of any language', () => {
+test('a phrase can have the quotation marks of any language', () => {
   for (const text of [
     '"c d"',
     '\u201cc d\u201d',
@@ -50,7 +50,7 @@ test('a phrase stands in quotation marks of any language', () => {
   assert.deepEqual(queryOf('"c d\u201d'), word('c d'));
 });
 
-test('joiners inside of names belong to them, whatever else nobody sees does not', () => {
+test('joiners inside names are kept, and other invisible characters are removed', () => {
   const name = '\u0645\u06cc\u200c\u062e';
   const pasted = `\u200e${name[0]}\u200b${name.slice(1)}\u200f`;
   assert.deepEqual(queryOf(`url:http://a.example/${pasted}`), { kind: 'url', url: `http://a.example/${name}` });
@@ -59,7 +59,7 @@ test('joiners inside of names belong to them, whatever else nobody sees does not
   assert.deepEqual(queryOf(`title:${pasted}`), { ...word(name.replace('\u200c', '')), field: 'title' });
 });
 
-test('fields are understood with their values', () => {
+test('fields are parsed with their values', () => {
   const cases: [string, Query][] = [
     ['title:"two words"', { kind: 'words', field: 'title', text: 'two words', isPrefix: false }],
     ['TITLE:x', { kind: 'words', field: 'title', text: 'x', isPrefix: false }],
@@ -85,7 +85,7 @@ test('fields are understood with their values', () => {
   for (const [text, query] of cases) assert.deepEqual(queryOf(text), query, text);
 });
 
-test('fields of which a page has one value take several, any of which may hold', () => {
+test('a field that has one value per page accepts several values, joined by OR', () => {
   const cases: [string, Query[]][] = [
     [
       'site:a.example,.edu',
@@ -127,7 +127,7 @@ test('fields of which a page has one value take several, any of which may hold',
   assert.deepEqual(queryOf('url:http://a.example/b,c'), { kind: 'url', url: 'http://a.example/b,c' });
 });
 
-test('what cannot be read is told with its place', () => {
+test('a syntax error is reported with its place', () => {
   const cases: [string, number, number, RegExp][] = [
     ['one "two', 4, 1, /no partner/],
     ['a OR', 2, 2, /both sides/],
@@ -148,13 +148,13 @@ test('what cannot be read is told with its place', () => {
     ['type:html,', 5, 5, /comma/],
     ['type:htm', 5, 3, /html, pdf/],
     ['a !!!', 2, 3, /no letter or digit/],
-    ['title: x', 0, 6, /wants a value/],
+    ['title: x', 0, 6, /needs a value/],
     ['title>x', 0, 7, /colon/],
     ['a NOT', 2, 3, /missing/],
     [`${'('.repeat(60)}a`, 33, 1, /deeply/],
     ['site:*', 5, 1, /host/],
     ['url:*', 4, 1, /URL/],
-    ['doi:10.1000', 0, 4, /no field "doi".*in quotation marks/],
+    ['doi:10.1000', 0, 4, /no field "doi".*in quotation marks/s],
   ];
   for (const [text, at, length, message] of cases) {
     const parsed = parseQuery(text);
@@ -164,7 +164,7 @@ test('what cannot be read is told with its place', () => {
   }
 });
 
-test('any text gives a query or a problem within it', () => {
+test('any text is parsed to a query, or to a problem at a place within the text', () => {
   const seed = 11;
   fc.assert(
     fc.property(
@@ -183,14 +183,14 @@ test('any text gives a query or a problem within it', () => {
   );
 });
 
-test('every search that the guide shows can be read, and is bounded by all of its fields', () => {
+test('every search in the guide can be parsed, and its fields apply to all of its words', () => {
   const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/search.md'), 'utf8');
   const shown = Array.from(guide.matchAll(/^pinakes search '([^']+)'/gm), (match) => match[1]!);
   assert.ok(shown.length >= 2);
   for (const text of shown) {
     const parsed = parseQuery(text);
     assert.ok('query' in parsed, text);
-    // An OR at the top would leave its first words without the fields behind the second.
+    // With an OR at the top level, the fields would apply only to the words after the OR.
     assert.notEqual(parsed.query?.kind, 'or', text);
   }
 });

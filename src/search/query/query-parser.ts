@@ -1,6 +1,6 @@
 /**
- * The query language, one box: words, "phrases", -not, OR, parentheses, and fields. Blanks mean AND; OR binds weaker
- * than blanks.
+ * Parses the query language: words, "phrases", -not, OR, parentheses, and fields. A space means AND; OR binds weaker
+ * than a space.
  *
  * ```
  *   query   = both { OR both }
@@ -8,7 +8,7 @@
  *   single  = [ - | NOT ] ( word | "phrase" | field | ( query ) )
  *   field   = name ( : | > | >= | < | <= ) value
  * ```
- * What cannot be read is told with its place; nothing is thrown and nothing is guessed.
+ * A syntax error is returned with its place. Nothing is thrown, and nothing is guessed.
  */
 import { MEDIA_KIND_ADVICE, mediaTypesOf, parseAskedTime } from '../../base/index.ts';
 import { matchForm, withoutInvisible } from '../token-form.ts';
@@ -26,7 +26,7 @@ export function parseQuery(text: string): ParsedQuery {
       problem: { at: QUERY_LENGTH_MAX, length: 1, message: `a query has at most ${QUERY_LENGTH_MAX} characters` },
     };
   }
-  // What is pasted brings such characters along; before a field or a sign they would make a word of it.
+  // Pasted text may have invisible characters. Before a field or an operator they would turn it into a word.
   const visible = withoutInvisible(text);
   if (visible === text) return parseVisible(text, (token) => token);
   const places = placesOf(text);
@@ -41,7 +41,7 @@ function parseVisible(text: string, restored: (token: Token) => Token): ParsedQu
   return new Parser(tokens.map(restored), text.length).parse();
 }
 
-/** Where every unit of the text without what is invisible stands in the whole text. */
+/** The offset in the whole text of every code unit of the visible text. */
 function placesOf(text: string): number[] {
   const places: number[] = [];
   let end = 0;
@@ -52,17 +52,14 @@ function placesOf(text: string): number[] {
   return places;
 }
 
-/** A problem of the text without what is invisible, at its place in the whole text. */
+/** Moves a problem of the visible text to its place in the whole text. */
 function placedIn(text: string, places: readonly number[], { at, length, message }: QueryProblem): QueryProblem {
   const from = places[at] ?? text.length;
   const last = places[at + length - 1] ?? from + length - 1;
   return { at: from, length: last - from + 1, message };
 }
 
-/**
- * Fields whose values are names: some letters of Persian and of the scripts of India, and emoji, are told apart by a
- * joiner in them.
- */
+/** Fields whose values are names. In Persian, in the scripts of India and in emoji, joiners distinguish names. */
 const NAMES: ReadonlySet<string> = new Set(['url', 'site', 'links-to', 'linked-from', 'collection']);
 const NO_JOINER = /[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0f]]+/gv;
 
@@ -113,7 +110,7 @@ class Parser {
       if (token.kind === 'and') {
         const next = this.#tokens[this.#at + 1];
         if (queries.length === 0 || next === undefined || next.kind === 'or' || next.kind === 'close') {
-          return { at: token.at, length: token.length, message: 'AND wants something on both sides' };
+          return { at: token.at, length: token.length, message: 'AND needs a term on both sides' };
         }
         this.#at++;
         continue;
@@ -127,12 +124,11 @@ class Parser {
   #missing(token: Token | undefined): QueryProblem {
     const before = this.#tokens[this.#at - 1];
     if (before?.kind === 'or')
-      return { at: before.at, length: before.length, message: 'OR wants something on both sides' };
+      return { at: before.at, length: before.length, message: 'OR needs a term on both sides' };
     if (before?.kind === 'open') return { at: before.at, length: 1, message: 'there is nothing in these parentheses' };
-    if (token?.kind === 'or')
-      return { at: token.at, length: token.length, message: 'OR wants something on both sides' };
+    if (token?.kind === 'or') return { at: token.at, length: token.length, message: 'OR needs a term on both sides' };
     if (token?.kind === 'close') return { at: token.at, length: 1, message: 'this parenthesis was not opened' };
-    return { at: this.#end, length: 1, message: 'something is missing here' };
+    return { at: this.#end, length: 1, message: 'a term is missing here' };
   }
 
   #single(token: Token): Query | QueryProblem {
@@ -140,7 +136,7 @@ class Parser {
     if (token.kind === 'not') {
       const next = this.#tokens[this.#at];
       if (next === undefined || next.kind === 'close' || next.kind === 'or' || next.kind === 'and') {
-        return { at: token.at, length: token.length, message: 'what should not be there is missing' };
+        return { at: token.at, length: token.length, message: 'the term to exclude is missing' };
       }
       if (this.#depth++ > DEPTH_MAX) return tooDeep(token);
       const query = this.#single(next);
@@ -159,7 +155,7 @@ class Parser {
     }
     if (token.kind === 'field') return fieldQuery(token);
     if (token.kind === 'word' || token.kind === 'phrase') return words('any', token.text, token);
-    return { at: token.at, length: token.length, message: 'this cannot stand here' };
+    return { at: token.at, length: token.length, message: 'this is not allowed here' };
   }
 }
 
@@ -181,14 +177,14 @@ function words(field: WordField, text: string, place: Place): Query | QueryProbl
   const isPrefix = /\S\*$/.test(text);
   const bare = isPrefix ? text.slice(0, -1) : text;
   if (matchForm(bare) === undefined) {
-    return { at: place.at, length: place.length, message: 'there is no letter or digit in this to look for' };
+    return { at: place.at, length: place.length, message: 'there is no letter or digit to search for' };
   }
   return { kind: 'words', field, text: bare, isPrefix };
 }
 
 type FieldToken = Extract<Token, { kind: 'field' }>;
 
-/** Fields of which several values may be given, with commas between them, as in the queries of the archive. */
+/** Fields that accept several values, separated by commas, as in the queries of the archive. */
 const LISTS: ReadonlySet<string> = new Set(['site', 'type', 'lang', 'collection', 'status']);
 
 function fieldQuery(token: FieldToken): Query | QueryProblem {
@@ -196,7 +192,7 @@ function fieldQuery(token: FieldToken): Query | QueryProblem {
   const queries: Query[] = [];
   for (const value of token.value.split(',')) {
     if (value === '') {
-      const message = 'there is nothing before or behind a comma';
+      const message = 'there is no value before or after a comma';
       return { at: token.valueAt, length: token.at + token.length - token.valueAt, message };
     }
     const query = singleQuery({ ...token, value });
@@ -213,7 +209,7 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
   const problem = (message: string): QueryProblem => ({ ...place, message });
   const isNumber = name === 'size' || name === 'inlinks' || name === 'rank' || name === 'captures';
   if (!isNumber && comparison !== '=')
-    return { at: token.at, length: token.length, message: `"${name}" is followed by a colon` };
+    return { at: token.at, length: token.length, message: `"${name}" must be followed by a colon` };
   switch (name) {
     case 'title':
     case 'heading':
@@ -222,7 +218,7 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
       return words(name, value, place);
     case 'url':
       return /^[*\s]*$/.test(value)
-        ? problem('a URL, a part of one, or with a star behind it all below it: example.org/a/*')
+        ? problem('a URL, a part of a URL, or a prefix with a star: example.org/a/*')
         : { kind: 'url', url: value };
     case 'links-to':
     case 'linked-from':
@@ -234,7 +230,7 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
         .replace(/\.$/, '');
       return /^[^\s/:?#*]+$/.test(host)
         ? { kind: 'site', host }
-        : problem('a site is a host or the end of one: example.org, .edu');
+        : problem('a site is a host or a domain: example.org, .edu');
     }
     case 'type':
       return mediaTypesOf(value) ? { kind: 'type', type: value.toLowerCase() } : problem(MEDIA_KIND_ADVICE);
@@ -245,14 +241,14 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
     case 'collection':
       return { kind: 'collection', name: value };
     case 'status':
-      return statusQuery(value) ?? problem('a status is 200, or 4xx for all from 400 to 499');
+      return statusQuery(value) ?? problem('a status is a number like 200, or 4xx for 400 to 499');
     case 'from':
     case 'to':
       return timeQuery(name, value) ?? problem('a time is 2024, 2024-03, 20240301120000 or 2024-03-01T12:00:00Z');
     default:
       return (
         numberQuery(name, comparison, value) ??
-        problem(name === 'size' ? 'a size is a number, with kB, MB or GB behind it if you like' : 'this wants a number')
+        problem(name === 'size' ? 'a size is a number, optionally with kB, MB or GB after it' : 'this must be a number')
       );
   }
 }

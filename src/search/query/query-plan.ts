@@ -1,7 +1,7 @@
 /**
- * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance;
- * everything else becomes a condition on documents (d), URLs (u), versions (v) and captures (c). A query over captures
- * asks each capture; one over URLs asks whether a version has a capture that fits.
+ * Translates a query to SQL. Words that must all match become one full-text query, which also gives the relevance.
+ * Everything else becomes a condition on documents (d), URLs (u), versions (v) and captures (c). A search over captures
+ * tests each capture. A search over URLs tests whether a version has a matching capture.
  */
 import { mediaTypesOf } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -13,31 +13,31 @@ import type { NumberField, Query, WordField } from './query.ts';
 export type Value = string | number;
 
 export type QueryPlan = {
-  /** FTS5 expression whose rank orders the results; undefined when nothing has to match. */
+  /** The FTS5 expression whose rank orders the results; undefined if no words have to match. */
   readonly match: string | undefined;
-  /** The parts that `match` joins with AND, when that is all it does. */
+  /** The parts that `match` joins with AND; empty if it also excludes words. */
   readonly matchParts: readonly string[];
-  /** SQL condition and its values. */
+  /** An SQL condition and its values. */
   readonly where: string;
   readonly values: readonly Value[];
-  /** Condition on a capture alone; '' when any capture does. */
+  /** The condition on a capture alone; '' if every capture matches. */
   readonly captureWhere: string;
   readonly captureValues: readonly Value[];
   /**
-   * Condition on a capture and its page together, of which `where` asks only that there is such a capture; '' when
-   * `captureWhere` says it all.
+   * The condition on a capture and its page together; '' if `captureWhere` is enough. `where` only tests that such a
+   * capture exists.
    */
   readonly mixedWhere: string;
   readonly mixedValues: readonly Value[];
-  /** Ranges of URL keys that every result lies in one of; undefined when it may lie anywhere. */
+  /** The ranges of URL keys that contain all results; undefined if results can have any key. */
   readonly ranges?: readonly KeyRange[] | undefined;
-  /** Whether only pages of the web are meant, since no field of the query asks for anything else. */
+  /** True if only web pages are searched, because the query has no field for addresses or types. */
   readonly isOfPages: boolean;
 };
 
-/** Answers that a plan needs before it can be made. */
+/** Lookups that planning needs. */
 export type PlanSource = {
-  /** Hashes of everything that pages at this URL link to. */
+  /** The hashes of all targets that versions of this URL link to. */
   targetsOf(key: UrlKey): readonly number[];
 };
 
@@ -56,7 +56,7 @@ const ATTRIBUTES: Readonly<Record<NumberField, string>> = {
   captures: 'v.captures',
 };
 
-/** What the rows of the answer are: versions, of which some capture must fit, or captures. */
+/** The rows of the result: versions with at least one matching capture, or captures. */
 export type PlanLevel = 'version' | 'capture';
 
 export function planQuery(query: Query, level: PlanLevel, source: PlanSource): QueryPlan {
@@ -65,7 +65,7 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
   const without: string[] = [];
   const conditions: Condition[] = [];
   const captureConditions: Condition[] = [];
-  /** Of a capture and of its page together. */
+  /** Conditions on a capture and its page together. */
   const mixed: Condition[] = [];
   let ranges: readonly KeyRange[] | undefined;
   for (const part of parts) {
@@ -75,7 +75,7 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
     if (expression !== undefined) matches.push(expression);
     else if (negated !== undefined) without.push(negated);
     else if (isOfCapture(part)) captureConditions.push(conditionOf(part, source));
-    else if (asksCaptures(part)) mixed.push(conditionOf(part, source));
+    else if (hasCaptureCondition(part)) mixed.push(conditionOf(part, source));
     else conditions.push(conditionOf(part, source));
   }
   const match = matches.length === 0 ? undefined : matchOfAll(matches, without);
@@ -85,7 +85,7 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
       values: [joined(without, 'OR')],
     });
   const captures = allOf(captureConditions);
-  // One capture must fit all of it.
+  // One capture must meet all of these conditions.
   const one = allOf(level === 'capture' || mixed.length === 0 ? [] : [...captureConditions, ...mixed]);
   if (level === 'capture') conditions.push(...mixed);
   else if (one.sql !== '')
@@ -108,14 +108,14 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
   };
 }
 
-/** Whether a query says what kind of content or which addresses it means. */
+/** True if a query has a field for addresses, types or links. */
 function namesAddress(query: Query): boolean {
   if (query.kind === 'not') return namesAddress(query.query);
   if (query.kind === 'and' || query.kind === 'or') return query.queries.some(namesAddress);
   return ['url', 'site', 'type', 'links-to', 'linked-from'].includes(query.kind);
 }
 
-/** The captures that a result can show: what follows FROM, to be joined by `c.version`, and the condition on them. */
+/** The captures that a result can show: the tables after FROM, to be joined by `c.version`, and their condition. */
 export function matchingCaptures(plan: CapturePlan): { from: string; where: string; values: readonly Value[] } {
   if (plan.mixedWhere === '')
     return { from: 'captures c', where: plan.captureWhere || '1', values: plan.captureValues };
@@ -126,22 +126,22 @@ export function matchingCaptures(plan: CapturePlan): { from: string; where: stri
 
 export type CapturePlan = Pick<QueryPlan, 'captureWhere' | 'captureValues' | 'mixedWhere' | 'mixedValues'>;
 
-/** Each once: FTS5 takes very long over a word that is asked for hundreds of times. */
+/** Joins distinct expressions, because FTS5 is very slow if a word is repeated hundreds of times. */
 function joined(expressions: readonly string[], sign: 'AND' | 'OR'): string {
   const different = [...new Set(expressions)];
   return different.length === 1 ? different[0]! : different.map((one) => `(${one})`).join(` ${sign} `);
 }
 
 /**
- * What has all of these, and none of the others. Those are one question: FTS5 does not nest as deep as a query can be
- * long.
+ * The FTS5 expression for contents that have all wanted words and no unwanted word. The unwanted words are one OR
+ * expression, because FTS5 limits the depth of nesting.
  */
 function matchOfAll(wanted: readonly string[], unwanted: readonly string[]): string {
   const all = joined(wanted, 'AND');
   return unwanted.length === 0 ? all : `(${all}) NOT (${joined(unwanted, 'OR')})`;
 }
 
-/** A piece of SQL, mostly a condition, and the values of its places. */
+/** A piece of SQL, mostly a condition, and the values of its placeholders. */
 export type Condition = { readonly sql: string; readonly values: readonly Value[] };
 
 export function allOf(conditions: readonly Condition[]): Condition {
@@ -151,10 +151,7 @@ export function allOf(conditions: readonly Condition[]): Condition {
   };
 }
 
-/**
- * The FTS5 expression of a query of words alone; undefined when something else is in it, or when it asks only for
- * absence.
- */
+/** The FTS5 expression of a query of words; undefined if it has other terms, or only excludes words. */
 function matchOf(query: Query): string | undefined {
   if (query.kind === 'words') return COLUMNS[query.field] + matchForm(query.text, query.isPrefix)!;
   if (query.kind !== 'and' && query.kind !== 'or') return undefined;
@@ -171,17 +168,17 @@ function matchOf(query: Query): string | undefined {
   return query.kind === 'and' ? matchOfAll(wanted, unwanted) : joined(wanted, 'OR');
 }
 
-/** Whether a query is about captures alone, so that one capture must fit all of it. */
+/** True if a query has conditions on captures only, so that one capture must meet all of them. */
 function isOfCapture(query: Query): boolean {
   if (query.kind === 'not') return isOfCapture(query.query);
   if (query.kind === 'and' || query.kind === 'or') return query.queries.every(isOfCapture);
   return query.kind === 'status' || query.kind === 'time' || query.kind === 'collection';
 }
 
-/** Whether anything in a query is about captures. */
-function asksCaptures(query: Query): boolean {
-  if (query.kind === 'not') return asksCaptures(query.query);
-  return query.kind === 'and' || query.kind === 'or' ? query.queries.some(asksCaptures) : isOfCapture(query);
+/** True if a query has a condition on captures. */
+function hasCaptureCondition(query: Query): boolean {
+  if (query.kind === 'not') return hasCaptureCondition(query.query);
+  return query.kind === 'and' || query.kind === 'or' ? query.queries.some(hasCaptureCondition) : isOfCapture(query);
 }
 
 function conditionOf(query: Query, source: PlanSource): Condition {
@@ -228,7 +225,8 @@ function conditionOf(query: Query, source: PlanSource): Condition {
     case 'status':
       return { sql: 'c.status BETWEEN ? AND ?', values: [query.from, query.to] };
     case 'collection':
-      // Not `=`: what is compared with nothing is neither true nor false, and neither is its opposite.
+      // Not `=`: if the collection does not exist, a comparison with NULL is neither true nor false, nor is its
+      // negation.
       return { sql: 'c.collection IN (SELECT id FROM collections WHERE name = ?)', values: [query.name] };
     case 'time':
       return query.from !== undefined
@@ -237,7 +235,7 @@ function conditionOf(query: Query, source: PlanSource): Condition {
   }
 }
 
-/** Conditions joined by halves: SQLite refuses a chain of more than a thousand, and a query may have more. */
+/** Joins conditions as a balanced tree, because SQLite refuses a chain of more than a thousand. */
 function chained(conditions: readonly string[], sign: 'AND' | 'OR'): string {
   if (conditions.length === 1) return `(${conditions[0]})`;
   const half = conditions.length >> 1;
@@ -251,7 +249,7 @@ export function inRanges(ranges: readonly KeyRange[]): Condition {
   };
 }
 
-/** A whole URL, a pattern with a star, or a part of one. */
+/** The condition for a whole URL, a pattern with a star, or a part of a URL. */
 function urlCondition(value: string): Condition {
   if (value.includes('*')) {
     const pattern = parseUrlPattern(value);

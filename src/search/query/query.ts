@@ -1,12 +1,9 @@
-/**
- * A query as it was understood: a tree of words, filters and what joins them. Places are offsets into the text of the
- * query.
- */
+/** A parsed query: a tree of words, filters and operators. Places are offsets into the text of the query. */
 import type { EpochMs } from '../../base/index.ts';
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<=';
 
-/** Where words are looked for. */
+/** The part of a page that words are searched in. */
 export type WordField = 'any' | 'title' | 'heading' | 'description' | 'text';
 
 export type Query =
@@ -34,7 +31,7 @@ export type NumberField = 'size' | 'inlinks' | 'rank' | 'captures';
 
 export type QueryProblem = { readonly at: number; readonly length: number; readonly message: string };
 
-/** The collections that are named, be it to have or to leave out. */
+/** The collections that a query names, included or excluded. */
 export function collectionsOf(query: Query): string[] {
   if (query.kind === 'collection') return [query.name];
   if (query.kind === 'not') return collectionsOf(query.query);
@@ -43,8 +40,8 @@ export function collectionsOf(query: Query): string[] {
 }
 
 /**
- * All words and phrases that a result must or may hold, for highlighting, with a star behind what words begin with.
- * What must be absent is left out.
+ * All words and phrases that a result must or may have, for highlighting. A prefix has a star at its end. Excluded
+ * words are left out.
  */
 export function wordsOf(query: Query): string[] {
   if (query.kind === 'words') return [query.isPrefix ? `${query.text}*` : query.text];

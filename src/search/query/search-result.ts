@@ -1,4 +1,4 @@
-/** What a search gives. */
+/** The options and results of a search. */
 import type { EpochMs } from '../../base/index.ts';
 
 export type SearchSort = 'relevance' | 'date' | 'oldest' | 'inlinks' | 'rank';
@@ -6,7 +6,7 @@ export type SearchGroup = 'url' | 'capture';
 
 export type SearchOptions = {
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined;
   readonly sort?: SearchSort;
   readonly group?: SearchGroup;
@@ -17,13 +17,13 @@ export type SearchOptions = {
 
 export type SearchResult = {
   readonly url: string;
-  /** Time of the capture: the latest of those that fit. */
+  /** The time of the capture: the latest one that matches. */
   readonly time: EpochMs;
   readonly title: string;
   readonly snippet: string;
-  /** Start and end in the snippet of the words that were found. */
+  /** The start and end of each found word in the snippet. */
   readonly marks: readonly (readonly [number, number])[];
-  /** The higher the better; only to be compared within one search. */
+  /** Higher is better. Scores of different searches cannot be compared. */
   readonly score: number;
   readonly status: number;
   readonly mime: string;
@@ -36,10 +36,7 @@ export type SearchResult = {
   readonly rank: number;
   /** Contents of this URL that match the query. */
   readonly versions: number;
-  /**
-   * Captures of this URL in the index, whatever their content, with the first and the last time. Of a single capture:
-   * 1.
-   */
+  /** All captures of this URL in the index, with the first and the last time. It is 1 in a search over captures. */
   readonly captures: number;
   readonly first: EpochMs;
   readonly last: EpochMs;
@@ -51,17 +48,14 @@ export type Facets = Readonly<Record<FacetName, readonly Facet[]>>;
 
 export type SearchPage = {
   readonly items: readonly SearchResult[];
-  /** Where the next page begins; absent on the last. */
+  /** The token for the next page; absent on the last page. */
   readonly next?: string;
   readonly total: number;
-  /**
-   * False when more was found than is counted out; `total` is then what is known quickly: contents, or a number that
-   * there are at least.
-   */
+  /** False if there are too many results to count. `total` is then the number of contents, or a lower bound. */
   readonly isTotalExact: boolean;
   readonly facets?: Facets;
-  /** How many values a facet has besides those that are told, the smallest ones; absent where all are. */
+  /** The number of values of a facet that are not listed, the smallest ones; absent if all are listed. */
   readonly facetsLeftOut?: Readonly<Partial<Record<FacetName, number>>>;
-  /** The batch of the index that was asked. */
+  /** The batch of the index that was searched. */
   readonly batch: number;
 };

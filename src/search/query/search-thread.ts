@@ -1,8 +1,7 @@
 /**
- * A reader of the index on a thread of its own: a search over many pages takes the processor for tenths of a second,
- * which a server must not notice.
+ * Searches on a separate thread. A search over many pages takes tenths of a second of processor time, which must not
+ * block a server.
  */
-
 import { ThreadCalls } from '../thread-calls.ts';
 import type { Search } from './search.ts';
 
@@ -13,7 +12,7 @@ export class SearchThread {
     this.#calls = calls;
   }
 
-  /** Refuses like `openSearch` where there is no index. */
+  /** Fails like `openSearch` if there is no index. */
   static async start(directory: string): Promise<SearchThread> {
     return new SearchThread(await ThreadCalls.open(new URL('./search-worker.ts', import.meta.url), { directory }));
   }
@@ -34,7 +33,7 @@ export class SearchThread {
     return this.#calls.call('status', []);
   }
 
-  /** Breaks off whatever it is at. */
+  /** Stops at once; a search that is running fails. */
   abandon(): Promise<void> {
     return this.#calls.abandon();
   }

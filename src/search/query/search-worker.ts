@@ -1,4 +1,4 @@
-/** The thread of a reader of the index. */
+/** The thread that runs searches. */
 import { workerData } from 'node:worker_threads';
 import { answerCalls } from '../thread-calls.ts';
 import { openSearch } from './search.ts';

@@ -1,4 +1,4 @@
-/** Words that very many pages have: what is found, in which order, and what is said of the number. */
+/** Searches for words that very many pages have: the results, their order and their number. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,10 +13,10 @@ import { IndexWriter } from '../sqlite/index-writer.ts';
 import { openSearch, type Search } from './search.ts';
 
 const PAGES = 20_100;
-/** Enough for the short cut, which wants five hundred. */
+/** Enough for the short cut, which needs five hundred. */
 const TITLED = 2200;
 const TITLED_FEW = 300;
-/** Has each word hundreds of times, and not where it stands out. */
+/** A page that has each word hundreds of times, but not in its title. */
 const DENSE = 20_099;
 
 const directory = mkdtempSync(join(tmpdir(), 'pinakes-common-'));
@@ -61,8 +61,8 @@ after(() => {
 
 const numberOf = ({ url }: { readonly url: string }) => Number(url.split('/').at(-1));
 
-/** All pages of a listing, up to its end. */
-async function leafed(query: string, limit: number): Promise<number[]> {
+/** The results of all pages of a listing. */
+async function allResults(query: string, limit: number): Promise<number[]> {
   const numbers: number[] = [];
   for (let next: string | undefined; ; ) {
     const page = await search.search(query, { limit, after: next });
@@ -73,7 +73,7 @@ async function leafed(query: string, limit: number): Promise<number[]> {
 }
 
 describe('a word that more than 20,000 contents have', () => {
-  test('is answered with those that have it in the title, when these are many', async () => {
+  test('finds contents with the word in the title, if there are many of them', async () => {
     const page = await search.search('common', { limit: 100 });
     assert.equal(page.items.length, 100);
     for (const item of page.items) assert.ok(numberOf(item) < TITLED, `${item.url} has no such title`);
@@ -86,30 +86,30 @@ describe('a word that more than 20,000 contents have', () => {
     );
   });
 
-  test('is leafed through without repeating or leaving out anything', async () => {
-    const numbers = await leafed('common', 500);
-    assert.equal(numbers.length, 2000, 'as deep as a listing goes');
+  test('is listed page by page without repeating or skipping a result', async () => {
+    const numbers = await allResults('common', 500);
+    assert.equal(numbers.length, 2000, 'the maximum length of a listing');
     assert.equal(new Set(numbers).size, numbers.length);
     assert.ok(numbers.every((number) => number < TITLED));
   });
 
-  test('is weighed in all contents when few have it in the title', async () => {
+  test('is ranked over all contents if few have it in the title', async () => {
     const page = await search.search('usual', { limit: 20 });
-    assert.equal(numberOf(page.items[0]!), DENSE, 'the page that has it most often');
+    assert.equal(numberOf(page.items[0]!), DENSE, 'the page with the most occurrences');
     assert.ok(page.items.slice(1).every((item) => numberOf(item) < TITLED_FEW));
     assert.equal(page.total, PAGES);
     assert.equal(page.isTotalExact, false);
   });
 
-  test('is looked for in all contents when those with it in the title are versions of one page', async () => {
+  test('is searched in all contents if the contents with it in the title are versions of one page', async () => {
     const page = await search.search('changing', { limit: 50 });
     assert.equal(page.items.length, 50);
     assert.ok(page.items.some((item) => numberOf(item) === 5000));
     assert.notEqual(page.next, undefined);
   });
 
-  test('is weighed in all contents when more is asked than words, or another order', async () => {
-    const ofHost = await leafed('common site:host9.example size>1kB', 100);
+  test('is ranked over all contents if the search has other conditions or another order', async () => {
+    const ofHost = await allResults('common site:host9.example size>1kB', 100);
     assert.deepEqual(ofHost, [DENSE]);
     const newest = await search.search('common', { sort: 'date', limit: 3 });
     assert.deepEqual(newest.items.map(numberOf), [DENSE, DENSE - 1, DENSE - 2]);
@@ -117,25 +117,25 @@ describe('a word that more than 20,000 contents have', () => {
     assert.deepEqual(captures.items.map(numberOf), [0, 1]);
   });
 
-  test('is found in the same order when most contents meet a condition, of which only the best are then looked at', async () => {
-    // Over captures everything is weighed.
+  test('has the same order when only the best contents are looked at, because most meet the condition', async () => {
+    // A search over captures ranks all contents.
     for (const query of ['usual lang:en', 'common type:html', 'usual common size>100']) {
       const quick = await search.search(query, { limit: 40 });
       const whole = await search.search(query, { limit: 40, group: 'capture' });
       assert.equal(quick.items.length, 40);
-      const told = ({ items }: typeof quick) => items.map(({ score, url }) => ({ score, url }));
-      assert.deepEqual(told(quick), told(whole), query);
+      const order = ({ items }: typeof quick) => items.map(({ score, url }) => ({ score, url }));
+      assert.deepEqual(order(quick), order(whole), query);
     }
   });
 
-  test('beside another one is answered with those that have the rarer in the title, when these are many', async () => {
+  test('with another common word finds contents with the rarer word in the title, if there are many', async () => {
     const page = await search.search('common words', { limit: 500 });
     assert.equal(page.total, PAGES);
     const outside = page.items.filter((item) => numberOf(item) >= TITLED);
     assert.deepEqual(outside, []);
   });
 
-  test('has facets that tell of all contents with it, not only of those that are listed first', async () => {
+  test('has facets over all contents with the word, not only over those listed first', async () => {
     const { facets } = await search.search('common', { facets: true, limit: 5 });
     const sites = facets!.site.map(({ value }) => value);
     assert.equal(sites.length, 11, 'ten hosts, and the one whose pages have no such title');
@@ -143,7 +143,7 @@ describe('a word that more than 20,000 contents have', () => {
     assert.ok(counted > 1500 && counted <= 2000, `${counted} of ${PAGES}`);
   });
 
-  test('has its number told anew when the index changes', async () => {
+  test('is counted again when the index changes', async () => {
     assert.equal((await search.search('filling', { limit: 1 })).total, PAGES);
     const writer = new IndexWriter(join(directory, SEARCH_FILE));
     await writer.add([entryOf(PAGES)]);
@@ -156,7 +156,7 @@ describe('a word that more than 20,000 contents have', () => {
     assert.equal((await search.search('filling', { limit: 1 })).total, PAGES);
   });
 
-  test('does not keep rarer words beside it from being exact', async () => {
+  test('together with a rare word has an exact count', async () => {
     const page = await search.search('common 17', { limit: 10 });
     assert.deepEqual(page.items.map(numberOf), [17]);
     assert.deepEqual({ total: page.total, isExact: page.isTotalExact }, { total: 1, isExact: true });

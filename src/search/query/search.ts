@@ -1,6 +1,6 @@
 /**
- * Asks the index. Every answer comes from one state of it: all statements of a search run in one transaction, and a
- * batch that is written meanwhile is seen by the next search (WebBase's consistency of indexes).
+ * Searches the index. All statements of a search run in one transaction, so its results come from one state of the
+ * index. The next search sees a batch that is written meanwhile (WebBase's consistency of indexes).
  */
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -21,21 +21,21 @@ import { snippetOf } from './snippet.ts';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;
-/** So many are always counted out. */
+/** Up to this number results are always counted exactly. */
 const FEW = 1000;
-/** From here on words are common. */
+/** Words are common if this many contents have them. */
 const MANY = 20_000;
-/** How deep a listing goes; who wants everything takes a stream. */
+/** The maximum length of a listing. Clients that need all results use a stream. */
 const SHOWN_MAX = 2000;
-/** So many contents with a common word in title or headings are enough to answer from. */
+/** If this many contents have a common word in title or headings, only these are searched. */
 const PROMINENT_MIN = 500;
-/** Counts that are remembered until the index changes. */
+/** The number of counts that are cached until the index changes. */
 const COUNTS_MAX = 10_000;
 
-/** Goes up with every change of the index. */
+/** Increases with every change of the index. */
 const BATCH = "SELECT value AS n FROM state WHERE name = 'batch'";
 
-/** The index of an archive, for reading; works beside whoever writes it. */
+/** Opens the index of an archive for reading. Another process may write it meanwhile. */
 export function openSearch(directory: string): Search {
   return new Search(openForReading(join(directory, SEARCH_FILE)));
 }
@@ -49,19 +49,19 @@ export type IndexStatus = {
 };
 
 export type Appearances = {
-  /** Captures of the URL, and those in which it appears. */
+  /** The number of captures of the URL, and of captures in which the words appear. */
   readonly captures: number;
   readonly found: number;
   readonly first?: number;
   readonly last?: number;
-  /** Spans of time in which all captures have it, in order. */
+  /** The spans of time in which all captures have the words, in order. */
   readonly spans: readonly { readonly from: number; readonly to: number; readonly captures: number }[];
 };
 
 export class Search {
   readonly #database: DatabaseSync;
   readonly #graph: LinkGraph;
-  /** How many contents have what, in the state of the index that was asked last. */
+  /** The number of contents by FTS5 expression, in the state of the index that was searched last. */
   readonly #counts = new Map<string, number>();
   #countedBatch = -1;
 
@@ -71,11 +71,11 @@ export class Search {
   }
 
   async search(text: string, options: SearchOptions = {}): Promise<SearchPage> {
-    const query = this.#understood(text, options);
-    return this.#inOneState(() => this.#search(text, query, options));
+    const query = this.#parsed(text, options);
+    return this.#inTransaction(() => this.#search(text, query, options));
   }
 
-  #understood(text: string, { asOf }: SearchOptions): Query {
+  #parsed(text: string, { asOf }: SearchOptions): Query {
     const parsed = parseQuery(text);
     if ('problem' in parsed) throw queryError(text, parsed.problem);
     if (asOf === undefined) return parsed.query;
@@ -84,14 +84,14 @@ export class Search {
     return { kind: 'and', queries: [...parts, bound] };
   }
 
-  #inOneState<T>(work: () => T): T {
+  #inTransaction<T>(work: () => T): T {
     try {
       this.#database.exec('BEGIN');
       const answer = work();
       this.#database.exec('COMMIT');
       return answer;
     } catch (error) {
-      // A file that is broken has ended the transaction by itself.
+      // An error of a damaged file has already ended the transaction.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw indexError(error);
     }
@@ -100,14 +100,14 @@ export class Search {
   #search(text: string, query: Query, options: SearchOptions): SearchPage {
     const { sort = 'relevance', group = 'url' } = options;
     const limit = Math.max(1, Math.min(LIMIT_MAX, Math.floor(options.limit ?? LIMIT_DEFAULT)));
-    const question = searchDigest([text.trim(), sort, group, options.asOf ?? null]);
-    const token = options.after === undefined ? undefined : parsePageToken(options.after, question);
+    const digest = searchDigest([text.trim(), sort, group, options.asOf ?? null]);
+    const token = options.after === undefined ? undefined : parsePageToken(options.after, digest);
     const batch = token?.batch ?? this.#number(BATCH);
     const level = group === 'capture' ? 'capture' : 'version';
     const plan = planQuery(query, level, { targetsOf: (key) => this.#graph.targetsOf(key) });
     const shown = new Set(token?.shown);
-    const asked = { plan, group, sort, ...(token && { batch }) };
-    const found = this.#groups(asked, options.facets === true, shown.size + limit);
+    const request = { plan, group, sort, ...(token && { batch }) };
+    const found = this.#groups(request, options.facets === true, shown.size + limit);
     const { groups, isTotalExact } = found;
     const picked: Group[] = [];
     for (const one of groups.values()) {
@@ -120,37 +120,34 @@ export class Search {
     const isOver = picked.length < limit || shown.size >= (isTotalExact ? Math.min(groups.size, SHOWN_MAX) : SHOWN_MAX);
     return {
       items,
-      ...(isOver ? {} : { next: formatPageToken(question, { batch, shown }) }),
+      ...(isOver ? {} : { next: formatPageToken(digest, { batch, shown }) }),
       total: isTotalExact ? groups.size : this.#roughTotal(plan, groups.size),
       isTotalExact,
       ...(options.facets === true &&
         facetsOf(
           this.#database,
-          [...(found.divided ?? groups).values()].map(({ best }) => best),
+          [...(found.facetSample ?? groups).values()].map(({ best }) => best),
           plan,
         )),
       batch,
     };
   }
 
-  /**
-   * What fits, by URL or capture. Where the count alone would take long, no more is looked at than is going to be
-   * shown.
-   */
+  /** The matching results, by URL or capture. If counting them would take long, only as many are read as are shown. */
   #groups(
-    asked: Omit<CandidateQuery, 'limit' | 'matches'>,
+    request: Omit<CandidateQuery, 'limit' | 'matches'>,
     isCounted: boolean,
     needed: number,
-  ): { groups: Map<number, Group>; isTotalExact: boolean; divided?: Map<number, Group> } {
-    const isByCapture = asked.group === 'capture';
-    const { plan } = asked;
+  ): { groups: Map<number, Group>; isTotalExact: boolean; facetSample?: Map<number, Group> } {
+    const isByCapture = request.group === 'capture';
+    const { plan } = request;
     const count = plan.match === undefined ? MANY : this.#count(plan.match);
     const limitOfAll = isCounted || count < FEW ? CANDIDATES_MAX : Math.max(FEW, 2 * needed);
-    let prominent = count < MANY ? undefined : this.#prominent(asked);
+    let prominent = count < MANY ? undefined : this.#prominentPlan(request);
     let limit = prominent === undefined ? limitOfAll : Math.max(FEW, 2 * needed);
     for (;;) {
       const found = findCandidates(this.#database, {
-        ...asked,
+        ...request,
         plan: prominent ?? plan,
         limit: limit + 1,
         matches: count,
@@ -166,11 +163,11 @@ export class Search {
       const isTotalExact = isAll && prominent === undefined;
       if (isAll || groups.size >= needed || limit >= CANDIDATES_MAX) {
         if (prominent === undefined || !isCounted) return { groups, isTotalExact };
-        // Those that come first do not tell how all divide.
+        // The first results are not typical of all results, so the facets need a sample.
         return {
           groups,
           isTotalExact,
-          divided: grouped(sampleCandidates(this.#database, { ...asked, matches: count }), false),
+          facetSample: grouped(sampleCandidates(this.#database, { ...request, matches: count }), false),
         };
       }
       limit = Math.min(CANDIDATES_MAX, 4 * limit);
@@ -178,16 +175,17 @@ export class Search {
   }
 
   /**
-   * Words that very many pages have say nothing by their frequency, and weighing each of these pages takes long. When
-   * enough pages have them in title or headings, where they would come first as a rule, these are the ones to weigh;
-   * when that is said of very many pages too, those with them in the title. Of several words it is enough that the
-   * rarest one stands there. Enough is the same on every page of a listing, so that its order is one.
+   * A narrower plan for common words. Their frequency says little about a page, and ranking all pages with them takes
+   * long. If enough pages have the words in title or headings, only these pages are ranked; they would usually come
+   * first anyway. If these are very many too, only pages with the words in the title are ranked. For several words it
+   * is enough that the rarest one is in title or headings. The threshold does not depend on the page of the listing, so
+   * the order is the same on all of its pages.
    */
-  #prominent({ plan, sort, group }: Omit<CandidateQuery, 'limit' | 'matches'>): QueryPlan | undefined {
+  #prominentPlan({ plan, sort, group }: Omit<CandidateQuery, 'limit' | 'matches'>): QueryPlan | undefined {
     const isFiltered = plan.where !== '' || plan.captureWhere !== '';
     if (plan.match === undefined || isFiltered || sort !== 'relevance' || group === 'capture') return undefined;
     const isEnough = (match: string) => this.#countUpTo(match, PROMINENT_MIN) >= PROMINENT_MIN;
-    const match = prominently(plan.match);
+    const match = inTitleOrHeadings(plan.match);
     if (isEnough(match)) {
       const inTitle = `title : (${plan.match})`;
       const isTooMuch = this.#count(match) >= MANY && isEnough(inTitle);
@@ -197,7 +195,7 @@ export class Search {
     if (parts.length < 2) return undefined;
     const counts = parts.map((part) => this.#count(part));
     const rarest = counts.indexOf(Math.min(...counts));
-    const withRarest = parts.map((part, at) => (at === rarest ? prominently(part) : `(${part})`)).join(' AND ');
+    const withRarest = parts.map((part, at) => (at === rarest ? inTitleOrHeadings(part) : `(${part})`)).join(' AND ');
     return isEnough(withRarest) ? { ...plan, match: withRarest } : undefined;
   }
 
@@ -206,8 +204,7 @@ export class Search {
   }
 
   /**
-   * How many contents fit. Remembered, since it is asked for again on every page of a listing, and common words come up
-   * in one search after the other.
+   * The number of contents that match. It is cached, because every page of a listing needs it, and words are repeated.
    */
   #count(match: string): number {
     const batch = this.#number(BATCH);
@@ -260,7 +257,7 @@ export class Search {
     };
   }
 
-  /** How often a page was captured, whatever its content, and when. */
+  /** The number of captures of a page, with any content, and their first and last time. */
   #historyOf(url: number): Pick<SearchResult, 'captures' | 'first' | 'last'> {
     const sql = `SELECT sum(captures) AS captures, min(first_time) AS first, max(last_time) AS last FROM versions WHERE url = ?`;
     const { captures, first, last } = this.#database.prepare(sql).get(url)!;
@@ -268,7 +265,7 @@ export class Search {
   }
 
   #captureOf({ version, time, hash, collection }: Candidate, plan: QueryPlan): { status: number; collection: string } {
-    const ask = (from: string, where: string, values: readonly Value[]) =>
+    const select = (from: string, where: string, values: readonly Value[]) =>
       this.#database
         .prepare(
           `SELECT c.status, o.name FROM ${from} JOIN collections o ON o.id = c.collection
@@ -277,28 +274,26 @@ export class Search {
         .all(version, time, ...values);
     let found =
       collection === 0
-        ? ask('captures c', '1', [])
-        : ask('captures c', 'c.hash = ? AND c.collection = ?', [hash, collection]);
-    // The only one of its time is the one that fits. To ask for the words again takes long where they are common.
+        ? select('captures c', '1', [])
+        : select('captures c', 'c.hash = ? AND c.collection = ?', [hash, collection]);
+    // If it is the only capture at its time, it must match. Otherwise the condition is tested again, which can be slow.
     if (found.length > 1) {
       const { from, where, values } = matchingCaptures(plan);
-      found = ask(from, where, values);
+      found = select(from, where, values);
     }
     const [row] = found;
     return { status: Number(row?.status ?? 0), collection: String(row?.name ?? '') };
   }
 
-  /** Links to and from a URL. */
+  /** The links to or from a URL. */
   async links(url: string, options: LinkOptions = {}): Promise<LinkList> {
-    return this.#inOneState(() => this.#graph.links(url, options));
+    return this.#inTransaction(() => this.#graph.links(url, options));
   }
 
-  /**
-   * When words or a phrase appeared in the captures of a page: the first time, the last time, and the spans between.
-   */
+  /** The times at which words or a phrase appeared in the captures of a page: first, last, and the spans between. */
   async appearances(key: UrlKey, text: string): Promise<Appearances> {
-    const query = this.#understood(text, {});
-    return this.#inOneState(() => {
+    const query = this.#parsed(text, {});
+    return this.#inTransaction(() => {
       const plan = planQuery({ kind: 'and', queries: [query] }, 'capture', {
         targetsOf: (from) => this.#graph.targetsOf(from),
       });
@@ -315,7 +310,7 @@ export class Search {
   }
 
   status(): IndexStatus {
-    return this.#inOneState(() => ({
+    return this.#inTransaction(() => ({
       batch: this.#number(BATCH),
       documents: this.#number("SELECT count(*) AS n FROM documents WHERE kind = 'page'"),
       urls: this.#number('SELECT count(*) AS n FROM urls'),
@@ -326,15 +321,15 @@ export class Search {
     }));
   }
 
-  /** Up to when the index has everything that was archived; undefined when it was never brought that far. */
+  /** The time up to which the index has all captures; undefined if it never caught up with the archive. */
   wholeUntil(): EpochMs | undefined {
     const time = this.#number("SELECT value AS n FROM state WHERE name = 'whole'");
     return time === 0 ? undefined : time;
   }
 
-  /** The names of all collections that the index ever had captures of. */
+  /** The names of all collections that the index has ever seen. */
   collections(): string[] {
-    const names = this.#inOneState(() => this.#database.prepare('SELECT name FROM collections ORDER BY name').all());
+    const names = this.#inTransaction(() => this.#database.prepare('SELECT name FROM collections ORDER BY name').all());
     return names.map(({ name }) => String(name));
   }
 
@@ -343,14 +338,14 @@ export class Search {
   }
 }
 
-/** What stands in title or headings alone. */
-function prominently(match: string): string {
+/** Limits an FTS5 expression to title and headings. */
+function inTitleOrHeadings(match: string): string {
   return `{title headings} : (${match})`;
 }
 
 type Group = { readonly id: number; readonly best: Candidate; readonly versions: Set<number>; captures: number };
 
-/** Candidates by URL, in the order of the best of each; a capture is a group of its own. */
+/** Groups candidates by URL, in the order of the best candidate of each. In a search over captures each is a group. */
 function grouped(candidates: readonly Candidate[], isByCapture: boolean): Map<number, Group> {
   const groups = new Map<number, Group>();
   for (const candidate of candidates) {
@@ -362,7 +357,7 @@ function grouped(candidates: readonly Candidate[], isByCapture: boolean): Map<nu
   return groups;
 }
 
-/** A number for a capture, the same whenever it is asked for. */
+/** A stable number that identifies a capture. */
 function captureNumber({ version, time, hash, collection }: Candidate): number {
   return hashOfKey(`${version} ${time} ${hash} ${collection}` as UrlKey);
 }
@@ -389,7 +384,7 @@ function appearancesOf(rows: Iterable<{ time: number; fits: number }>): Appearan
   return { captures, found, ...(first && { first: first.from }), ...(last && { last: last.to }), spans };
 }
 
-/** The failure that a query that cannot be read makes, with the place marked. */
+/** The error for a query with a syntax error, with the place marked. */
 export function queryError(text: string, { at, length, message }: QueryProblem): PinakesError {
   const marked = `${text.slice(0, at)}\u00bb${text.slice(at, at + length)}\u00ab${text.slice(at + length)}`;
   return new PinakesError('BAD_QUERY', { where: marked, detail: message });

@@ -4,7 +4,7 @@ import { snippetOf } from './snippet.ts';
 
 const filler = 'nothing of interest stands here. '.repeat(30);
 
-test('the piece with most of the words is shown, and the words are marked', () => {
+test('the snippet is the piece with most of the words, and the words are marked', () => {
   const text = `${filler}An archive alone. ${filler}The Archive of the caf\u00e9 is a library. ${filler}`;
   const { text: piece, marks } = snippetOf(text, ['archive', 'CAFE', 'library']);
   assert.deepEqual(
@@ -14,7 +14,7 @@ test('the piece with most of the words is shown, and the words are marked', () =
   assert.ok(piece.length < 260 && piece.startsWith('\u2026 ') && piece.endsWith(' \u2026'));
 });
 
-test('words in scripts without blanks are marked inside of longer runs', () => {
+test('words in scripts without spaces are marked within longer runs', () => {
   const { text, marks } = snippetOf('国立国会図書館はインターネット資料を収集しています', ['図書館']);
   assert.deepEqual(
     marks.map(([start, end]) => text.slice(start, end)),
@@ -22,7 +22,7 @@ test('words in scripts without blanks are marked inside of longer runs', () => {
   );
 });
 
-test('words are marked with the soft hyphens in them', () => {
+test('a marked word includes its soft hyphens', () => {
   const { text, marks } = snippetOf('Der Donau\u00addampfer f\u00e4hrt \u00ad.', ['Donaudampfer', 'f\u00e4hrt']);
   assert.deepEqual(
     marks.map(([start, end]) => text.slice(start, end)),
@@ -30,12 +30,12 @@ test('words are marked with the soft hyphens in them', () => {
   );
 });
 
-test('without a word the text is shown from its beginning', () => {
+test('without a match the snippet is the beginning of the text', () => {
   assert.deepEqual(snippetOf('short text', ['absent']), { text: 'short text', marks: [] });
   assert.deepEqual(snippetOf('', ['x']), { text: '', marks: [] });
 });
 
-test('marks of words that lie inside of each other are one, and no character is cut in two', () => {
+test('overlapping marks are merged, and no surrogate pair is cut', () => {
   assert.deepEqual(snippetOf('国会図書館は日本の図書館です', ['図書', '図書館']).marks, [
     [2, 5],
     [9, 12],
@@ -48,7 +48,7 @@ test('marks of words that lie inside of each other are one, and no character is 
     }
 });
 
-test('a word that stands far behind in a long text is shown there', () => {
+test('a word near the end of a long text is found', () => {
   for (const word of ['zebra', '図書館']) {
     const filling = 'ordinary words '.repeat(60_000);
     const text = `${filling}${word} in the middle ${filling}`;
@@ -61,7 +61,7 @@ test('a word that stands far behind in a long text is shown there', () => {
   }
 });
 
-test('words that begin as was asked for are marked', () => {
+test('words that begin with a searched prefix are marked', () => {
   const { text, marks } = snippetOf('The Archivist keeps Web Archives; the arch is another.', [
     'archiv*',
     'web archiv*',
@@ -72,7 +72,7 @@ test('words that begin as was asked for are marked', () => {
   );
 });
 
-test('letters that the index takes apart are marked as they stand in the text', () => {
+test('words that the index normalizes are marked as they are in the text', () => {
   const filling = 'ordinary words '.repeat(40);
   for (const [word, written] of [
     ['แม่น้ำ', 'แม่น้ำ'],
@@ -90,7 +90,7 @@ test('letters that the index takes apart are marked as they stand in the text', 
   }
 });
 
-test('a word with an apostrophe is marked whichever of the apostrophes is typed', () => {
+test('a word with an apostrophe is marked, whichever apostrophe is typed', () => {
   const written = [
     '\u043e\u0431\u02bc\u0454\u043a\u0442',
     '\u043e\u0431\u2019\u0454\u043a\u0442',
@@ -108,7 +108,7 @@ test('a word with an apostrophe is marked whichever of the apostrophes is typed'
       );
 });
 
-test('of a word in two scripts the part without blanks is marked however the other part is written', () => {
+test('in a word of two scripts the part without spaces is marked even if the case of the other part differs', () => {
   assert.deepEqual(snippetOf('x HTML入門 y', ['html入門']).marks, [[6, 8]]);
   assert.deepEqual(snippetOf('x HTML入門 y', ['HTML入門']).marks, [[2, 8]]);
 });

@@ -1,31 +1,29 @@
 /**
- * The piece of a text that shows best why it was found, with the places of the words in it. Words are found again by
- * their folded form; in scripts without blanks by the characters themselves.
+ * The piece of a text that best shows why it was found, with the places of the found words. Words are compared by their
+ * folded form; in scripts without spaces the characters themselves are compared.
  */
 import { foldedForm, plainForm, unsegmentedRuns } from '../token-form.ts';
 
 export type Snippet = {
   readonly text: string;
-  /** Start and end of each word that was found, in order. */
+  /** The start and end of each found word, in order. */
   readonly marks: readonly (readonly [number, number])[];
 };
 
 const LENGTH = 240;
-/** A text is searched in pieces of this length, up to the first that has something. */
-const PIECE_LENGTH = 400_000;
-/** So far pieces overlap, so that no word is cut. */
+/** A text is searched in chunks of this length, up to the first chunk with a match. */
+const CHUNK_LENGTH = 400_000;
+/** Chunks overlap by this length, so that no word is cut. */
 const OVERLAP_LENGTH = 200;
 const HITS_MAX = 2000;
-/** With what is invisible in it, and without apostrophes, of which some are letters to Unicode. */
+/** A word with its invisible characters, but without apostrophes, some of which are letters in Unicode. */
 const WORD = /[[\p{L}\p{N}\p{M}]--[ʼʻ]][[\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]--[ʼʻ]]*/gv;
-/**
- * A letter with all that joins it: marks, the half-width ones of Japanese, and the later parts of a Korean syllable.
- */
+/** A letter with everything that joins it: marks, half-width Japanese marks, and later parts of a Korean syllable. */
 const UNIT = /\P{M}[\p{M}\p{Default_Ignorable_Code_Point}\u1160-\u11ff\uff9e\uff9f]*/gu;
 
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
 
-/** A star behind a phrase asks for words that begin like its last one. */
+/** A star at the end of a phrase makes its last word a prefix. */
 export function snippetOf(text: string, phrases: readonly string[], length: number = LENGTH): Snippet {
   const hits = firstHits(text, phrases);
   const best = bestWindow(hits, length);
@@ -39,7 +37,7 @@ export function snippetOf(text: string, phrases: readonly string[], length: numb
   return { text: `${lead}${body}${to < text.length ? ' \u2026' : ''}`, marks };
 }
 
-/** Places in order, those that overlap as one: in scripts without blanks words lie inside of each other. */
+/** The places in order. Overlapping ones are merged, because words of scripts without spaces can overlap. */
 function joined(hits: readonly Hit[]): { start: number; end: number }[] {
   const places: { start: number; end: number }[] = [];
   for (const { start, end } of hits) {
@@ -50,45 +48,42 @@ function joined(hits: readonly Hit[]): { start: number; end: number }[] {
   return places;
 }
 
-/** Where the words of the phrases stand, in order, in the first piece of the text that has any of them. */
+/** The places of the words, in order, in the first chunk of the text that has any of them. */
 function firstHits(text: string, phrases: readonly string[]): Hit[] {
   const wanted = wantedOf(phrases);
-  if (wanted.words.size + wanted.beginnings.length + wanted.runs.length === 0) return [];
-  for (let from = 0; from < text.length; from += PIECE_LENGTH) {
-    const hits = hitsIn(text.slice(from, from + PIECE_LENGTH + OVERLAP_LENGTH), wanted);
+  if (wanted.words.size + wanted.prefixes.length + wanted.runs.length === 0) return [];
+  for (let from = 0; from < text.length; from += CHUNK_LENGTH) {
+    const hits = hitsIn(text.slice(from, from + CHUNK_LENGTH + OVERLAP_LENGTH), wanted);
     if (hits.length > 0) return hits.map(({ start, end, word }) => ({ start: start + from, end: end + from, word }));
   }
   return [];
 }
 
-/**
- * Words and beginnings of words by their folded form, and runs of scripts without blanks, each with a number of its
- * own.
- */
+/** Words and prefixes by their folded form, and runs of scripts without spaces. Each has a number. */
 type Wanted = {
   readonly words: ReadonlyMap<string, number>;
-  readonly beginnings: readonly { readonly text: string; readonly word: number }[];
+  readonly prefixes: readonly { readonly text: string; readonly word: number }[];
   readonly runs: readonly { readonly text: string; readonly word: number }[];
 };
 
 function wantedOf(phrases: readonly string[]): Wanted {
   const words = new Map<string, number>();
-  const beginnings: { text: string; word: number }[] = [];
+  const prefixes: { text: string; word: number }[] = [];
   const runs: { text: string; word: number }[] = [];
   for (const phrase of phrases) {
     for (const { 0: word, index } of phrase.matchAll(WORD)) {
-      const number = words.size + beginnings.length + runs.length;
+      const number = words.size + prefixes.length + runs.length;
       const parts = unsegmentedRuns(word);
-      // Of a word in two scripts the other letters may be written otherwise on the page: large, or with accents.
+      // In a word of two scripts the other letters may have another case or other accents on the page.
       if (parts.length > 0) for (const text of new Set([plainForm(word), ...parts])) runs.push({ text, word: number });
-      else if (phrase[index + word.length] === '*') beginnings.push({ text: foldedForm(word), word: number });
+      else if (phrase[index + word.length] === '*') prefixes.push({ text: foldedForm(word), word: number });
       else if (!words.has(foldedForm(word))) words.set(foldedForm(word), number);
     }
   }
-  return { words, beginnings, runs };
+  return { words, prefixes, runs };
 }
 
-function hitsIn(text: string, { words, beginnings, runs }: Wanted): Hit[] {
+function hitsIn(text: string, { words, prefixes, runs }: Wanted): Hit[] {
   const hits: Hit[] = [];
   const plain = runs.length === 0 ? text : plainForm(text);
   let letters: PlainLetters | undefined;
@@ -100,10 +95,10 @@ function hitsIn(text: string, { words, beginnings, runs }: Wanted): Hit[] {
       hits.push({ start, end, word: run.word });
     }
   }
-  if (mayHold(text, [...words.keys(), ...beginnings.map((beginning) => beginning.text)])) {
+  if (mayHold(text, [...words.keys(), ...prefixes.map((prefix) => prefix.text)])) {
     for (const match of text.matchAll(WORD)) {
       const folded = foldedForm(match[0]);
-      const number = words.get(folded) ?? beginnings.find((beginning) => folded.startsWith(beginning.text))?.word;
+      const number = words.get(folded) ?? prefixes.find((prefix) => folded.startsWith(prefix.text))?.word;
       if (number === undefined) continue;
       hits.push({ start: match.index, end: match.index + match[0].length, word: number });
       if (hits.length >= HITS_MAX) break;
@@ -112,7 +107,7 @@ function hitsIn(text: string, { words, beginnings, runs }: Wanted): Hit[] {
   return hits.sort((a, b) => a.start - b.start);
 }
 
-/** Whether one of the words stands anywhere in the text, be it inside of another: told much faster than where. */
+/** True if the text contains one of the words anywhere, also within another word. Faster than finding the places. */
 function mayHold(text: string, words: readonly string[]): boolean {
   if (words.length === 0) return false;
   const folded = foldedForm(text);
@@ -125,10 +120,7 @@ function* places(text: string, run: string): Generator<Span> {
   for (let at = text.indexOf(run); at >= 0; at = text.indexOf(run, at + 1)) yield { start: at, end: at + run.length };
 }
 
-/**
- * A text in the form that the index has of it: without what is invisible, in whole letters, with the place in the text
- * itself that each unit of it comes from.
- */
+/** A text in the form of the index, without invisible characters, with the offset in the text of each code unit. */
 type PlainLetters = { readonly plain: string; readonly origins: readonly number[] };
 
 function plainLetters(text: string): PlainLetters {
@@ -151,7 +143,7 @@ function* plainPlaces({ plain, origins }: PlainLetters, run: string): Generator<
   }
 }
 
-/** The window that holds the most different words; of several the one with most words, then the first. */
+/** The window with the most different words; among several the one with the most words, then the first. */
 function bestWindow(hits: readonly Hit[], length: number): Hit | undefined {
   const counts = new Map<number, number>();
   let best: { hit: Hit; different: number; all: number } | undefined;
@@ -184,7 +176,7 @@ function wordEnd(text: string, at: number): number {
   return blank ? at - blank[0].length : beforePair(text, at);
 }
 
-/** Not between the two halves of a character. */
+/** Moves an offset that is inside a surrogate pair to its start. */
 function beforePair(text: string, at: number): number {
   return text.codePointAt(at - 1)! > 0xffff ? at - 1 : at;
 }

@@ -1,8 +1,8 @@
-/** A thread that has SQLite read every page of a database, which takes as long as reading the file. */
+/** A thread that lets SQLite check every page of a database. This takes as long as reading the file. */
 import { DatabaseSync } from 'node:sqlite';
 import { answerJobs } from '../../base/index.ts';
 
-/** More faults of one file say nothing new. */
+/** The number of faults that are reported for one file. */
 const FAULTS_MAX = 20;
 
 answerJobs<string, string[]>((path) => {
@@ -10,7 +10,7 @@ answerJobs<string, string[]>((path) => {
   try {
     database = new DatabaseSync(path, { readOnly: true, timeout: 10_000 });
     const rows = database.prepare(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
-    return rows.map((row) => String(row.integrity_check)).filter((says) => says !== 'ok');
+    return rows.map((row) => String(row.integrity_check)).filter((line) => line !== 'ok');
   } catch (error) {
     return [(error as Error).message];
   } finally {

@@ -1,4 +1,4 @@
-/** Verifies the SQLite files of an archive: the index, the orders of URLs made from it, and the state of crawls. */
+/** Verifies the SQLite files of an archive: the index, the rankings made from it, and the state of crawls. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Problem, verifyProblem } from '../../archive/index.ts';
@@ -9,15 +9,17 @@ import { RANKINGS_DIRECTORY } from './ranking-store.ts';
 const CRAWL_FILE = 'crawl.sqlite';
 const SCRIPT = new URL('./database-check-worker.ts', import.meta.url);
 
-/** What is damaged of them, one problem a file. Nothing else waits meanwhile. */
+/** Returns one problem for each damaged file. The check runs on a thread, so that it does not block the program. */
 export async function* databaseProblems(directory: string, signal?: AbortSignal): AsyncGenerator<Problem> {
   const rankings = await readdir(join(directory, RANKINGS_DIRECTORY)).catch(() => []);
-  const orders = rankings.filter((name) => name.endsWith('.sqlite')).map((name) => `${RANKINGS_DIRECTORY}/${name}`);
+  const rankingFiles = rankings
+    .filter((name) => name.endsWith('.sqlite'))
+    .map((name) => `${RANKINGS_DIRECTORY}/${name}`);
   const threads = new ThreadPool<string, string[]>(SCRIPT, { threads: 1 });
   const end = () => void threads.close();
   signal?.addEventListener('abort', end, { once: true });
   try {
-    for (const file of [SEARCH_FILE, ...orders, CRAWL_FILE]) {
+    for (const file of [SEARCH_FILE, ...rankingFiles, CRAWL_FILE]) {
       signal?.throwIfAborted();
       const path = join(directory, file);
       if (!(await isFile(path))) continue;

@@ -1,32 +1,33 @@
 /**
- * `search.sqlite`: what was learned of the pages of an archive. Derived from the segments; it can be thrown away and
- * made again.
+ * `search.sqlite`: the index of the pages of an archive. It is derived from the segments, and can be deleted and made
+ * again.
  *
  * ```
- *   documents   one a distinct content: what is asked of many at once. Kind `page`; `redirect` for a place that responses lead to, which is no content and is
- *               told from them by the overflow -1; '' for what proved to be no page
- *   texts       its description, its text and its links as written, both zstd (document-links.ts)
- *   urls        one a URL key: how many other URLs cite it, its rank
- *   versions    one a content and URL: captures of it, first and last time
- *   citations   hashes of the URLs that a version cites, 8 bytes each, little-endian doubles
- *   captures    one a capture, by what identifies it; the segment says where to look whether it was deleted
- *   words       FTS5 over documents: title, headings, description, body; the text itself is not kept in it
- *   targets     FTS5 over versions: hashes of all links, in hexadecimal
- *   unresolved  revisits whose content the archive did not know yet
- *   state       where the indexer stands, by name
+ *   documents   one row per distinct content, with the columns that queries read for many contents at once.
+ *               kind: `page`; `redirect` for the target of redirects, which is not a content and has overflow -1;
+ *               '' for a content that is not a page
+ *   texts       description, text and links as written of a document; text and links are zstd (document-links.ts)
+ *   urls        one row per URL key: its rank, and the number of other URLs that cite it
+ *   versions    one row per content and URL: the number of captures, the first and the last time
+ *   citations   hashes of the URLs that a version cites: little-endian doubles, 8 bytes each
+ *   captures    one row per capture, with its identity; the segment is looked up to find deletions
+ *   words       FTS5 over documents: title, headings, description, body; contentless, so it does not store the text
+ *   targets     FTS5 over versions: the hashes of all links, in hexadecimal
+ *   unresolved  revisits whose content the archive did not have yet
+ *   state       the state of the indexer, by name
  * ```
- * One process writes, many read. A batch is one transaction, with the cursor in it: readers see all of a batch or
- * nothing, and after a crash the indexer goes on behind the last batch that is whole.
+ * One process writes, many read. A batch is one transaction, which includes the cursor. So readers see a batch
+ * completely or not at all, and after a crash the indexer continues after the last complete batch.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { fileError, PinakesError } from '../../base/index.ts';
 
 export const SEARCH_FILE = 'search.sqlite';
 
-/** Of the tables and of what is put into them. An index of another version is made again. */
+/** The version of the tables and of their contents. An index of another version is made again. */
 const INDEX_VERSION = 7;
 
-/** Marks are letters' parts in the scripts of India and beyond; left out, they would cut words apart. */
+/** The tokenizer keeps marks (Mn, Mc). In the scripts of India and others they are parts of words. */
 const TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'";
 
 const TABLES = `
@@ -57,11 +58,11 @@ const TABLES = `
   CREATE VIRTUAL TABLE targets USING fts5 (links, content='', contentless_delete=1, detail=none, tokenize=ascii);
 `;
 
-/** Opens the index for writing; makes it when it is not there, and makes it again when it is of another version. */
+/** Opens the index for writing. Creates it if it does not exist, and makes it again if it has another version. */
 export function openForWriting(path: string): DatabaseSync {
   const database = open(path, false);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON');
-  // Many small pieces are merged many times over; a few large ones once.
+  // With a large cache FTS5 writes few large pieces, which are merged only once.
   database.exec('PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY');
   const version = versionOf(database);
   if (version === INDEX_VERSION) return database;
@@ -70,7 +71,7 @@ export function openForWriting(path: string): DatabaseSync {
   return database;
 }
 
-/** Opens the index for reading; refuses where there is none. */
+/** Opens the index for reading. Fails with INDEX_MISSING if there is no usable index. */
 export function openForReading(path: string): DatabaseSync {
   const database = open(path, true);
   const version = versionOf(database);
@@ -119,12 +120,12 @@ function dropAll(database: DatabaseSync): void {
 
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
-/** The file is shorter than it says. */
+/** The file is shorter than its header says. */
 const SQLITE_IOERR_SHORT_READ = 522;
 
 /**
- * What SQLite says of a file that is broken, and of a machine that is not able to, as an operating failure; everything
- * else as it is.
+ * Turns an error of SQLite about a damaged file, or about the machine, into an operating failure. Others stay as they
+ * are.
  */
 export function indexError(error: unknown): unknown {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
@@ -133,7 +134,7 @@ export function indexError(error: unknown): unknown {
   return isDamaged ? damaged(String(message), error) : fileError(error, SEARCH_FILE, 'writing');
 }
 
-/** Says so of an index whose tables do not hold what was put into them. */
+/** The error for an index whose tables are inconsistent. */
 export function damaged(detail: string, cause?: unknown): PinakesError {
   return new PinakesError('INDEX_DAMAGED', { where: SEARCH_FILE, detail, cause });
 }

@@ -1,4 +1,4 @@
-/** Throws the index away; the next indexing makes it again. */
+/** Deletes the index. The next run of the indexer makes it again. */
 import { join } from 'node:path';
 import { SEARCH_FILE } from './database.ts';
 import { dropIndexFile, NEW_SEARCH_FILE } from './index-swap.ts';

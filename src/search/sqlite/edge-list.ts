@@ -1,4 +1,4 @@
-/** All links of the index, one by one: for tables of edges that other tools read. */
+/** Lists all links of the index, for tables of edges that other tools read. */
 import { join } from 'node:path';
 import { type EpochMs, formatW3cDate } from '../../base/index.ts';
 import { unpackLinks } from '../document-links.ts';
@@ -16,7 +16,7 @@ export const EDGE_COLUMNS = [
   'captures',
 ] as const;
 
-/** Values in the order of EDGE_COLUMNS. Times are those of the first and last capture that has the link. */
+/** Values in the order of EDGE_COLUMNS. The times are those of the first and the last capture with the link. */
 export type Edge = readonly [string, string, string, string, boolean, boolean, EpochMs, EpochMs, number];
 
 export function* listEdges(directory: string): Generator<Edge> {

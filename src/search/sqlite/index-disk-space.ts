@@ -1,10 +1,11 @@
 /**
- * The room that the index takes on the disk of the archive.
+ * Keeps the index from filling the disk of the archive.
  *
- * A batch is first written to the log beside the index, and from there to the index: what is new takes its size twice.
- * A log that cannot be carried over keeps the disk full, and the archive could not be made smaller. So a batch goes on
- * only while there is room for both, a log is carried over after every batch, and the log of a batch that is taken back
- * is emptied.
+ * SQLite first writes a batch to the log next to the index, and a checkpoint moves it into the index. So new pages take
+ * twice their size. If a checkpoint fails on a full disk, the log stays, and even the archive cannot be compacted. So:
+ * - a batch continues only while there is space for both the log and the index;
+ * - a checkpoint follows every batch;
+ * - the log of a batch that was rolled back is truncated.
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,39 +13,39 @@ import type { DatabaseSync } from 'node:sqlite';
 import { PinakesError } from '../../base/index.ts';
 
 const MIB = 1024 * 1024;
-/** For the next group of entries, and for pages of the index that change and are not new. */
+/** Space for the next group of entries, and for existing pages of the index that change. */
 const SPARE_BYTES = 2 * MIB;
 
-/** Fails when the batch could not become part of the index with another group of entries in it. */
+/** Fails if there is not enough space to commit the batch with one more group of entries. */
 export function requireDiskSpace(database: DatabaseSync, path: string): void {
   const { bavail, blocks, bsize } = statfsSync(dirname(path));
-  // Not every file system says how much is free; there it shows when something is written.
+  // Some file systems do not report free space. There a full disk shows only when a write fails.
   if (blocks === 0) return;
   const newBytes = Math.max(0, numberOf(database, 'page_count') * numberOf(database, 'page_size') - sizeOf(path));
   const unloggedBytes = Math.max(0, newBytes - sizeOf(`${path}-wal`));
   const missingBytes = newBytes + unloggedBytes + SPARE_BYTES - bavail * bsize;
   if (missingBytes <= 0) return;
-  const detail = `the index has to grow, for which at least ${Math.ceil(missingBytes / MIB)} MiB more have to be free`;
+  const detail = `the index needs at least ${Math.ceil(missingBytes / MIB)} MiB more of free space to grow`;
   throw new PinakesError('ARCHIVE_FULL', { where: path, detail });
 }
 
-/** Carries over to the index what is whole in the log, as far as no reader needs it as it is. */
-export function carryOver(database: DatabaseSync): void {
-  checkpoint(database, 'PASSIVE');
+/** Moves committed pages from the log into the index, except for pages that a reader still needs. */
+export function checkpointLog(database: DatabaseSync): void {
+  runCheckpoint(database, 'PASSIVE');
 }
 
-/** Gives back the room of the log, unless readers are at work with it. */
-export function emptyLog(database: DatabaseSync): void {
-  checkpoint(database, 'TRUNCATE');
+/** Truncates the log, unless a reader uses it. */
+export function truncateLog(database: DatabaseSync): void {
+  runCheckpoint(database, 'TRUNCATE');
 }
 
-/** It is for room alone: what fails, or would have to wait, is left to the next time. */
-function checkpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): void {
+/** A checkpoint only saves space. If it fails, or would have to wait, the next one does its work. */
+function runCheckpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): void {
   const timeoutMs = numberOf(database, 'busy_timeout', 'timeout');
   try {
     database.exec(`PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(${mode})`);
   } catch {
-    // The next batch begins with the log as it is.
+    // The next batch continues with the log as it is.
   } finally {
     database.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
   }

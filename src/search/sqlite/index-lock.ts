@@ -1,25 +1,24 @@
 /**
- * Whose turn it is to write an index. Within a process one indexer at a time has it; who comes later waits, whoever the
- * others are.
+ * Locks a path within this process, so that one indexer at a time writes it. Others wait in the order of their calls.
  */
 import { resolve } from 'node:path';
 
-const lastTurns = new Map<string, Promise<void>>();
+const lastHolders = new Map<string, Promise<void>>();
 
-/** Whether anyone in this process has the turn, or waits for it. */
+/** True if something in this process holds the lock or waits for it. */
 export function isIndexLocked(path: string): boolean {
-  return lastTurns.has(resolve(path));
+  return lastHolders.has(resolve(path));
 }
 
-/** Waits for the turn, and gives what ends it. */
+/** Waits for the lock. Returns the function that unlocks. */
 export async function lockIndex(path: string): Promise<() => void> {
   const name = resolve(path);
-  const before = lastTurns.get(name);
-  const turn = Promise.withResolvers<void>();
-  lastTurns.set(name, turn.promise);
+  const before = lastHolders.get(name);
+  const holder = Promise.withResolvers<void>();
+  lastHolders.set(name, holder.promise);
   await before;
   return () => {
-    if (lastTurns.get(name) === turn.promise) lastTurns.delete(name);
-    turn.resolve();
+    if (lastHolders.get(name) === holder.promise) lastHolders.delete(name);
+    holder.resolve();
   };
 }

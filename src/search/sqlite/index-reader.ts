@@ -1,7 +1,4 @@
-/**
- * What the indexer asks the index: where it stands, and what it holds. A reader beside the writer, which sees whole
- * batches only.
- */
+/** Reads the state and the captures of the index for the indexer. It sees only committed batches. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { CaptureIdentity } from '../index-entry.ts';
 import { openForReading } from './database.ts';
@@ -24,19 +21,19 @@ export class IndexReader {
     return row === undefined ? undefined : String(row.value);
   }
 
-  /** Whether a content is a page, or proved to be none with this media type. */
+  /** True if a content is known to be a page, or known not to be a page under this media type. */
   isKnown(digest: Uint8Array, overflow: number, mime: string): boolean {
     return this.#document.get(digest, overflow, mime) !== undefined;
   }
 
-  /** Deleted bytes of segments, as they were when deletions were looked for last. */
+  /** The deleted bytes of segments when the indexer last looked for deletions. */
   segments(): Map<number, number> {
     const rows = this.#database.prepare('SELECT number, dead_bytes AS dead FROM segments').all();
     return new Map(rows.map(({ number, dead }) => [Number(number), Number(dead)]));
   }
 
   segmentsOfCaptures(): number[] {
-    // Steps from one number to the next, instead of over all captures.
+    // Jumps from one segment number to the next, instead of reading all captures.
     const sql = `WITH RECURSIVE n(number) AS (SELECT min(segment) FROM captures
       UNION ALL SELECT (SELECT min(segment) FROM captures WHERE segment > number) FROM n WHERE number IS NOT NULL)
       SELECT number FROM n WHERE number IS NOT NULL`;
@@ -46,10 +43,7 @@ export class IndexReader {
       .map(({ number }) => Number(number));
   }
 
-  /**
-   * The captures that the index has of a segment, in groups. They are listed first: what is done with them changes the
-   * list.
-   */
+  /** The captures of a segment in the index, in groups. */
   async *capturesOf(segment: number): AsyncGenerator<CaptureIdentity[]> {
     const sql = `SELECT u.key, c.time, c.hash, o.name FROM captures c JOIN versions v ON v.id = c.version JOIN urls u ON u.id = v.url
       JOIN collections o ON o.id = c.collection WHERE c.segment = ?`;

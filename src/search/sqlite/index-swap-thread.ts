@@ -1,7 +1,7 @@
-/** Puts a new index into the place of the old one, for a program that has others to answer meanwhile. */
+/** Replaces the old index by a new one, without blocking the program. */
 import { ThreadPool } from '../../base/index.ts';
 
-/** Does so on a thread of its own: SQLite copies the whole index, and carries its log over, in one go. */
+/** Swaps on a separate thread, because SQLite copies and checkpoints the whole index in one call. */
 export async function swapIndexOnThread(directory: string): Promise<void> {
   const threads = new ThreadPool<string, void>(new URL('./index-swap-worker.ts', import.meta.url), { threads: 1 });
   try {

@@ -1,4 +1,4 @@
-/** The thread that puts a new index into the place of the old one; see `index-swap.ts`. */
+/** The thread that replaces the old index by a new one; see `index-swap.ts`. */
 import { answerJobs } from '../../base/index.ts';
 import { indexError } from './database.ts';
 import { swapIndex } from './index-swap.ts';

@@ -1,13 +1,13 @@
 /**
- * Making the index anew beside the one that serves, and putting it in its place.
+ * Replaces the index that serves searches by a new one that was built next to it.
  *
  * ```
- *   search.sqlite        serves until the end, and then has what the new one has
- *   search-new.sqlite    being made; left over from a crash, the next indexing removes it
+ *   search.sqlite        serves searches until the swap, and afterwards has the content of the new index
+ *   search-new.sqlite    the new index while it is built; the next run of the indexer removes it after a crash
  * ```
- * The new index is copied into the old file in one transaction of SQLite, so that searches see the old index or the
- * new one, and so does whoever opens it after a crash. Searches that are open go on without opening anything again.
- * Where the old file cannot be read, nothing is served by it, and the new one takes its name.
+ * The new index is copied into the old file in one transaction of SQLite. So searches see the old index or the new one,
+ * also after a crash, and open searches continue without reopening the file. If the old file cannot be read, it serves
+ * no searches, and the new file is renamed to its name.
  */
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { openForReading, SEARCH_FILE } from './database.ts';
 
 export const NEW_SEARCH_FILE = 'search-new.sqlite';
 
-/** Pages of SQLite that are copied at a time. */
+/** The number of SQLite pages copied at a time. */
 const COPIED_PAGES = 1000;
 const BUSY_MS_MAX = 10_000;
 
@@ -24,30 +24,30 @@ export async function dropIndexFile(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 }
 
-/** Puts the new index, which nothing has open any more, into the place of the old one. */
+/** Replaces the old index by the new one. Nothing may have the new index open. */
 export async function swapIndex(directory: string): Promise<void> {
   const [from, to] = [join(directory, NEW_SEARCH_FILE), join(directory, SEARCH_FILE)];
   const batch = batchOf(to);
   if (batch !== undefined) {
     const source = new DatabaseSync(from, { timeout: BUSY_MS_MAX });
     try {
-      // Open searches remember counts by the number of the last batch, which must not come again.
+      // Open searches cache counts by the number of the last batch, so a number must not be used twice.
       source.prepare("UPDATE state SET value = max(CAST(value AS INTEGER), ?) + 1 WHERE name = 'batch'").run(batch);
       await backup(source, to, { rate: COPIED_PAGES });
     } finally {
       source.close();
-      // Also after a failure: on a full disk the room is needed.
-      shrinkLog(to);
+      // Also after a failure, because a full disk needs the space.
+      tryCheckpoint(to);
     }
     await dropIndexFile(from);
     return;
   }
-  carryOver(from);
+  checkpoint(from);
   await dropIndexFile(to);
   await rename(from, to);
 }
 
-/** The last batch of an index that can serve; undefined where there is none. */
+/** The number of the last batch of an index; undefined if there is no usable index. */
 function batchOf(path: string): number | undefined {
   try {
     const database = openForReading(path);
@@ -61,17 +61,17 @@ function batchOf(path: string): number | undefined {
   }
 }
 
-/** The log holds a copy of the whole index; what searches still read of it stays until they are done. */
-function shrinkLog(path: string): void {
+/** Frees the log, which has a copy of the whole index. The part that open searches still read stays until they end. */
+function tryCheckpoint(path: string): void {
   try {
-    carryOver(path);
+    checkpoint(path);
   } catch {
-    // The next batch of the index carries it over.
+    // The next batch of the index runs a checkpoint again.
   }
 }
 
-/** Carries over to an index what is in its log. */
-function carryOver(path: string): void {
+/** Moves the content of the log into the index, and truncates the log. */
+function checkpoint(path: string): void {
   const database = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -1,12 +1,12 @@
 /**
- * The writer of the index on a thread of its own: reading HTML and filling the full-text tables takes the processor for
- * seconds on end, which a server must not notice.
+ * The writer of the index on a separate thread. Reading HTML and filling the full-text tables can take seconds of
+ * processor time, which must not block a server.
  */
 import type { IndexEntry } from '../index-entry.ts';
 import { ThreadCalls } from '../thread-calls.ts';
 import type { IndexWriter } from './index-writer.ts';
 
-/** What the indexer asks of a writer, wherever that lives. */
+/** The methods of an index writer, on this thread or on another one. */
 export type IndexWriterMethods = { readonly [Method in keyof IndexWriter]: IndexWriter[Method] };
 
 export class IndexThread implements IndexWriterMethods {
@@ -21,7 +21,7 @@ export class IndexThread implements IndexWriterMethods {
     return new IndexThread(await ThreadCalls.open(script, { path, documentMemory }));
   }
 
-  /** Payloads are the writer's from now on: large ones must not be in memory twice. */
+  /** Transfers the payloads to the thread, so that large payloads are not in memory twice. */
   add(...values: Parameters<IndexWriter['add']>): ReturnType<IndexWriter['add']> {
     return this.#calls.call('add', values, payloadBuffers(values[0]));
   }
@@ -75,7 +75,7 @@ export class IndexThread implements IndexWriterMethods {
   }
 }
 
-/** The memory of payloads that share it with nothing else. */
+/** The buffers of payloads that do not share their buffer. */
 function payloadBuffers(entries: readonly IndexEntry[]): ArrayBuffer[] {
   return entries.flatMap(({ content }) => {
     const { buffer, byteLength } = content?.payload ?? {};

@@ -1,6 +1,6 @@
 /**
- * Writes the index: entries come in, each batch becomes visible as one. Contents are read before the transaction takes
- * them in, so that a slow one holds nobody up. One writer at a time; the archive's owner file sees to that.
+ * Writes the index. Each batch of entries is one transaction. Contents are read before the transaction begins, so that
+ * a slow content does not block readers. There is one writer at a time, because the archive has one owner.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { type Link, type Page, readPageAside } from '../../page/index.ts';
@@ -17,20 +17,20 @@ import { packText } from '../packed-text.ts';
 import { bodyForm, indexForm } from '../token-form.ts';
 import { hashOfKey, TargetHashes, targetWords } from '../url-hash.ts';
 import { openForWriting } from './database.ts';
-import { carryOver, emptyLog, requireDiskSpace } from './index-disk-space.ts';
+import { checkpointLog, requireDiskSpace, truncateLog } from './index-disk-space.ts';
 import { edgesFile, type RankOptions, type RankReport, rankPages } from './rank.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
 
 export type IndexWriterOptions = {
-  /** Gives milliseconds, for the tally. */
+  /** Returns milliseconds, for the tally. */
   readonly stopwatch?: (() => number) | undefined;
-  /** Memory of the process that reads documents. */
+  /** The memory limit of the process that reads documents. */
   readonly documentMemory?: number | undefined;
 };
 
 export type AddedEntries = {
   readonly tally: IndexTally;
-  /** Which of the entries have contents that took too much to read, by index. */
+  /** The indexes of entries whose contents took too much memory or time to read. */
   readonly tooCostly: readonly number[];
 };
 
@@ -52,20 +52,20 @@ export class IndexWriter {
     this.#documentMemory = documentMemory;
     this.#path = path;
     this.#database = openForWriting(path);
-    carryOver(this.#database);
+    checkpointLog(this.#database);
     this.#statements = statementsOf(this.#database);
     this.#batch = Number(this.#state('batch') ?? 0);
-    this.#learnCollections();
+    this.#loadCollections();
   }
 
-  #learnCollections(): void {
+  #loadCollections(): void {
     this.#collections.clear();
     for (const { id, name } of this.#database.prepare('SELECT id, name FROM collections').all()) {
       this.#collections.set(String(name), Number(id));
     }
   }
 
-  /** Takes entries into the batch at hand. */
+  /** Adds entries to the current batch. */
   async add(entries: readonly IndexEntry[]): Promise<AddedEntries> {
     const tally = emptyTally();
     const start = this.#stopwatch();
@@ -74,20 +74,20 @@ export class IndexWriter {
     requireDiskSpace(this.#database, this.#path);
     this.#begin();
     for (const { entry, page } of read) this.#addEntry(entry, page, tally);
-    this.#noteChanged(tally.captures + tally.redirects);
+    this.#markUnranked(tally.captures + tally.redirects);
     tally.busyMs = this.#stopwatch() - start;
     const tooCostly = read.flatMap(({ page }, index) => (page?.isTooCostly ? [index] : []));
     return { tally, tooCostly };
   }
 
-  /** The page that a payload holds; undefined when it is not a page. */
+  /** Reads the page of a payload. Undefined if it is not a page. */
   #read({ mime, url }: IndexEntry, { payload, codings, contentType }: EntryContent): Promise<Page | undefined> {
     const source = { bytes: payload, codings, mime, contentType: contentType || mime, url };
     return readPageAside(source, {}, { memoryBytesMax: this.#documentMemory });
   }
 
-  /** Ranks are of what there was before, until they are computed anew, which may be broken off. */
-  #noteChanged(captures: number): void {
+  /** Remembers that ranks are out of date. The flag stays until a computation of ranks is complete. */
+  #markUnranked(captures: number): void {
     if (captures > 0) this.#statements.putState.run('unranked', 'yes');
   }
 
@@ -97,7 +97,7 @@ export class IndexWriter {
     this.#isOpen = true;
   }
 
-  /** Makes the batch visible, with what the indexer wants to remember. */
+  /** Makes the batch visible, together with the state of the indexer. */
   async commit(state: Readonly<Record<string, string | null>> = {}): Promise<void> {
     this.#begin();
     this.#batch++;
@@ -107,20 +107,20 @@ export class IndexWriter {
     }
     this.#database.exec('COMMIT');
     this.#isOpen = false;
-    carryOver(this.#database);
+    checkpointLog(this.#database);
   }
 
-  /** Forgets the batch at hand. */
+  /** Discards the current batch. */
   async rollBack(): Promise<void> {
     this.#endBatch();
-    emptyLog(this.#database);
-    // Those that came with the batch have no numbers any more.
-    this.#learnCollections();
+    truncateLog(this.#database);
+    // Collections that the batch added no longer have ids.
+    this.#loadCollections();
   }
 
   #endBatch(): void {
     this.#isOpen = false;
-    // A failure can have ended it already.
+    // An error may have ended the transaction already.
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }
 
@@ -137,7 +137,7 @@ export class IndexWriter {
         ? this.#addRedirect(entry, entry.redirect)
         : page && this.#addDocument(entry, page, tally);
     if (document === undefined) {
-      if (entry.content) this.#addNothing(entry);
+      if (entry.content) this.#addNonPage(entry);
       return;
     }
     if (!this.#addCapture(document, known === undefined, entry, page, tally)) return;
@@ -145,7 +145,7 @@ export class IndexWriter {
     else tally.captures++;
   }
 
-  /** Notes a capture of a document; false when it was known, and only its place is new. */
+  /** Adds a capture of a document. False if the capture was known and only its segment changed. */
   #addCapture(document: number, isNew: boolean, entry: IndexEntry, page: Page | undefined, tally: IndexTally): boolean {
     const knownUrl = this.#statements.findUrl.get(entry.key);
     const url = knownUrl ? Number(knownUrl.id) : this.#addUrl(entry);
@@ -195,7 +195,7 @@ export class IndexWriter {
     return id;
   }
 
-  /** A place that responses lead to, as they write it: like a page that has one link and not a word. */
+  /** Adds the target of a redirect, as written, as a document with one link and no words. */
   #addRedirect(entry: IndexEntry, link: Link): number {
     const nothing = [entry.digest, entry.overflow, 'redirect', '', '', 0, null, null, 0, '', ''] as const;
     const id = Number(this.#statements.putDocument.run(...nothing).lastInsertRowid);
@@ -203,10 +203,8 @@ export class IndexWriter {
     return id;
   }
 
-  /**
-   * A content of unknown type that proved to be no page is remembered, so that its captures do not bring it up again.
-   */
-  #addNothing(entry: IndexEntry): void {
+  /** Remembers a content that is not a page, so that it is not read again for its other captures. */
+  #addNonPage(entry: IndexEntry): void {
     const nothing = [entry.digest, entry.overflow, '', entry.mime, '', 0, null, null, 0, '', ''] as const;
     this.#statements.putDocument.run(...nothing);
   }
@@ -215,7 +213,7 @@ export class IndexWriter {
     return Number(this.#statements.putUrl.run(entry.key, entry.url, hashOfKey(entry.key as UrlKey)).lastInsertRowid);
   }
 
-  /** A content at a URL, with the one capture that is at hand. */
+  /** Adds a content at a URL, with its first capture. */
   #addVersion(document: number, url: number, entry: IndexEntry, page: Page | undefined, tally: IndexTally): number {
     const { all, cited } = this.#targets.of(page ? page.links : this.#linksAt(document, entry.url));
     const row = this.#statements.putVersion.run(document, url, this.#batch + 1, entry.time, entry.time);
@@ -230,7 +228,7 @@ export class IndexWriter {
     return id;
   }
 
-  /** The links of a document that is known already, at another URL. */
+  /** The links of a known document at another URL. */
   #linksAt(document: number, url: string) {
     const row = this.#statements.getLinks.get(document)!;
     return unpackLinks(row.links as Uint8Array | null, row.base as string | null, url);
@@ -244,7 +242,10 @@ export class IndexWriter {
     return id;
   }
 
-  /** Takes captures out, and with the last of them versions, documents and words. Gives how many were there. */
+  /**
+   * Removes captures, and with the last of them versions, documents and words. Returns the number of captures that the
+   * index had.
+   */
   async remove(names: readonly CaptureIdentity[]): Promise<number> {
     this.#begin();
     let removed = 0;
@@ -252,27 +253,28 @@ export class IndexWriter {
       const number = this.#collections.get(collection) ?? -1;
       for (const { version } of this.#statements.findCaptures.all(key, time, hash, number)) {
         this.#statements.dropCapture.run(version!, time, hash, number);
-        this.#shrink(Number(version));
+        this.#updateVersion(Number(version));
         removed++;
       }
     }
-    this.#noteChanged(removed);
+    this.#markUnranked(removed);
     return removed;
   }
 
-  /** Takes out captures of a segment number that nothing has claimed. */
+  /** Removes up to `limit` captures of a segment number. Returns how many it removed. */
   async removeSegment(segment: number, limit: number): Promise<number> {
     this.#begin();
     const rows = this.#statements.capturesOfSegment.all(segment, limit);
     for (const { version, time, hash, collection } of rows) {
       this.#statements.dropCapture.run(version!, time!, hash!, collection!);
-      this.#shrink(Number(version));
+      this.#updateVersion(Number(version));
     }
-    this.#noteChanged(rows.length);
+    this.#markUnranked(rows.length);
     return rows.length;
   }
 
-  #shrink(version: number): void {
+  /** Counts the captures of a version again after a removal. Removes everything that the last capture leaves behind. */
+  #updateVersion(version: number): void {
     const left = this.#statements.capturesLeft.get(version)!;
     if (Number(left.count) > 0) {
       this.#statements.setSpan.run(left.count!, left.first!, left.last!, version);
@@ -290,7 +292,7 @@ export class IndexWriter {
     this.#statements.putState.run('purge', 'yes');
   }
 
-  /** Notes where captures stand by now. */
+  /** Sets the segment of captures that were moved. */
   async move(names: readonly CaptureIdentity[], segment: number): Promise<void> {
     this.#begin();
     for (const { key, time, hash, collection } of names) {
@@ -301,7 +303,9 @@ export class IndexWriter {
     }
   }
 
-  /** Gives all captures the segment number -1, for a pass over everything; what still has it afterwards is gone. */
+  /**
+   * Gives all captures the segment number -1, before the whole stream is read again. Captures that keep it are gone.
+   */
   async unassignCaptures(): Promise<void> {
     this.#begin();
     this.#database.exec('UPDATE captures SET segment = -1; DELETE FROM segments');
@@ -321,7 +325,7 @@ export class IndexWriter {
     }
   }
 
-  /** Words of documents that left stay in the full-text tables until these are merged (I6). */
+  /** Merges the full-text tables, because the words of removed documents stay in them until then (I6). */
   async purge(): Promise<void> {
     if (this.#state('purge') === undefined) return;
     this.#begin();
@@ -332,7 +336,7 @@ export class IndexWriter {
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
-  /** Computes ranks and citation counts anew; searches see them all at once. */
+  /** Computes ranks and citation counts. Searches see all of them at once. */
   async rank(options: RankOptions = {}): Promise<RankReport> {
     this.#begin();
     const { report, digest } = rankPages(this.#database, edgesFile(this.#path), options);

@@ -1,13 +1,13 @@
 /**
- * PageRank and citation counts over the pages of the index: one version of each URL, the latest or the one that stood
- * at a time, and the links by which pages cite each other. A URL that led elsewhere has one link, to that place. A page
- * that links nowhere gives to all.
+ * PageRank and citation counts over the pages of the index. They use one version of each URL, the latest or that of a
+ * given time, and the links by which pages cite each other. A redirect has one link, to its target. A page without
+ * links gives its rank to all pages.
  *
  * ```
  *   edges     in a file: source, number of targets, targets; 32-bit numbers
- *   memory    40 bytes a URL, whatever the number of links
+ *   memory    40 bytes per URL, independent of the number of links
  * ```
- * Ranks have the mean 1: a page of rank 10 is ten times as likely to be met as the average one.
+ * The mean rank is 1: a random reader meets a page of rank 10 ten times as often as an average page.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
@@ -19,13 +19,13 @@ const ITERATIONS_MAX = 100;
 const CHUNK_NUMBERS = 256 * 1024;
 
 export type RankOptions = {
-  /** The links as they were at this time; now, when it is absent. */
+  /** Uses the links as they were at this time; by default the latest. */
   readonly asOf?: EpochMs | undefined;
-  /** Where the change of all ranks together, as a share, is small enough. */
+  /** The computation ends when the total change of all ranks, as a share, is at most this. */
   readonly tolerance?: number;
 };
 
-/** The file that edges are gathered in, beside the index. */
+/** The temporary file for edges, next to the index. */
 export function edgesFile(index: string): string {
   return `${index}-edges`;
 }
@@ -33,8 +33,8 @@ export function edgesFile(index: string): string {
 export type RankReport = { readonly urls: number; readonly links: number; readonly iterations: number };
 
 /**
- * Computes ranks and citation counts and puts them into the database, in the transaction at hand. `scratch` is a file
- * that may be written. Also gives a digest of the result.
+ * Computes ranks and citation counts, and writes them in the open transaction. `scratch` is the path of a temporary
+ * file. Also returns a digest of the result.
  */
 export function rankPages(
   database: DatabaseSync,
@@ -56,10 +56,10 @@ export function rankPages(
 }
 
 type Nodes = {
-  /** In order of the hashes. */
+  /** Sorted by hash. */
   readonly ids: Float64Array;
   readonly hashes: Float64Array;
-  /** Place in the arrays, by id. */
+  /** The index in the arrays, by id. */
   readonly places: Int32Array;
 };
 
@@ -86,7 +86,7 @@ const LATEST =
 const AT_TIME = `SELECT v.url, t.cited, max(c.time) FROM versions v JOIN captures c ON c.version = v.id
   LEFT JOIN citations t ON t.version = v.id WHERE c.time <= ? GROUP BY v.url`;
 
-/** Writes the edges between known pages; gives how many pages cite each. */
+/** Writes the edges between known pages. Returns the number of pages that cite each page. */
 function collectEdges(database: DatabaseSync, nodes: Nodes, edges: EdgeFile, asOf: EpochMs | undefined): Uint32Array {
   const inlinks = new Uint32Array(nodes.ids.length);
   const statement = database.prepare(asOf === undefined ? LATEST : AT_TIME);
@@ -136,7 +136,7 @@ function iterate(count: number, edges: EdgeFile, tolerance: number): { ranks: Fl
       const share = rank / (to - from);
       for (let at = from; at < to; at++) next[targets[at]!]! += share;
     });
-    // What pages without links hold, and what the reader who jumps brings, goes to all alike.
+    // The rank of pages without links, and the share of random jumps, goes equally to all pages.
     const base = count === 0 ? 0 : 1 - DAMPING + (DAMPING * (count - given)) / count;
     let change = 0;
     for (let at = 0; at < count; at++) {
@@ -149,7 +149,7 @@ function iterate(count: number, edges: EdgeFile, tolerance: number): { ranks: Fl
   }
 }
 
-/** Edges on disk, read from front to back as often as is needed. */
+/** Edges on disk. Each iteration reads them from start to end. */
 class EdgeFile {
   links = 0;
   readonly #path: string;
@@ -165,8 +165,8 @@ class EdgeFile {
   }
 
   /**
-   * A source with more targets than a chunk takes is put in pieces, which iteration would take for two sources; so it
-   * is cut.
+   * Adds the edges of a source. Targets beyond the size of a chunk are dropped, because a source cannot span two
+   * chunks.
    */
   put(source: number, targets: Uint32Array): void {
     const some = targets.length > CHUNK_NUMBERS - 2 ? targets.subarray(0, CHUNK_NUMBERS - 2) : targets;
@@ -178,7 +178,7 @@ class EdgeFile {
     this.links += some.length;
   }
 
-  /** Chunks have one size; what is left of one is zeros, which no source with targets begins with. */
+  /** Writes the current chunk. All chunks have the same size; the rest is zeros, which reading takes for its end. */
   finish(): void {
     if (this.#filled === 0) return;
     this.#chunk.fill(0, this.#filled);

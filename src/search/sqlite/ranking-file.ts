@@ -1,34 +1,34 @@
 /**
- * URLs in an order that no longer changes: a file that streams go by, whatever the index learns meanwhile.
+ * A ranking file: URLs in a fixed order, which a stream follows while the index changes.
  *
  * ```
  *   ranked         place | first 16 bytes of the SHA-256 of the URL key | URL key
- *   user_version   1 while the file is whole, 2 when something was forgotten
+ *   user_version   1 if the file is complete, 2 after a URL was forgotten
  * ```
- * A URL that left the archive is forgotten: its key goes, its place and digest stay, so that a stream that stopped
- * at it still finds where to go on. A file that forgot something is good for streams that began by it, and for no
- * others: the URL may come back, and would have no place to come at.
+ * When a URL leaves the archive, its key is removed from the file. Its place and digest stay, so that a stream that
+ * stopped at this URL can continue. A file with forgotten URLs serves only streams that already began with it. A new
+ * stream needs a complete file, because a forgotten URL that is captured again would have no place.
  */
 import { createHash, hash } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { KeptRanking } from '../../archive/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 
-const WHOLE = 1;
+const COMPLETE = 1;
 const INCOMPLETE = 2;
 const DIGEST_BYTES = 16;
 const PAGE_KEYS = 512;
 const BUSY_MS_MAX = 10_000;
 
 const TABLE = 'CREATE TABLE ranked (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, key TEXT)';
-/** Made when all rows are there: sorted at once it takes a fraction of the time. */
+/** Created after all rows, because sorting once takes a fraction of the time. */
 const DIGESTS = 'CREATE UNIQUE INDEX ranked_digest ON ranked (digest)';
 
-/** Writes a file, which must not be there yet. Gives a digest of what is in it. */
+/** Writes a new file. Returns a digest of its keys. */
 export function writeRanking(path: string, keys: Iterable<string>): string {
   const database = new DatabaseSync(path);
   try {
-    // A file that is not whole is thrown away, so nothing needs to be safe before the end.
+    // An incomplete file is deleted after a crash, so it needs no journal.
     database.exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN; ${TABLE}`);
     const put = database.prepare('INSERT INTO ranked (place, digest, key) VALUES (?, ?, ?)');
     const all = createHash('sha256');
@@ -37,19 +37,19 @@ export function writeRanking(path: string, keys: Iterable<string>): string {
       put.run(place++, keyDigest(key), key);
       all.update(`${key}\0`);
     }
-    database.exec(`${DIGESTS}; PRAGMA user_version = ${WHOLE}; COMMIT; PRAGMA journal_mode = DELETE`);
+    database.exec(`${DIGESTS}; PRAGMA user_version = ${COMPLETE}; COMMIT; PRAGMA journal_mode = DELETE`);
     return all.digest('hex').slice(0, 2 * DIGEST_BYTES);
   } finally {
     database.close();
   }
 }
 
-/** Whether there is a file that can be read and that nothing was forgotten of. */
+/** True if the file can be read and has no forgotten URLs. */
 export function isCompleteRanking(path: string): boolean {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS_MAX });
-    return Number(database.prepare('PRAGMA user_version').get()!.user_version) === WHOLE;
+    return Number(database.prepare('PRAGMA user_version').get()!.user_version) === COMPLETE;
   } catch {
     return false;
   } finally {
@@ -57,7 +57,7 @@ export function isCompleteRanking(path: string): boolean {
   }
 }
 
-/** Forgets those of these keys that it has; gives how many. */
+/** Removes keys from the file. Returns how many of them the file had. */
 export function forgetRanked(path: string, keys: readonly string[]): number {
   const database = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
   try {

@@ -1,13 +1,13 @@
 /**
- * Rankings that streams go by, each as it was when a stream first asked for it.
+ * Stores the rankings that streams follow, each as it was when the first stream asked for it.
  *
  * ```
- *   rankings/<inlinks | rank>-<computation>-<content>.sqlite     see ranking-file.ts; the last time it was used is the time of the file
- *   rankings/<the same>.tmp                                      being written; left over from a crash, it is removed by the next who writes
+ *   rankings/<inlinks | rank>-<computation>-<content>.sqlite     see ranking-file.ts; its mtime is the time of last use
+ *   rankings/<inlinks | rank>.tmp                                a file that is being written; the next writer removes it
+ *                                                                after a crash
  * ```
- * A version is `<computation>-<content>`: the same name is the same order, and an order that was thrown away and
- * made again is found under it again. Files stay for LIFE_MS after they were used last, as long as all together take no
- * more than BYTES_MAX.
+ * A version is `<computation>-<content>`. The same version is always the same order, also if its file was deleted and
+ * written again. Files are kept for LIFE_MS after their last use, as long as all files together take at most BYTES_MAX.
  */
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,13 +35,13 @@ export class RankingStore {
     this.#directory = join(archive.directory, RANKINGS_DIRECTORY);
   }
 
-  /** An order of URLs for streams: by citations, or by rank. */
+  /** A ranking of URLs for streams: by citations, or by rank. */
   ranking(name: RankingName): UrlRanking {
     return {
       name,
-      keep: (version) => (version === undefined ? this.#keepNow(name) : this.#keepOf(name, version)),
+      keep: (version) => (version === undefined ? this.#keepCurrent(name) : this.#keepVersion(name, version)),
       open: async (version) => {
-        await this.#keepOf(name, version);
+        await this.#keepVersion(name, version);
         try {
           return new RankingFile(this.#pathOf(name, version));
         } catch (error) {
@@ -55,10 +55,9 @@ export class RankingStore {
     return join(this.#directory, `${name}-${version}${SUFFIX}`);
   }
 
-  async #keepOf(name: RankingName, version: string): Promise<string> {
+  async #keepVersion(name: RankingName, version: string): Promise<string> {
     const isKept = VERSION.test(version) && (await this.#touch(this.#pathOf(name, version)));
-    if (!isKept)
-      throw new PinakesError('CURSOR_EXPIRED', { detail: `the ranking by ${name} that it goes by is no longer kept` });
+    if (!isKept) throw new PinakesError('CURSOR_EXPIRED', { detail: `its ranking by ${name} is no longer kept` });
     return version;
   }
 
@@ -70,25 +69,25 @@ export class RankingStore {
     );
   }
 
-  async #keepNow(name: RankingName): Promise<string> {
-    const known = await this.#wholeOfNow(name);
+  async #keepCurrent(name: RankingName): Promise<string> {
+    const known = await this.#findCurrent(name);
     if (known !== undefined) return known;
     const unlock = await lockIndex(this.#directory);
     try {
-      return (await this.#wholeOfNow(name)) ?? (await this.#write(name));
+      return (await this.#findCurrent(name)) ?? (await this.#write(name));
     } finally {
       unlock();
     }
   }
 
-  /** The version of a file that has the order of now; undefined when it is still to be written. */
-  async #wholeOfNow(name: RankingName): Promise<string | undefined> {
-    const copy = new RankingWriter(this.#archive.directory);
+  /** The version of a complete file with the current ranking; undefined if it has to be written. */
+  async #findCurrent(name: RankingName): Promise<string | undefined> {
+    const writer = new RankingWriter(this.#archive.directory);
     let computation: string;
     try {
-      computation = copy.computation();
+      computation = writer.computation();
     } finally {
-      copy.close();
+      writer.close();
     }
     const prefix = `${name}-${computation}-`;
     for (const file of await this.#files()) {
@@ -107,13 +106,13 @@ export class RankingStore {
     const { directory } = this.#archive;
     const thread = await ThreadCalls.open(new URL('./ranking-worker.ts', import.meta.url), { directory });
     try {
-      const made: Awaited<ReturnType<RankingWriter['write']>> = await thread.call('write', [name, temporary]);
-      const version = `${made.computation}-${made.content}`;
+      const written: Awaited<ReturnType<RankingWriter['write']>> = await thread.call('write', [name, temporary]);
+      const version = `${written.computation}-${written.content}`;
       const file = await open(temporary, 'r+');
       await file.sync().finally(() => file.close());
       await rename(temporary, this.#pathOf(name, version));
       await this.#touch(this.#pathOf(name, version));
-      await this.#tidy();
+      await this.#removeOld();
       return version;
     } finally {
       await thread.close();
@@ -121,8 +120,8 @@ export class RankingStore {
     }
   }
 
-  /** Removes what nobody used for long, and, when all takes too much room, what was used longest ago. */
-  async #tidy(): Promise<void> {
+  /** Removes files that were not used for LIFE_MS, and the least recently used files beyond BYTES_MAX. */
+  async #removeOld(): Promise<void> {
     const files: { path: string; bytes: number; usedMs: number }[] = [];
     for (const file of await this.#files()) {
       const path = join(this.#directory, file);
@@ -142,7 +141,7 @@ export class RankingStore {
     return names.filter((name) => name.endsWith(SUFFIX));
   }
 
-  /** Forgets URLs of which the archive has nothing any more, so that they are in no file (I6). */
+  /** Removes URLs from all files if the archive has no captures of them any more (I6). */
   async forget(keys: readonly UrlKey[]): Promise<void> {
     const files = await this.#files();
     if (files.length === 0) return;
@@ -156,7 +155,7 @@ export class RankingStore {
     return (await this.#archive.capturesOf(key))?.length !== 0;
   }
 
-  /** Throws everything away, as is due when the index is. */
+  /** Deletes all rankings. This is done when the index is made again. */
   async clear(): Promise<void> {
     await rm(this.#directory, { recursive: true, force: true });
   }

@@ -1,6 +1,4 @@
-/**
- * The thread that writes a ranking down: sorting all URLs of an index takes seconds, which a server must not notice.
- */
+/** The thread that writes a ranking. Sorting all URLs of an index takes seconds, which must not block a server. */
 import { workerData } from 'node:worker_threads';
 import { answerCalls } from '../thread-calls.ts';
 import { RankingWriter } from './ranking-writer.ts';

@@ -1,4 +1,4 @@
-/** Copies the order that the index gives to URLs now into a file of its own. */
+/** Writes the current ranking of the index to a ranking file. */
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { PinakesError } from '../../base/index.ts';
@@ -7,8 +7,8 @@ import { writeRanking } from './ranking-file.ts';
 
 export type RankingName = 'inlinks' | 'rank';
 
-/** An index without a page has an order all the same: the empty one. */
-const NOTHING_RANKED = '0'.repeat(32);
+/** The computation of an index without pages, whose ranking is empty. */
+const EMPTY_COMPUTATION = '0'.repeat(32);
 
 export class RankingWriter {
   readonly #database: DatabaseSync;
@@ -17,20 +17,20 @@ export class RankingWriter {
     this.#database = openForReading(join(directory, SEARCH_FILE));
   }
 
-  /** Which computation of ranks the index has now. */
+  /** The digest of the ranks that the index has now. */
   computation(): string {
     const row = this.#database.prepare("SELECT value FROM state WHERE name = 'ranking'").get();
     if (row) return String(row.value);
-    if (!this.#database.prepare('SELECT 1 FROM urls LIMIT 1').get()) return NOTHING_RANKED;
+    if (!this.#database.prepare('SELECT 1 FROM urls LIMIT 1').get()) return EMPTY_COMPUTATION;
     throw new PinakesError('INDEX_MISSING', {
       where: SEARCH_FILE,
-      detail: 'its pages are not ranked yet: `pinakes rank` does it',
+      detail: 'its pages are not ranked yet; run `pinakes rank`',
     });
   }
 
-  /** Writes a file. All of it comes from one state of the index, and so does the computation that is named. */
+  /** Writes a ranking file. The file and the returned computation come from the same state of the index. */
   write(name: RankingName, path: string): { computation: string; content: string } {
-    // The greatest first, of equal ones by key; what no page cites has no place.
+    // The highest first, equal ones by key. URLs that no page cites are left out.
     const sql = `SELECT key FROM urls WHERE ${name} > 0 ORDER BY ${name} DESC, key`;
     this.#database.exec('BEGIN');
     try {
