@@ -50,7 +50,7 @@ async function benchIndexing(directory: string, megabytes: number): Promise<void
         for await (const _ of scanFiles([file], { workers: 1 }));
       }),
     );
-    const indexer = await Indexer.open(archive, () => performance.now());
+    const indexer = await Indexer.open(archive, { stopwatch: () => performance.now() });
     let report: Awaited<ReturnType<Indexer['catchUp']>> | undefined;
     indexings.push(
       await processorSeconds(async () => {
@@ -87,7 +87,7 @@ async function benchSearching(directory: string, pages: number): Promise<void> {
   const at = join(directory, `search-${pages}`);
   if (!existsSync(join(at, 'done'))) await makeIndex(at, pages);
   const archive = await openArchive(at, { clock: () => Date.now(), newId: seededIds(seededRandom(2)) });
-  const indexer = await Indexer.open(archive, () => performance.now());
+  const indexer = await Indexer.open(archive, { stopwatch: () => performance.now() });
   await indexer.catchUp();
   const start = performance.now();
   const rank = await indexer.rank();

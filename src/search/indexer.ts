@@ -122,17 +122,20 @@ export class Indexer {
    * same index.
    *
    * With a stopwatch, which returns milliseconds, the writer runs on this thread, and the tally has the times.
-   * With `isAnew` the indexer builds a new index next to the old one, which other indexers can keep up to date
+   * With `isRebuild` the indexer builds a new index next to the old one, which other indexers can keep up to date
    * meanwhile. `close` swaps the two if the new index has caught up.
    */
-  static async open(archive: Archive, stopwatch?: () => number, { isAnew = false } = {}): Promise<Indexer> {
+  static async open(
+    archive: Archive,
+    { stopwatch, isRebuild = false }: { stopwatch?: () => number; isRebuild?: boolean } = {},
+  ): Promise<Indexer> {
     await archive.keepRoom();
     const built = join(archive.directory, NEW_SEARCH_FILE);
-    const path = isAnew ? built : join(archive.directory, SEARCH_FILE);
+    const path = isRebuild ? built : join(archive.directory, SEARCH_FILE);
     const unlock = await lockIndex(path);
     let writer: IndexWriterMethods | undefined;
     try {
-      if (isAnew || !isIndexLocked(built)) await dropIndexFile(built);
+      if (isRebuild || !isIndexLocked(built)) await dropIndexFile(built);
       // A ranking that was killed leaves this file. It can be as large as the index.
       await rm(edgesFile(path), { force: true });
       const { documentMemory } = archive;

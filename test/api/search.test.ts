@@ -158,7 +158,7 @@ test('a damaged index is told once; the server goes on, and an index made anew i
   await storeDays(one.archive, 'http://c.test/', [4]);
   assert.equal((await ask(one, 'captures', { url: 'http://b.test/' })).status, 200);
 
-  const indexer = await Indexer.open(one.archive, undefined, { isAnew: true });
+  const indexer = await Indexer.open(one.archive, { isRebuild: true });
   await indexer.catchUp();
   await indexer.close();
   await untilFound(one, 'scroll', 3);

@@ -5,11 +5,11 @@ import { makeArchive } from '../archive/trial-archive.ts';
 import { indexed, LANGUAGES, storePages, type TrialPage, trialPages } from './trial-pages.ts';
 
 const SEED = 7;
-const BLANKLESS = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
+const UNSPACED = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
 
 /**
- * Words and phrases by reading: white space and signs separate words, accents and case do not count; scripts without
- * blanks are searched as they stand.
+ * Searches a text without an index. White space and punctuation separate words; accents and case do not count. Scripts
+ * without spaces are searched as they are.
  */
 function has(text: string, phrase: string): boolean {
   const fold = (part: string) =>
@@ -18,8 +18,8 @@ function has(text: string, phrase: string): boolean {
       .replace(/[\u0300-\u036f]/g, '')
       .normalize('NFC')
       .toLowerCase();
-  if (BLANKLESS.test(phrase)) return fold(text).includes(fold(phrase));
-  // A blank stands wherever a script without blanks begins or ends, as in the eye of the reader.
+  if (UNSPACED.test(phrase)) return fold(text).includes(fold(phrase));
+  // A script without spaces is separated from other words, as readers see it.
   const spaced = (part: string) =>
     fold(part).replace(/[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+/g, ' # ');
   const words = (part: string) => spaced(part).match(/[\p{L}\p{N}\p{M}#]+/gu) ?? [];
@@ -157,7 +157,7 @@ test("WebBase's example: pages with Stanford in the title that point to a given 
   );
 });
 
-test('links to a page come so many at a time as were asked for, each once, and what is over says so', async (t) => {
+test('links to a page are listed page by page, each once, and the last page has no next', async (t) => {
   const archive = await makeArchive(t);
   const target = 'http://target.example/';
   const page = (name: string, version: number, links: number): TrialPage => ({
@@ -169,7 +169,7 @@ test('links to a page come so many at a time as were asked for, each once, and w
     title: `version ${version}`,
     paragraphs: [],
     hidden: 'x',
-    // Written in several ways, all of them are one place.
+    // Three spellings of the same URL key.
     links: [target, 'https://target.example/', 'http://www.target.example/'].slice(0, links),
   });
   await storePages(archive, [page('one.example', 1, 3), page('one.example', 2, 2), page('two.example', 3, 1)]);

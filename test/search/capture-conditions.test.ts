@@ -1,11 +1,11 @@
-/** Queries about captures: a page has many, and what is asked of them must hold of one. */
+/** Queries with conditions on captures: one capture of a page must meet all of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSearch, type SearchOptions } from '../../src/search/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { indexed, pageWith, storePages } from './trial-pages.ts';
 
-test('one capture of a page must fit all that is asked of its captures, wherever in the query that stands', async (t) => {
+test('one capture of a page must meet all conditions on captures, wherever they are in the query', async (t) => {
   const archive = await makeArchive(t);
   const page = pageWith('page', 'zebra');
   await storePages(archive, [
@@ -32,7 +32,7 @@ test('one capture of a page must fit all that is asked of its captures, wherever
     );
 });
 
-test('a result shows the time, the status and the collection of a capture that fits, wherever in the query captures are asked for', async (t) => {
+test('a result shows the time, status and collection of a matching capture, wherever the condition is in the query', async (t) => {
   const archive = await makeArchive(t);
   const page = pageWith('page', 'zebra');
   await storePages(archive, [
@@ -64,7 +64,7 @@ test('a result shows the time, the status and the collection of a capture that f
   );
 });
 
-test('of several captures of one moment a result shows the one that fits', async (t) => {
+test('of several captures at the same time a result shows the matching one', async (t) => {
   const archive = await makeArchive(t);
   const page = { ...pageWith('page', 'zebra'), time: Date.UTC(2018, 0, 1) };
   await storePages(archive, [
@@ -84,11 +84,11 @@ test('of several captures of one moment a result shows the one that fits', async
   }
 });
 
-test('a page that is an error at last comes behind pages that say something, unless another order is asked for', async (t) => {
+test('a page whose last capture is an error comes after other pages, unless another order is chosen', async (t) => {
   const archive = await makeArchive(t);
   const gone = pageWith('gone', 'zebra', { paragraphs: ['zebra zebra'] });
   const moved = pageWith('moved', 'zebra', { paragraphs: [`zebra ${'found again '.repeat(8)}`] });
-  const long = pageWith('long', 'zebra', { paragraphs: [`zebra ${'much is told here '.repeat(20)}`] });
+  const long = pageWith('long', 'zebra', { paragraphs: [`zebra ${'long words here '.repeat(20)}`] });
   await storePages(archive, [
     { ...gone, status: 404, time: Date.UTC(2021, 0, 1) },
     { ...moved, status: 404, time: Date.UTC(2018, 0, 1) },

@@ -11,21 +11,21 @@ import { pinakes } from '../journeys/pinakes-runner.ts';
 import { indexed, pageWith, storePages, trialPages } from './trial-pages.ts';
 
 for (const how of ['sum', 'middle', 'start'] satisfies Wound[])
-  test(`a record with a wound at its ${how} is told, and everything behind it is taken in`, async (t) => {
+  test(`a record damaged at its ${how} is reported, and all records after it are indexed`, async (t) => {
     const archive = await makeArchive(t);
     await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus'), pageWith('three', 'beetle')]);
     const place = await placeOf(archive, 'http://two.example/');
-    // Leans on the record that is going to be damaged.
+    // The revisit refers to the record that will be damaged.
     await storePages(archive, [pageWith('two', 'walrus', { time: Date.UTC(2024, 1, 1) }), pageWith('four', 'giraffe')]);
     wound(archive, place, how);
     const indexer = await Indexer.open(archive);
-    const told: OutputDamage[] = [];
-    const report = await indexer.catchUp({ onDamage: (damage) => told.push(damage) });
+    const reported: OutputDamage[] = [];
+    const report = await indexer.catchUp({ onDamage: (damage) => reported.push(damage) });
     const again = await indexer.catchUp();
     await indexer.close();
     assert.deepEqual([report.damaged, again.damaged], [1, 0]);
     assert.deepEqual(
-      told.map(({ offset, comes }) => [offset, comes]),
+      reported.map(({ offset, comes }) => [offset, comes]),
       [[place.offset, { sum: 'all', middle: 'part', start: 'nothing' }[how]]],
     );
     const search = openSearch(archive.directory);
@@ -33,7 +33,7 @@ for (const how of ['sum', 'middle', 'start'] satisfies Wound[])
     for (const word of ['zebra', 'beetle', 'giraffe']) assert.equal((await search.search(word)).total, 1, word);
   });
 
-test('the command that indexes names damaged records and ends with 1', async (t) => {
+test('`pinakes index` lists damaged records and exits with 1', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus')]);
   wound(archive, await placeOf(archive, 'http://one.example/'), 'sum');
@@ -45,13 +45,13 @@ test('the command that indexes names damaged records and ends with 1', async (t)
   assert.deepEqual([second.code, second.err], [0, '']);
 });
 
-test('an index that is damaged anywhere is said to be, whatever is asked of it', async (t) => {
+test('a damaged page of the index makes searches fail with INDEX_DAMAGED, or is not read', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, trialPages(3, 60));
   await indexed(archive);
   const path = join(archive.directory, SEARCH_FILE);
   const sound = await readFile(path);
-  const asking = async () => {
+  const queryAll = async () => {
     const search = openSearch(archive.directory);
     try {
       for (const query of ['number', '-nothing', 'title:library links-to:http://a.example.org/page/1'])
@@ -68,8 +68,8 @@ test('an index that is damaged anywhere is said to be, whatever is asked of it',
     const bytes = Buffer.from(sound);
     bytes.fill(0xff, at, at + pageBytes);
     await writeFile(path, bytes);
-    // Not every page is asked for by these questions.
-    await asking().catch((error: { code?: string }) => {
+    // These queries do not read every page.
+    await queryAll().catch((error: { code?: string }) => {
       failures++;
       assert.equal(error.code, 'INDEX_DAMAGED', `page ${at / pageBytes}: ${error}`);
     });
@@ -79,5 +79,5 @@ test('an index that is damaged anywhere is said to be, whatever is asked of it',
   const database = new DatabaseSync(path);
   database.exec("UPDATE texts SET body = x'28b52ffd00'");
   database.close();
-  await assert.rejects(asking(), { code: 'INDEX_DAMAGED' });
+  await assert.rejects(queryAll(), { code: 'INDEX_DAMAGED' });
 });

@@ -1,6 +1,6 @@
 /**
- * Documents that take too much memory to read: they are indexed without text, said so once, and not tried again until
- * the index is made anew.
+ * Documents that take too much memory to read: they are indexed without text, reported once, and read again only when
+ * the index is rebuilt.
  */
 import assert from 'node:assert/strict';
 import { appendFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { type Finding, utf8 } from '../../src/base/index.ts';
 import { Indexer, openSearch } from '../../src/search/index.ts';
 import { makeArchive, NOON, trialOptions } from '../archive/trial-archive.ts';
 
-/** A PDF of one page with one string, as long as is wished for; packed, a million letters are a kilobyte. */
+/** A PDF with one page and one string of any length. Compressed, a million letters take a kilobyte. */
 function pdfOf(text: string): Buffer {
   const content = deflateSync(`BT /F1 12 Tf 14 TL 0 700 Td (${text}) Tj ET`).toString('latin1');
   const objects = [
@@ -28,7 +28,7 @@ function pdfOf(text: string): Buffer {
 
 const RESPONSE_HEAD = utf8('HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n');
 
-test('a document that takes too much memory is indexed without text, said so once, and the others are found', async (t) => {
+test('a document that takes too much memory is indexed without text and reported once, and others are found', async (t) => {
   const first = await makeArchive(t);
   const { directory } = first;
   for (const [name, body] of [
@@ -47,29 +47,29 @@ test('a document that takes too much memory is indexed without text, said so onc
   const archive = await openArchive(directory, trialOptions({ seed: 2 }));
   t.after(() => archive.close());
   assert.equal(archive.documentMemory, 300_000_000);
-  const taken = async (isAnew = false) => {
+  const catchUp = async (isRebuild = false) => {
     const findings: Finding[] = [];
-    const indexer = await Indexer.open(archive, undefined, { isAnew });
+    const indexer = await Indexer.open(archive, { isRebuild });
     const { documents, partlyRead, tooCostly } = await indexer.catchUp({ onFinding: (one) => findings.push(one) });
     await indexer.close();
     return { counts: [documents, partlyRead, tooCostly], findings };
   };
-  const { counts, findings } = await taken();
+  const { counts, findings } = await catchUp();
   assert.deepEqual(counts, [2, 1, 1]);
   const [found, ...more] = findings;
   assert.deepEqual([found?.code, found?.level, more.length], ['text-too-costly', 'warning', 0]);
   assert.match(found!.message, /http:\/\/a\.test\/bomb\.pdf$/);
   const segment = archive.segments().find(({ name }) => name === found!.file);
   assert.ok(segment && found!.offset < segment.bytes);
-  // Not tried again.
-  assert.deepEqual((await taken()).counts, [0, 0, 0]);
+  // The second run does not read it again.
+  assert.deepEqual((await catchUp()).counts, [0, 0, 0]);
   const search = openSearch(directory);
   t.after(() => search.close());
   assert.equal((await search.search('scrolls')).total, 1);
   assert.equal((await search.search('type:pdf')).total, 2);
 });
 
-test('a bound on memory that the readers themselves do not fit in is refused', async (t) => {
+test('a memory limit that is too small for the document readers is refused', async (t) => {
   const archive = await makeArchive(t);
   await archive.close();
   await appendFile(join(archive.directory, 'archive.yaml'), 'index:\n  documentMemory: 50MB\n');

@@ -14,7 +14,7 @@ async function urlsFor(search: Search, query: string): Promise<string[]> {
   return (await search.search(query, { limit: 500 })).items.map((item) => item.url).sort();
 }
 
-/** Whether a word stands anywhere in the index, whatever the tables say. */
+/** True if the files of the index contain a word, in any table. */
 async function fileHas(directory: string, word: string): Promise<boolean> {
   const files = ['search.sqlite', 'search.sqlite-wal'].map((name) =>
     readFile(join(directory, name)).catch(() => Buffer.alloc(0)),
@@ -22,7 +22,7 @@ async function fileHas(directory: string, word: string): Promise<boolean> {
   return (await Promise.all(files)).some((bytes) => bytes.includes(word));
 }
 
-test('a content that is captured again costs no reading, and all its captures are found', async (t) => {
+test('a content that is captured again is not read again, and all its captures are found', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra')]);
   assert.equal((await indexed(archive)).documents, 1);
@@ -46,7 +46,7 @@ test('a content that is captured again costs no reading, and all its captures ar
   ]);
 });
 
-test('a result counts all captures of its page, not only those of the content that is shown', async (t) => {
+test('a result counts all captures of its page, not only those with the shown content', async (t) => {
   const archive = await makeArchive(t);
   const times = [Date.UTC(2022, 0, 1), Date.UTC(2023, 0, 1), Date.UTC(2024, 0, 1)];
   await storePages(archive, [
@@ -72,7 +72,7 @@ test('a result counts all captures of its page, not only those of the content th
   );
 });
 
-test('results divide by collection as they are counted: pages by captures that fit, captures by their own', async (t) => {
+test('a page counts in the collections of its matching captures, and a capture counts in its own collection', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [
     pageWith('one', 'zebra'),
@@ -83,19 +83,19 @@ test('results divide by collection as they are counted: pages by captures that f
   await indexed(archive);
   const search = openSearch(archive.directory);
   t.after(() => search.close());
-  const divided = async (query: string, group: 'url' | 'capture') => {
+  const byCollection = async (query: string, group: 'url' | 'capture') => {
     const { facets } = await search.search(query, { group, facets: true });
     return facets!.collection.map(({ value, count }) => `${value} ${count}`).join(', ');
   };
-  assert.equal(await divided('zebra', 'url'), 'web 2, other 1');
-  assert.equal(await divided('zebra', 'capture'), 'web 3, other 1');
-  assert.equal(await divided('zebra collection:other', 'url'), 'other 1');
-  assert.equal(await divided('zebra collection:other', 'capture'), 'other 1');
-  assert.equal(await divided('zebra to:2022', 'url'), 'other 1');
-  assert.equal(await divided('nothing', 'capture'), '');
+  assert.equal(await byCollection('zebra', 'url'), 'web 2, other 1');
+  assert.equal(await byCollection('zebra', 'capture'), 'web 3, other 1');
+  assert.equal(await byCollection('zebra collection:other', 'url'), 'other 1');
+  assert.equal(await byCollection('zebra collection:other', 'capture'), 'other 1');
+  assert.equal(await byCollection('zebra to:2022', 'url'), 'other 1');
+  assert.equal(await byCollection('nothing', 'capture'), '');
 });
 
-test('no capture is in a collection that there is none of, and every one is outside of it', async (t) => {
+test('no capture is in a collection that does not exist, and its negation matches all captures', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'zebra', { collection: 'other' })]);
   await indexed(archive);
@@ -110,7 +110,7 @@ test('no capture is in a collection that there is none of, and every one is outs
   assert.equal((await search.appearances(urlKey('http://one.example/'), 'collection:none')).found, 0);
 });
 
-test('the same content at another URL links to other places', async (t) => {
+test('the relative links of the same content at another URL have other targets', async (t) => {
   const archive = await makeArchive(t);
   const shared = {
     title: 'Same',
@@ -130,7 +130,7 @@ test('the same content at another URL links to other places', async (t) => {
   ]);
 });
 
-test('what is deleted leaves the index, before and after compaction, and its words leave the file', async (t) => {
+test('deleted captures leave the index, before and after compaction, and their words leave the file', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [
     pageWith('one', 'quagga'),
@@ -154,7 +154,7 @@ test('what is deleted leaves the index, before and after compaction, and its wor
   assert.equal((await indexed(archive)).removed, 0);
 });
 
-test('after a rebuild of the archive everything is gone through anew, and nothing is read again', async (t) => {
+test('after a rebuild of the archive the whole stream is read again, but no known content', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'okapi')]);
   await indexed(archive);
@@ -169,7 +169,7 @@ test('after a rebuild of the archive everything is gone through anew, and nothin
   assert.equal((await indexed(archive)).isAnew, false);
 });
 
-test('pages of results neither repeat nor leave out anything while the index changes', async (t) => {
+test('pages of results neither repeat nor skip a result while the index changes', async (t) => {
   const archive = await makeArchive(t);
   await storePages(
     archive,
@@ -201,7 +201,7 @@ test('pages of results neither repeat nor leave out anything while the index cha
   });
 });
 
-test('a phrase has its first and last time in the versions of a page', async (t) => {
+test('the first and last time of a phrase in the versions of a page are found', async (t) => {
   const archive = await makeArchive(t);
   const month = (at: number) => Date.UTC(2024, at, 1);
   const words = ['early', 'middle zebra', 'middle zebra', 'later', 'zebra again'];
@@ -225,7 +225,7 @@ test('a phrase has its first and last time in the versions of a page', async (t)
   });
 });
 
-test('a snapshot keeps deleted records from compaction until it is removed, and bounds searches by its time', async (t) => {
+test('a snapshot protects deleted records from compaction, and limits searches to its time', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra')]);
   const snapshot = await archive.createSnapshot('spring');
@@ -251,7 +251,7 @@ test('a snapshot keeps deleted records from compaction until it is removed, and 
   await assert.rejects(archive.removeSnapshot('spring'), { code: 'SNAPSHOT_MISSING' });
 });
 
-test('a reader on a thread of its own answers and refuses like one on this thread', async (t) => {
+test('a search thread has the same results and errors as a search on this thread', async (t) => {
   const archive = await makeArchive(t);
   await assert.rejects(SearchThread.start(archive.directory), { code: 'INDEX_MISSING' });
   await storePages(archive, [pageWith('one', 'zebra', { links: ['http://two.example/'] }), pageWith('two', 'okapi')]);
@@ -273,7 +273,7 @@ test('a reader on a thread of its own answers and refuses like one on this threa
   assert.equal((await thread.search('zebra')).total, 2);
 });
 
-test('any text is answered or refused as a query, and never breaks the search', async (t) => {
+test('any text is either a valid query or fails with BAD_QUERY', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', '\u56fe\u4e66\u9986')]);
   await indexed(archive);
@@ -324,7 +324,7 @@ test('any text is answered or refused as a query, and never breaks the search', 
   );
 });
 
-test('a query may be as long as queries are, and ask for types by any name', async (t) => {
+test('a query can have the maximum length, with hundreds of terms or values', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus'), pageWith('three', 'beetle')]);
   await indexed(archive);
@@ -354,7 +354,7 @@ test('a query may be as long as queries are, and ask for types by any name', asy
     await assert.rejects(search.search(`type:${type}`), { code: 'BAD_QUERY' });
 });
 
-test('a query that cannot be read is refused with the place marked', async (t) => {
+test('a syntax error in a query is reported with the place marked', async (t) => {
   const archive = await makeArchive(t);
   await indexed(archive);
   const search = openSearch(archive.directory);
@@ -366,7 +366,7 @@ test('a query that cannot be read is refused with the place marked', async (t) =
   assert.throws(() => openSearch(join(archive.directory, 'nowhere')), { code: 'INDEX_MISSING' });
 });
 
-test('a content that is no page by one media type is one by another, in the same run and in a later one', async (t) => {
+test('a content can be a page under one media type and not under another, in the same run or in a later run', async (t) => {
   const archive = await makeArchive(t);
   const store = async (url: string, mime: string, word: string, day: number) => {
     const responseHead = utf8(`HTTP/1.1 200 OK\r\nContent-Type: ${mime}\r\n\r\n`);
@@ -386,7 +386,7 @@ test('a content that is no page by one media type is one by another, in the same
   assert.deepEqual(await urlsFor(search, 'walrus'), ['http://same.example/a']);
 });
 
-test('of a page that is larger than is read the beginning is found, with its whole size', async (t) => {
+test('the beginning of a page that is too large is indexed, with the size of the whole page', async (t) => {
   const archive = await makeArchive(t);
   const body = Buffer.alloc(66 * 1024 * 1024, ' ');
   body.write('<title>Large</title><p>zebra');
@@ -399,7 +399,7 @@ test('of a page that is larger than is read the beginning is found, with its who
   assert.deepEqual(await urlsFor(search, 'title:large zebra size>69MB'), [url]);
 });
 
-test('of a page that is read to its end the last word and the last link are found, however long it is', async (t) => {
+test('the last word and the last link of a long page are found', async (t) => {
   const archive = await makeArchive(t);
   const links = Array.from({ length: 25_000 }, (_, at) => `<a href=/${at}></a>`).join('');
   const body = utf8(`<title>Long</title><p>${'many words '.repeat(400_000)} zebra ${links}`);
@@ -414,7 +414,7 @@ test('of a page that is read to its end the last word and the last link are foun
   assert.equal((await search.links('http://long.example/24999', { direction: 'in' })).items.length, 1);
 });
 
-test('what compaction moves between the stream and the catalog is taken in', async (t) => {
+test('a record that compaction moves between the stream and the catalog lookup is indexed', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 8 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
   await storePages(archive, pages);
@@ -448,7 +448,7 @@ test('what compaction moves between the stream and the catalog is taken in', asy
   assert.deepEqual(await urlsFor(search, 'zebra*'), left.sort());
 });
 
-test('a stream that expires on its way is begun anew, and what was in hand is taken in all the same', async (t) => {
+test('if the stream expires the indexer starts again, and indexes the contents of the discarded batch too', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 12 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
   await storePages(archive, pages);
@@ -464,7 +464,7 @@ test('a stream that expires on its way is begun anew, and what was in hand is ta
           let count = 0;
           for await (const record of stream) {
             yield record;
-            // As when a segment that is still to be read was emptied and compacted away.
+            // As if a segment had been emptied and compacted away before the stream read it.
             if (++count === 8) throw new PinakesError('CURSOR_EXPIRED');
           }
         }
@@ -481,7 +481,7 @@ test('a stream that expires on its way is begun anew, and what was in hand is ta
   assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
 });
 
-test('a run behind one that was broken off takes in what was stored since, too', async (t) => {
+test('a run after an aborted run also indexes captures that were stored since', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 12 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
   await storePages(archive, pages.slice(0, 10));
@@ -499,11 +499,11 @@ test('a run behind one that was broken off takes in what was stored since, too',
   assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
 });
 
-test('a rebuild while a run begins costs the index nothing of what came since the last run', async (t) => {
+test('a rebuild of the archive at the start of a run does not lose new captures', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra1', { collection: 'b' })]);
   await indexed(archive);
-  // The rebuild exchanges the numbers of the two segments.
+  // The rebuild swaps the numbers of the two segments.
   await storePages(archive, [pageWith('two', 'zebra2', { collection: 'a' })]);
   const numbers = archive.segments().map(({ name }) => name);
   const indexer = await Indexer.open(archive);
@@ -518,19 +518,19 @@ test('a rebuild while a run begins costs the index nothing of what came since th
   assert.deepEqual(await urlsFor(search, 'zebra*'), ['http://one.example/', 'http://two.example/']);
 });
 
-test('a run that asks a catalog that is being rebuilt begins anew, instead of taking for deleted what is not there yet', async (t) => {
+test('if the catalog is being rebuilt the indexer starts again, instead of removing captures it does not find', async (t) => {
   const archive = await makeArchive(t);
   const pages = [pageWith('one', 'zebra1'), pageWith('two', 'zebra2')];
   await storePages(archive, pages);
-  let questions = 0;
+  let lookups = 0;
   const seen = new Proxy(archive, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (name !== 'findCaptures') return typeof value === 'function' ? value.bind(target) : value;
-      return async (asked: Parameters<typeof target.findCaptures>[0]) => {
-        if (++questions > 1) return target.findCaptures(asked);
+      return async (wanted: Parameters<typeof target.findCaptures>[0]) => {
+        if (++lookups > 1) return target.findCaptures(wanted);
         await archive.rebuild();
-        return asked.map(() => []);
+        return wanted.map(() => []);
       };
     },
   });
@@ -541,7 +541,7 @@ test('a run that asks a catalog that is being rebuilt begins anew, instead of ta
   assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
 });
 
-test('a collection that was new in a batch that was taken back keeps its captures apart from those of others', async (t) => {
+test('a collection that was added in a discarded batch does not get the captures of another collection', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [
     pageWith('one', 'zebra1', { collection: 'a' }),

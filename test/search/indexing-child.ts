@@ -1,4 +1,4 @@
-/** Indexes an archive in small batches and says so after each, to be killed at any moment. */
+/** Indexes an archive in small batches and prints a line after each. The test kills it at any moment. */
 import { openArchive } from '../../src/archive/index.ts';
 import { Indexer } from '../../src/search/index.ts';
 import { trialOptions } from '../archive/trial-archive.ts';

@@ -1,6 +1,5 @@
 /**
- * Characters that nobody sees, inside of words: on pages, where editors leave them, and in queries, where they come
- * along with what is pasted.
+ * Invisible characters inside words: on pages, where editors leave them, and in queries, where pasted text has them.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +23,7 @@ const INVISIBLE: Readonly<Record<string, string>> = {
   'combining grapheme joiner': '\u034f',
 };
 
-test('words are found whatever stands in them unseen, on the page or in the query, and marked as they stand', async (t) => {
+test('words with invisible characters, on the page or in the query, are found and marked', async (t) => {
   const archive = await makeArchive(t);
   const names = Object.keys(INVISIBLE);
   await storePages(
@@ -57,7 +56,7 @@ test('words are found whatever stands in them unseen, on the page or in the quer
   assert.equal((await search.search('ไทย')).total, names.length);
 });
 
-test('what is wrong with a query is told where it stands, also behind what nobody sees', () => {
+test('the place of a syntax error is right after invisible characters', () => {
   const parsed = parseQuery('\u200eflood\u200b size>big');
   assert.deepEqual('problem' in parsed && [parsed.problem.at, parsed.problem.length], [13, 3]);
 });

@@ -10,14 +10,14 @@ import { pinakes as pinakesProcess } from '../journeys/pinakes-process.ts';
 import { pinakes, pinakesJson } from '../journeys/pinakes-runner.ts';
 import { storePages, trialPages } from './trial-pages.ts';
 
-test('a search says how far the index goes when it finds nothing, and always when that is not known', async (t) => {
+test('a search without results prints the time of the index, and an incomplete index is always reported', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
   await createArchive(at);
   const search = (...words: string[]) => pinakes(directory, 'search', '-a', at, ...words);
   const archive = await openArchive(at, trialOptions());
   await storePages(archive, trialPages(3, 5));
-  // As an `index` leaves it that was interrupted before its first batch.
+  // The state after an `index` command that was interrupted before its first batch.
   await (await Indexer.open(archive)).close();
   await archive.close();
   const unfinished = /may lack pages of the archive; `pinakes index --archive \S+` takes them in/;
@@ -38,7 +38,7 @@ test('a search says how far the index goes when it finds nothing, and always whe
   assert.match((await search('site:zebra.example')).err, howFar);
 });
 
-test('a search says which collections there are when it names one that is not there', async (t) => {
+test('a search for an unknown collection lists the collections of the index', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
   await createArchive(at);
@@ -48,15 +48,15 @@ test('a search says which collections there are when it names one that is not th
   await archive.close();
   await pinakes(directory, 'index', '-a', at);
   const search = (query: string, ...more: string[]) => pinakes(directory, 'search', '-a', at, query, ...more);
-  const told = `The index has no collection sping; it has ${names.toSorted().join(', ')}.\n`;
-  assert.ok((await search('number collection:sping')).err.includes(told));
-  assert.ok((await search('number -collection:sping')).err.includes(told));
+  const message = `The index has no collection sping; it has ${names.toSorted().join(', ')}.\n`;
+  assert.ok((await search('number collection:sping')).err.includes(message));
+  assert.ok((await search('number -collection:sping')).err.includes(message));
   const asJson = await search('collection:sping', '--json');
-  assert.deepEqual([asJson.code, asJson.out, asJson.err], [0, '', told]);
+  assert.deepEqual([asJson.code, asJson.out, asJson.err], [0, '', message]);
   assert.equal((await search(`number collection:${names[0]}`, '--limit', '1000')).err, '');
 });
 
-test('facets tell their largest values, and how many more there are', async (t) => {
+test('facets list their largest values, and the number of the others', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
   await createArchive(at);
@@ -76,7 +76,7 @@ test('facets tell their largest values, and how many more there are', async (t) 
   assert.deepEqual(facetsLeftOut, { site: 3 });
 });
 
-test('a content that goes beyond what is read of one is told', async (t) => {
+test('a content that is too large to be indexed completely is reported', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
   await createArchive(at);
@@ -96,7 +96,7 @@ test('a content that goes beyond what is read of one is told', async (t) => {
   assert.deepEqual([again!.documents, again!.partlyRead], [2, 1]);
 });
 
-test('ranks that were left or broken off are made by the next index, also when nothing came since', async (t) => {
+test('ranks that were skipped are computed by the next `pinakes index`, even without new captures', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
   await createArchive(at);
@@ -113,7 +113,7 @@ test('ranks that were left or broken off are made by the next index, also when n
   assert.equal(await isRanked(), true);
 });
 
-test('an archive is indexed, searched, ranked and its links written, from the command line', async (t) => {
+test('the command line indexes, searches and ranks an archive, and writes its links', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
   await createArchive(at);

@@ -12,7 +12,7 @@ import { indexed, storePages, trialPages } from './trial-pages.ts';
 
 const SEED = 5;
 
-/** Everything that searches can see, in one text. */
+/** All results that searches can see, as one text. */
 async function seen(directory: string): Promise<string> {
   const search = openSearch(directory);
   try {
@@ -33,7 +33,7 @@ async function seen(directory: string): Promise<string> {
   }
 }
 
-test('killed at any moment, the indexer goes on behind the last whole batch and ends with the same index', async (t) => {
+test('after a kill at any moment the indexer continues after the last complete batch, with the same final index', async (t) => {
   t.diagnostic(`seed ${SEED}`);
   const random = seededRandom(SEED);
   const archive = await makeArchive(t);
@@ -43,17 +43,17 @@ test('killed at any moment, the indexer goes on behind the last whole batch and 
   const child = fileURLToPath(new URL('./indexing-child.ts', import.meta.url));
   let kills = 0;
   for (let round = 1; ; round++) {
-    assert.ok(round < 60, 'it gets on');
+    assert.ok(round < 60, 'the indexer makes progress');
     const running = spawn(process.execPath, [child, directory, String(round)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = once(running, 'exit');
     let lines = 0;
-    const patience = 1 + Math.floor(random() * 3);
+    const linesMax = 1 + Math.floor(random() * 3);
     for await (const line of createInterface({ input: running.stdout })) {
       if (line === 'done') break;
-      // Sometimes just behind a batch, sometimes while the next is under way.
-      if (++lines >= patience) {
+      // Sometimes directly after a batch, sometimes during the next batch.
+      if (++lines >= linesMax) {
         if (random() < 0.5) await new Promise((resolve) => setImmediate(resolve));
         running.kill('SIGKILL');
         break;

@@ -1,4 +1,4 @@
-/** Indexing keeps no more of large pages in memory than is read of them (I9). */
+/** The indexer keeps only the part of a large page in memory that it reads (I9). */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const TELL_MEMORY = new URL('../archive/tell-memory.ts', import.meta.url).href;
 const PAGES = 3;
 const PAGE_BYTES = 70 * 1024 * 1024;
-/** Held whole and copied on its way, one such page takes more. */
+/** A program that keeps or copies a whole page needs more than this. */
 const MEMORY_BYTES_MAX = 420e6;
 
 test(`indexing pages of 70 MiB stays below ${MEMORY_BYTES_MAX / 1e6} MB`, async (t) => {

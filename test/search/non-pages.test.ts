@@ -1,4 +1,4 @@
-/** What crawlers write for themselves is found only by those who ask for it. */
+/** Records that crawlers write for themselves are found only if the query asks for them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
@@ -6,7 +6,7 @@ import { openSearch } from '../../src/search/index.ts';
 import { makeArchive, NOON } from '../archive/trial-archive.ts';
 import { indexed, pageWith, storePages } from './trial-pages.ts';
 
-test('robots.txt and records that are not of the web are found only by a query that names addresses or types', async (t) => {
+test('robots.txt and records without a web address are found only by queries with a field for addresses or types', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra')]);
   const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n');

@@ -1,7 +1,4 @@
-/**
- * An office document goes the whole way: captured, indexed, found by its words and its type, and its links are in the
- * graph.
- */
+/** An office document from capture to search: found by its words and its type, with its links in the graph. */
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -30,7 +27,7 @@ test('an office document is found by its words, its title and its type, and its 
   const body = await document('The library has forty thousand scrolls.');
   const head = (mime: string) => utf8(`HTTP/1.1 200 OK\r\nContent-Type: ${mime}\r\n\r\n`);
   await archive.store({ kind: 'http', url: 'http://a.test/report.odt', time: NOON, responseHead: head(MIME), body });
-  const unnamed = await document('Nobody says what this is.');
+  const unnamed = await document('An untyped document.');
   const blank = head('application/octet-stream');
   await archive.store({ kind: 'http', url: 'http://a.test/file', time: NOON, responseHead: blank, body: unnamed });
   await indexed(archive);
@@ -39,7 +36,7 @@ test('an office document is found by its words, its title and its type, and its 
   const urls = async (query: string) => (await search.search(query)).items.map(({ url }) => url);
   assert.deepEqual(await urls('"forty thousand scrolls"'), ['http://a.test/report.odt']);
   assert.deepEqual(await urls('title:report heading:holdings type:office'), ['http://a.test/report.odt']);
-  assert.deepEqual(await urls('"nobody says"'), ['http://a.test/file']);
+  assert.deepEqual(await urls('"untyped document"'), ['http://a.test/file']);
   const { items } = await search.links('http://linked.test/', { direction: 'in' });
   assert.deepEqual(items.map(({ url, text }) => `${url} ${text}`).sort(), [
     'http://a.test/file elsewhere',

@@ -25,12 +25,12 @@ function pages(): TrialPage[] {
     title: `Page ${at}`,
     paragraphs: [`page number ${at} ${'words '.repeat(300)}`],
     hidden: 'x',
-    // Some pages link nowhere, some to themselves, some beyond what was captured.
+    // Some pages have no links, some link to themselves, some to pages that were not captured.
     links: at % 7 === 0 ? [] : Array.from({ length: 1 + (at % 4) }, () => url(Math.floor(random() ** 2 * (PAGES + 5)))),
   }));
 }
 
-/** PageRank by its definition: a full matrix, many rounds. */
+/** PageRank by its definition: a full matrix and many rounds. */
 function expectedRanks(all: readonly TrialPage[]): number[] {
   const links = all.map((page, at) =>
     [...new Set(page.links)].map((link) => Number(link.split('/').at(-1))).filter((to) => to < PAGES && to !== at),
@@ -47,7 +47,7 @@ function expectedRanks(all: readonly TrialPage[]): number[] {
   return ranks;
 }
 
-test('ranks and citation counts are those of the definition, and order and filter searches', async (t) => {
+test('ranks and citation counts match the definition, and can sort and filter searches', async (t) => {
   t.diagnostic(`seed ${SEED}`);
   const archive = await makeArchive(t);
   const all = pages();
@@ -85,7 +85,7 @@ test('ranks and citation counts are those of the definition, and order and filte
   );
 });
 
-test('ranks of an earlier time know only the pages that were there', async (t) => {
+test('ranks as of an earlier time use only pages that were captured by then', async (t) => {
   const archive = await makeArchive(t);
   const base = pages()[1]!;
   await storePages(archive, [
@@ -105,7 +105,7 @@ test('ranks of an earlier time know only the pages that were there', async (t) =
   assert.equal(await inlinks(), 2);
 });
 
-test('all edges are listed, for tables', async (t) => {
+test('all links are listed as edges', async (t) => {
   const archive = await makeArchive(t);
   const all = pages();
   await storePages(archive, all);
@@ -121,24 +121,24 @@ test('all edges are listed, for tables', async (t) => {
   await assert.rejects(readFile(join(archive.directory, 'search.sqlite-edges')));
 });
 
-test('what a ranking that was killed or broken off had gathered does not stay', async (t) => {
+test('the temporary file of a killed or aborted ranking is removed', async (t) => {
   const archive = await makeArchive(t);
   const edges = join(archive.directory, 'search.sqlite-edges');
   await writeFile(edges, 'left behind');
   const indexer = await Indexer.open(archive);
-  assert.equal(existsSync(edges), false, 'by the next one');
+  assert.equal(existsSync(edges), false, 'removed by the next indexer');
   await writeFile(edges, 'at it');
   await indexer.abandon();
   await indexer.close();
-  assert.equal(existsSync(edges), false, 'by its own end');
+  assert.equal(existsSync(edges), false, 'removed when the indexer closes');
 });
 
-test('links for which there is no room are told, and no ranks are made of half of them', async (t) => {
+test('if there is no space for the links, ranking fails instead of using a part of them', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, pages());
   await indexed(archive);
   await archive.close();
-  // Links are written a mebibyte at a time; everything else that ranking writes is smaller.
+  // Links are written in chunks of 1 MiB. All other writes of ranking are smaller.
   const line = `ulimit -f 900; "${LAUNCHER}" rank --archive .`;
   const { status, stderr } = spawnSync('bash', ['-c', line], { cwd: archive.directory, encoding: 'utf8' });
   assert.match(stderr, /^pinakes: .*search\.sqlite-edges: .*\[FILE_UNWRITABLE\]\n/);

@@ -1,6 +1,6 @@
 /**
- * Making the index anew: the old one serves until the new one is whole, open searches go over, and a crash leaves one
- * of the two.
+ * Rebuilding the index: the old index serves searches until the new one is complete, open searches switch to the new
+ * one, and a crash leaves one of the two.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ async function indexFiles(directory: string): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.startsWith('search') && !/-(wal|shm)$/.test(name));
 }
 
-test('while the index is made anew the old one serves and is kept up, and open searches go over to the new one', async (t) => {
+test('during a rebuild the old index serves and is kept up to date, then open searches switch to the new one', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'zebra')]);
   await indexed(archive);
@@ -26,11 +26,11 @@ test('while the index is made anew the old one serves and is kept up, and open s
   t.after(() => search.close());
   const totals = async () => [(await search.search('zebra')).total, (await search.search('okapi')).total];
   assert.deepEqual(await totals(), [2, 0]);
-  const anew = await Indexer.open(archive, undefined, { isAnew: true });
+  const anew = await Indexer.open(archive, { isRebuild: true });
   assert.deepEqual(await totals(), [2, 0]);
   assert.equal((await anew.catchUp()).documents, 2);
   assert.deepEqual(await totals(), [2, 0]);
-  // Taken in by another indexer meanwhile; the new index must have it too.
+  // Another indexer adds this page meanwhile; the new index must have it too.
   await storePages(archive, [pageWith('three', 'okapi')]);
   await archive.delete({ url: 'http://two.example/' });
   await indexed(archive);
@@ -38,16 +38,16 @@ test('while the index is made anew the old one serves and is kept up, and open s
   const { batch } = search.status();
   await anew.close();
   assert.deepEqual(await totals(), [1, 1]);
-  assert.ok(search.status().batch > batch, 'it is another index');
+  assert.ok(search.status().batch > batch, 'the index was replaced');
   assert.deepEqual(await indexFiles(archive.directory), [SEARCH_FILE]);
   assert.equal((await indexed(archive)).documents, 0);
 });
 
-test('an index that is broken off while it is made anew leaves the old one, and its rest is removed', async (t) => {
+test('an aborted rebuild leaves the old index, and removes the new one', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra')]);
   await indexed(archive);
-  const anew = await Indexer.open(archive, undefined, { isAnew: true });
+  const anew = await Indexer.open(archive, { isRebuild: true });
   await assert.rejects(anew.catchUp({ signal: AbortSignal.abort() }));
   await anew.close();
   const search = openSearch(archive.directory);
@@ -56,11 +56,11 @@ test('an index that is broken off while it is made anew leaves the old one, and 
   assert.deepEqual(await indexFiles(archive.directory), [SEARCH_FILE]);
 });
 
-test('an index that cannot be read is replaced by the one that is made anew', async (t) => {
+test('a rebuild replaces an index that cannot be read', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra')]);
   await writeFile(join(archive.directory, SEARCH_FILE), 'not a database '.repeat(1000));
-  const anew = await Indexer.open(archive, undefined, { isAnew: true });
+  const anew = await Indexer.open(archive, { isRebuild: true });
   await anew.catchUp();
   await anew.close();
   const search = openSearch(archive.directory);
@@ -68,7 +68,7 @@ test('an index that cannot be read is replaced by the one that is made anew', as
   assert.equal((await search.search('zebra')).total, 1);
 });
 
-test('killed at any moment of making it anew, a usable index is there', async (t) => {
+test('a kill at any moment of a rebuild leaves a usable index', async (t) => {
   const first = await makeArchive(t);
   const { directory } = first;
   await storePages(
@@ -84,8 +84,8 @@ test('killed at any moment of making it anew, a usable index is there', async (t
     });
     const ended = once(running, 'exit');
     let isDone = false;
-    running.stdout.on('data', (told: Buffer) => {
-      isDone = told.toString().includes('done');
+    running.stdout.on('data', (output: Buffer) => {
+      isDone = output.toString().includes('done');
       running.kill('SIGKILL');
     });
     await ended;

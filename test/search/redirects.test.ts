@@ -1,4 +1,4 @@
-/** Responses that lead elsewhere are edges of the link graph, and no pages. */
+/** Redirects are edges of the link graph, and not pages. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
@@ -24,7 +24,7 @@ const page = (title: string, ...links: string[]) =>
   `<!doctype html><title>${title}</title><p>${'words '.repeat(300)}${links.map((to) => `<a href="${to}">go</a>`).join('')}`;
 const OK = '200 OK\r\nContent-Type: text/html';
 
-/** `from` links to `old` and `older`; both lead to `new`, which has a page and leads to itself under another scheme. */
+/** `from` links to `old` and `older`. Both redirect to `new`, which has a page and a redirect to itself with https. */
 async function storeSite(archive: Archive): Promise<void> {
   await store(archive, at('from'), 0, OK, page('From', at('old'), at('older')));
   await store(archive, at('old'), 0, `301 Moved Permanently\r\nContent-Length: 0\r\nLocation: ${at('new#part')}`, '');
@@ -32,7 +32,7 @@ async function storeSite(archive: Archive): Promise<void> {
   await store(archive, at('older'), 1, '302 Found\r\nContent-Type: text/html\r\nLocation: /new', stub);
   await store(archive, at('new'), 1, OK, page('New', at('from')));
   await store(archive, at('new'), 2, `301 Moved\r\nLocation: https://www.site.example/new`, '');
-  // None of these leads anywhere.
+  // None of these is a redirect to a web page.
   await store(archive, at('created'), 2, `201 Created\r\nContent-Type: text/html\r\nLocation: /x`, page('Created'));
   await store(archive, at('mail'), 2, '302 Found\r\nLocation: mailto:a@site.example', '');
   await store(archive, at('nowhere'), 2, '302 Found\r\nContent-Type: text/html', page('Nowhere'));
@@ -46,7 +46,7 @@ async function indexed(t: TestContext, archive: Archive): Promise<Search> {
 }
 
 async function rank(archive: Archive, asOf?: number): Promise<{ redirects: number; removed: number }> {
-  const indexer = await Indexer.open(archive, () => 0);
+  const indexer = await Indexer.open(archive, { stopwatch: () => 0 });
   try {
     const report = await indexer.catchUp();
     await indexer.rank({ asOf });
@@ -56,18 +56,22 @@ async function rank(archive: Archive, asOf?: number): Promise<{ redirects: numbe
   }
 }
 
-test('a redirect is a link from its URL to the place it leads to, in lists and in tables of edges', async (t) => {
+test('a redirect is a link from its URL to its target, in link lists and in edge tables', async (t) => {
   const archive = await makeArchive(t);
   await storeSite(archive);
   const search = await indexed(t, archive);
-  const told = async (name: string, direction: 'in' | 'out') =>
+  const linksOf = async (name: string, direction: 'in' | 'out') =>
     (await search.links(at(name), { direction })).items.map(({ url, kind }) => `${kind} ${url}`);
-  assert.deepEqual(await told('old', 'out'), [`redirect ${at('new')}`]);
-  assert.deepEqual(await told('older', 'out'), [`redirect ${at('new')}`]);
-  assert.deepEqual((await told('new', 'in')).sort(), [`redirect ${at('old')}`, `redirect ${at('older')}`]);
-  assert.deepEqual(await told('elsewhere', 'in'), [], 'what the body of a redirect says is seen by nobody');
-  assert.deepEqual(await told('new', 'out'), [`anchor ${at('from')}`], 'leading to the same place is no link');
-  assert.deepEqual(await told('x', 'in'), []);
+  assert.deepEqual(await linksOf('old', 'out'), [`redirect ${at('new')}`]);
+  assert.deepEqual(await linksOf('older', 'out'), [`redirect ${at('new')}`]);
+  assert.deepEqual((await linksOf('new', 'in')).sort(), [`redirect ${at('old')}`, `redirect ${at('older')}`]);
+  assert.deepEqual(await linksOf('elsewhere', 'in'), [], 'links in the body of a redirect do not count');
+  assert.deepEqual(
+    await linksOf('new', 'out'),
+    [`anchor ${at('from')}`],
+    'a redirect to the same URL key is not a link',
+  );
+  assert.deepEqual(await linksOf('x', 'in'), []);
   const edges = [...listEdges(archive.directory)].filter(([, , kind]) => kind === 'redirect');
   assert.deepEqual(edges.map(([source, target]) => `${source} ${target}`).sort(), [
     `${at('old')} ${at('new')}`,
@@ -75,7 +79,7 @@ test('a redirect is a link from its URL to the place it leads to, in lists and i
   ]);
 });
 
-test('redirects count as citations and pass rank on, and are no results', async (t) => {
+test('redirects count as citations and pass rank on, but are not results', async (t) => {
   const archive = await makeArchive(t);
   await storeSite(archive);
   const search = await indexed(t, archive);
@@ -105,7 +109,7 @@ test('redirects count as citations and pass rank on, and are no results', async 
   assert.deepEqual({ documents, captures, urls }, { documents: 4, captures: 4, urls: 6 });
 });
 
-test('the latest capture decides whether a URL is a page or leads elsewhere', async (t) => {
+test('the latest capture decides whether a URL is a page or a redirect', async (t) => {
   const archive = await makeArchive(t);
   await store(archive, at('target'), 0, OK, page('Target'));
   await store(archive, at('moving'), 0, OK, page('Moving', at('other')));
@@ -125,7 +129,7 @@ test('the latest capture decides whether a URL is a page or leads elsewhere', as
   );
 });
 
-test('a redirect that is deleted leaves the graph, and one that is there again comes back', async (t) => {
+test('a deleted redirect leaves the graph, and returns when it is captured again', async (t) => {
   const archive = await makeArchive(t);
   await storeSite(archive);
   const search = await indexed(t, archive);

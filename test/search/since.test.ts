@@ -5,13 +5,13 @@ import { contentOf, makeArchive, NOON, page } from '../archive/trial-archive.ts'
 
 const SEED = 21;
 
-test('streams that follow one another take in every record once, whatever is stored, deleted and compacted between them (I8)', async (t) => {
+test('successive streams deliver every record once, whatever is stored, deleted and compacted between them (I8)', async (t) => {
   t.diagnostic(`seed ${SEED}`);
   const random = seededRandom(SEED);
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 40_000 } });
   const stored = new Set<string>();
   const deleted = new Set<string>();
-  const came = new Map<string, number>();
+  const delivered = new Map<string, number>();
   let since: string | undefined;
   let number = 0;
   for (let round = 0; round < 12; round++) {
@@ -26,7 +26,7 @@ test('streams that follow one another take in every record once, whatever is sto
     for await (const record of stream) {
       if (record.head.type !== 'response') continue;
       const url = record.head.targetUri!;
-      came.set(url, (came.get(url) ?? 0) + 1);
+      delivered.set(url, (delivered.get(url) ?? 0) + 1);
     }
     since = stream.cursor();
     for (const url of stored) {
@@ -36,12 +36,12 @@ test('streams that follow one another take in every record once, whatever is sto
     }
     if (random() < 0.5) await archive.compact();
   }
-  assert.deepEqual([...came.keys()].sort(), [...stored].sort());
-  assert.ok([...came.values()].every((times) => times === 1));
+  assert.deepEqual([...delivered.keys()].sort(), [...stored].sort());
+  assert.ok([...delivered.values()].every((times) => times === 1));
   assert.ok(deleted.size > 5);
 });
 
-test('a stream of what is new can be left and taken up again', async (t) => {
+test('a stream of new records can be stopped and resumed', async (t) => {
   const archive = await makeArchive(t);
   const store = (name: string, at: number) =>
     archive.store(page(`http://${name}.example/`, NOON + at, contentOf(name)));

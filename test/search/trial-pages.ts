@@ -1,7 +1,4 @@
-/**
- * Archives of pages for tests of the search, and a scan over the very pages that was written by other rules than the
- * index.
- */
+/** Generated pages in many scripts for the tests of search, and functions that store and index them. */
 import type { Archive } from '../../src/archive/index.ts';
 import { seededRandom, utf8 } from '../../src/base/index.ts';
 import { Indexer } from '../../src/search/index.ts';
@@ -13,16 +10,16 @@ export type TrialPage = {
   readonly status: number;
   readonly language: string;
   readonly title: string;
-  /** What a reader sees, in paragraphs. */
+  /** The visible text. */
   readonly paragraphs: readonly string[];
-  /** What stands in scripts and styles only. */
+  /** A word that is only in scripts and styles. */
   readonly hidden: string;
   readonly links: readonly string[];
 };
 
 function htmlOf(page: TrialPage): string {
   const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-  // Every other letter beyond ASCII as an entity: readers see no difference.
+  // Writes every second letter beyond ASCII as an entity, which readers do not see.
   const entities = (text: string) =>
     escaped(text).replace(/[^\x00-\x7f]/gu, (sign) =>
       sign.codePointAt(0)! % 2 === 0 ? `&#x${sign.codePointAt(0)!.toString(16)};` : sign,
@@ -73,7 +70,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 };
 export const LANGUAGES = Object.keys(WORDS);
 
-/** Pages whose words, links and times follow from a seed. Some are captured again, changed or not. */
+/** Pages with words, links and times generated from a seed. Some URLs are captured several times. */
 export function trialPages(seed: number, count: number): TrialPage[] {
   const random = seededRandom(seed);
   const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)]!;
@@ -111,7 +108,7 @@ export function trialPages(seed: number, count: number): TrialPage[] {
   });
 }
 
-/** A page of a site of its own, with a word that no other page needs to have. */
+/** A page on its own site, with a given word. */
 export function pageWith(name: string, word: string, changes: Partial<TrialPage> = {}): TrialPage {
   return {
     url: `http://${name}.example/`,

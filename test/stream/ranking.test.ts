@@ -53,7 +53,7 @@ async function store(
 
 async function rank(archive: Archive): Promise<void> {
   // With a stopwatch it works on this thread; starting one takes longer than all the rest.
-  const indexer = await Indexer.open(archive, () => 0);
+  const indexer = await Indexer.open(archive, { stopwatch: () => 0 });
   try {
     await indexer.catchUp();
     await indexer.rank();
@@ -179,7 +179,7 @@ describe('a stream in the order of citations or rank', () => {
     const order = new RankingStore(archive).ranking('rank');
     await assert.rejects(archive.stream({ order }), { code: 'INDEX_MISSING' });
     const index = async () => {
-      const indexer = await Indexer.open(archive, () => 0);
+      const indexer = await Indexer.open(archive, { stopwatch: () => 0 });
       await indexer.catchUp();
       await indexer.close();
     };

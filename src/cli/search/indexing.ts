@@ -19,7 +19,7 @@ export async function searchIndex(
   options: IndexCommandOptions,
 ): Promise<number> {
   const { terminal, signal } = context;
-  const indexer = await Indexer.open(archive, undefined, { isAnew: options.rebuild === true });
+  const indexer = await Indexer.open(archive, { isRebuild: options.rebuild === true });
   const count = new RunningCount(terminal, 'index');
   const damage = new DamageTally(terminal, 'index');
   let findings = 0;
