@@ -1,10 +1,10 @@
 /**
- * Writes text in the charset of an old page, for the queries of its links. The platform decodes all charsets and
- * encodes none, so the tables are the decoder's, turned around: all single bytes, and all pairs of bytes for the
- * charsets that have them.
+ * Encodes text in the charset of an old page, for the queries of its links. The platform can decode all charsets but
+ * encode only UTF-8. So the tables are made with the decoder, from all single bytes, and from all pairs of bytes if the
+ * charset has pairs.
  */
 
-/** Charsets that take pairs of bytes; ISO-2022-JP switches by escapes and is left out. */
+/** Charsets with pairs of bytes. ISO-2022-JP is left out, because it switches by escape sequences. */
 const PAIRED: ReadonlySet<string> = new Set(['gbk', 'gb18030', 'big5', 'euc-jp', 'shift_jis', 'euc-kr']);
 const UNICODE = /^utf-/;
 
@@ -17,7 +17,7 @@ export class CharsetEncoder {
     this.#escapes = UNICODE.test(charset) ? new Map() : tableOf(charset);
   }
 
-  /** The encoder of a charset by its name in the WHATWG standard; of unknown ones that of UTF-8. */
+  /** The encoder of a charset by its name in the WHATWG standard. For an unknown charset it encodes as UTF-8. */
   static of(charset: string): CharsetEncoder {
     let encoder = encoders.get(charset);
     if (!encoder) {
@@ -27,7 +27,7 @@ export class CharsetEncoder {
     return encoder;
   }
 
-  /** A link whose query has every character beyond ASCII escaped, as browsers ask for it. */
+  /** Escapes the characters beyond ASCII in the query of a link, as browsers do in requests. */
   escapeQuery(link: string): string {
     const question = link.indexOf('?');
     if (question < 0) return link;
@@ -36,10 +36,7 @@ export class CharsetEncoder {
     return link.slice(0, question) + this.escape(link.slice(question, end)) + link.slice(end);
   }
 
-  /**
-   * The text with every character beyond ASCII as escaped bytes of the charset, and as a reference to it where the
-   * charset has none.
-   */
+  /** Escapes the bytes of every character beyond ASCII. A character that the charset does not have becomes `&#n;`. */
   escape(text: string): string {
     return text.toWellFormed().replace(/[^\x00-\x7f]/gu, (character) => {
       if (this.#escapes.size === 0) return encodeURIComponent(character);

@@ -1,8 +1,7 @@
 /**
- * What charset bytes look like when nothing declares it. Valid UTF-8 is UTF-8; a zero in every other byte is UTF-16;
- * then each legacy charset is tried on a sample, and the one whose result reads most like writing wins: letters of one
- * script in runs are good, undefined bytes, controls, rare signs and capitals inside words are bad. A text of ASCII
- * alone is UTF-8.
+ * Guesses the charset of a text that does not declare it. Valid UTF-8, also plain ASCII, is UTF-8. A zero in every
+ * second byte means UTF-16. Otherwise each legacy charset is tried on a sample, and the most readable result wins: runs
+ * of letters of one script score well; undefined bytes, controls, rare symbols and capitals inside words score badly.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -38,7 +37,7 @@ export function guessCharset(bytes: Uint8Array): string {
   return best.charset;
 }
 
-/** Markup in UTF-16 has a zero in nearly every other byte of its first letters. */
+/** Markup in UTF-16 has a zero in nearly every second byte of its first letters. */
 function guessUtf16(bytes: Uint8Array): string | undefined {
   const length = Math.min(bytes.length, 512) & ~1;
   if (length < 8) return undefined;
@@ -52,7 +51,7 @@ function guessUtf16(bytes: Uint8Array): string | undefined {
   return even > length * 0.35 && odd === 0 ? 'utf-16be' : undefined;
 }
 
-/** The escape sequences of ISO-2022-JP, with nothing beyond ASCII anywhere. */
+/** True if a text has an escape sequence of ISO-2022-JP and no bytes beyond ASCII. */
 function hasIso2022(bytes: Uint8Array): boolean {
   let isFound = false;
   for (let at = 0; at < bytes.length; at++) {
@@ -63,12 +62,12 @@ function hasIso2022(bytes: Uint8Array): boolean {
   return isFound;
 }
 
-/** Whether the start of a text is UTF-8, as far as it goes. */
+/** True if the start of a text is valid UTF-8. Its last character may be cut. */
 export function mayBeUtf8(start: Uint8Array): boolean {
   return isUtf8(withoutCutTail(start));
 }
 
-/** A sample can end inside of a character. */
+/** Removes an incomplete character at the end. */
 function withoutCutTail(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
@@ -83,14 +82,14 @@ function withoutCutTail(bytes: Uint8Array): Uint8Array {
   return end === bytes.length ? bytes : bytes.subarray(0, end);
 }
 
-/** The lines that hold something beyond ASCII: markup says nothing about the charset. */
+/** The parts of a text with bytes beyond ASCII, because ASCII markup gives no hint about the charset. */
 function sampleOf(bytes: Uint8Array): Uint8Array {
   const sample = new Uint8Array(SAMPLE_BYTES);
   let length = 0;
   let at = 0;
   while (at < bytes.length && length < SAMPLE_BYTES) {
     while (at < bytes.length && bytes[at]! < 0x80) at++;
-    // Letters before the first high byte belong to the same word.
+    // Include the letters before the first high byte, which belong to the same word.
     let from = at;
     while (from > 0 && at - from < 8 && isLetter(bytes[from - 1]!)) from--;
     let quiet = 0;
@@ -106,23 +105,20 @@ function isLetter(byte: number): boolean {
   return (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
 }
 
-/**
- * How much each character of a decoded sample speaks for the charset, summed over the sample and set against its length
- * in bytes.
- */
+/** The score of a charset: the sum over the characters of the decoded sample. */
 function readability(text: string, charset: string): number {
   let score = 0;
   let previous = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code >= 0x80) score += worthOf(code, previous, charset);
+    if (code >= 0x80) score += scoreOf(code, previous, charset);
     else if (previous >= 0x80 && code >= 0x41 && code <= 0x5a && isLower(previous)) score -= 1;
     previous = code;
   }
   return score;
 }
 
-/** Unicode code units, from the first up to before the last. */
+/** A range of Unicode code units; `to` is excluded. */
 type Range = readonly [from: number, to: number];
 
 const CONTROLS: Range = [0x80, 0xa0];
@@ -145,15 +141,15 @@ const REPLACEMENT = 0xfffd;
 const TIMES = 0xd7;
 const DIVIDED_BY = 0xf7;
 /** No-break space, copyright, and the two guillemets. */
-const COMMON_SIGNS: ReadonlySet<number> = new Set([0xa0, 0xa9, 0xab, 0xbb]);
+const COMMON_SYMBOLS: ReadonlySet<number> = new Set([0xa0, 0xa9, 0xab, 0xbb]);
 
-/** Asked a dozen times of every character: destructuring the range would make a guess take twice as long. */
+/** Called a dozen times for every character. Destructuring the range would make a guess take twice as long. */
 function isIn(range: Range, code: number): boolean {
   return code >= range[0] && code < range[1];
 }
 
-/** Characters of two bytes count twice, so that charsets of one and of two bytes compare. */
-function worthOf(code: number, previous: number, charset: string): number {
+/** The score of one character. Characters of two bytes count twice, so that charsets can be compared. */
+function scoreOf(code: number, previous: number, charset: string): number {
   if (code === REPLACEMENT || isIn(CONTROLS, code)) return -20;
   if (isIn(PRIVATE_USE, code)) return -10;
   if (isIn(KANA, code)) return charset === 'shift_jis' || charset === 'euc-jp' ? 3.2 : -1;
@@ -162,30 +158,30 @@ function worthOf(code: number, previous: number, charset: string): number {
   if (isIn(HAN, code)) return isCommonHan(code, charset) ? 2.2 : 0.6;
   if (isIn(EAST_ASIAN_PUNCTUATION, code)) return 2.2;
   if (isIn(FULL_WIDTH, code)) return 1.8;
-  if (isIn(CYRILLIC, code)) return cyrillicWorth(code, previous);
-  if (isIn(GREEK, code)) return greekWorth(code, previous);
+  if (isIn(CYRILLIC, code)) return cyrillicScore(code, previous);
+  if (isIn(GREEK, code)) return greekScore(code, previous);
   if (isIn(HEBREW, code)) return isIn(HEBREW, previous) ? 1.3 : 0.3;
   if (isIn(ARABIC, code)) return isIn(ARABIC, previous) ? 1.1 : 0.2;
   if (isIn(THAI, code)) return isIn(THAI, previous) ? 1.1 : 0.2;
-  if (isIn(LATIN, code) && code !== TIMES && code !== DIVIDED_BY) return latinWorth(code, previous);
-  return COMMON_SIGNS.has(code) || isIn(DASHES_AND_QUOTES, code) ? 0.4 : -0.6;
+  if (isIn(LATIN, code) && code !== TIMES && code !== DIVIDED_BY) return latinScore(code, previous);
+  return COMMON_SYMBOLS.has(code) || isIn(DASHES_AND_QUOTES, code) ? 0.4 : -0.6;
 }
 
-function cyrillicWorth(code: number, previous: number): number {
+function cyrillicScore(code: number, previous: number): number {
   if (code < 0x410 || code > 0x44f)
     return code === 0x401 || code === 0x451 || (code >= 0x454 && code <= 0x457) ? 0.8 : -0.2;
   if (previous < 0x410 || previous > 0x44f) return 0.6;
-  // A capital after a small letter is what KOI8 and windows-1251 read as each other look like.
+  // Capitals after small letters are typical of KOI8 read as windows-1251, and the reverse.
   return code < 0x430 && previous >= 0x430 ? -1 : 1.2;
 }
 
-function greekWorth(code: number, previous: number): number {
+function greekScore(code: number, previous: number): number {
   if (!isIn(GREEK, previous)) return 0.3;
   return !isLower(code) && isLower(previous) ? -1 : 1.15;
 }
 
-/** Accented letters stand single, between plain ones. */
-function latinWorth(code: number, previous: number): number {
+/** Accented letters occur singly, between plain letters. */
+function latinScore(code: number, previous: number): number {
   const isPlainBefore = previous < 0x80;
   const isCapitalInside = !isLower(code) && previous >= 0x61 && previous <= 0x7a;
   if (isCapitalInside) return -1.5;
@@ -197,7 +193,7 @@ function isLower(code: number): boolean {
   return letter === letter.toLowerCase() && letter !== letter.toUpperCase();
 }
 
-/** The commonest characters of each writing; wrongly decoded text hits them by accident only. */
+/** The most common characters of each script. Wrongly decoded text has them only by accident. */
 const COMMON_SIMPLIFIED =
   '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活尔更别打女变四神总何电数安少报才结反受目太量再感建务做接必场件计管期市直德资命山金指克许统区保至队形社便空决治展马科司五基眼书非则听白却界达光放强即像难且权思王象完设式色路记南品住告类求据程北边死张该交规万取拉格望觉术领共确传师观清今切院让识候带导争运';
 const COMMON_TRADITIONAL =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { charsetOfContentType, decodeText, sniffCharset } from './charset.ts';
 
-/** Bytes of a text in a legacy charset: the platform only decodes, so its decoder is turned around. */
+/** Encodes a text in a legacy charset, with a table made by the platform's decoder. */
 function encode(text: string, charset: string): Uint8Array {
   const table = new Map<string, number[]>();
   const decoder = new TextDecoder(charset);
@@ -20,7 +20,7 @@ function encode(text: string, charset: string): Uint8Array {
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
 
-test('a byte order mark outranks the HTTP field, which outranks the document', () => {
+test('a byte order mark takes precedence over the HTTP field, and the HTTP field over the document', () => {
   assert.equal(sniffCharset(Uint8Array.of(0xef, 0xbb, 0xbf, 0x41), 'text/html; charset=koi8-r'), 'utf-8');
   assert.equal(sniffCharset(Uint8Array.of(0xff, 0xfe, 0x41, 0), 'text/html'), 'utf-16le');
   assert.equal(sniffCharset(Uint8Array.of(0xfe, 0xff, 0, 0x41), 'text/html'), 'utf-16be');
@@ -29,7 +29,7 @@ test('a byte order mark outranks the HTTP field, which outranks the document', (
   assert.equal(sniffCharset(meta, 'text/html; charset=nonsense'), 'shift_jis');
 });
 
-test('meta elements and the XML declaration are found, comments are not', () => {
+test('meta elements and the XML declaration declare a charset, but not in comments', () => {
   const cases: [string, string][] = [
     ['<meta charset=gbk>', 'gbk'],
     ["<META content='text/html; charset=windows-1251' HTTP-EQUIV=Content-Type>", 'windows-1251'],
@@ -61,7 +61,7 @@ const SAMPLES: Record<string, string> = {
   'euc-kr': '도서관은 과거의 책과 신문을 보존한다. 우리는 웹 페이지도 보존한다. 그래서 나중에 사람들이 볼 수 있다.',
 };
 
-test('an undeclared charset is told by what the bytes look like', () => {
+test('an undeclared charset is guessed from the bytes', () => {
   for (const [charset, text] of Object.entries(SAMPLES)) {
     const bytes = encode(`<html><body class="main"><p>${text}</p></body></html>`, charset);
     const decoded = decodeText(bytes);
@@ -70,7 +70,7 @@ test('an undeclared charset is told by what the bytes look like', () => {
   }
 });
 
-test('undeclared UTF-8, UTF-16 and ISO-2022-JP are recognised, a cut last character does not deceive', () => {
+test('undeclared UTF-8, UTF-16 and ISO-2022-JP are recognised, also with a cut last character', () => {
   const utf8 = new Uint8Array(Buffer.from('Größe und Länge, 図書館'));
   assert.equal(sniffCharset(utf8.subarray(0, utf8.length - 1)), 'utf-8');
   assert.equal(sniffCharset(new Uint8Array(Buffer.from('<html><body>Text</body>', 'utf16le'))), 'utf-16le');
@@ -80,7 +80,7 @@ test('undeclared UTF-8, UTF-16 and ISO-2022-JP are recognised, a cut last charac
   assert.equal(sniffCharset(new Uint8Array(0)), 'utf-8');
 });
 
-test('decoding drops the byte order mark and keeps what is left readable', () => {
+test('decoding removes the byte order mark, and replaces only invalid bytes', () => {
   assert.deepEqual(decodeText(Uint8Array.of(0xef, 0xbb, 0xbf, 0x41)), { text: 'A', charset: 'utf-8' });
   assert.equal(decodeText(Uint8Array.of(0x41, 0xff, 0x42), 'text/plain; charset=utf-8').text, 'A\ufffdB');
   assert.equal(decodeText(Uint8Array.of(0x80), 'text/html; charset=iso-8859-1').text, '\u20ac');

@@ -1,23 +1,20 @@
 /**
- * The charset of a text and its decoding, as browsers do it (WHATWG Encoding and HTML, "determining the character
- * encoding"): byte order mark, charset of the HTTP field, `meta` or XML declaration near the start, and where nothing
- * is declared, what the bytes look like.
+ * Finds the charset of a text and decodes it, as browsers do (WHATWG Encoding; HTML, "determining the character
+ * encoding"): from the byte order mark, the HTTP field, a `meta` element or XML declaration near the start. If nothing
+ * declares the charset it is guessed from the bytes.
  *
- * Names are those of the WHATWG standard, in lower case. Labels that the standard replaces for safety (`iso-2022-kr`,
- * `hz-gb-2312`) count as undeclared.
+ * Charset names are those of the WHATWG standard, in lower case. Labels that the standard replaces for safety
+ * (`iso-2022-kr`, `hz-gb-2312`) count as undeclared.
  */
 import { fromLatin1, fromUtf8 } from '../base/index.ts';
 import { guessCharset } from './charset-guess.ts';
 
-/**
- * How far declarations are looked for. The standard asks for 1,024 bytes; real pages put scripts and comments before
- * theirs.
- */
+/** Declarations are searched in this many bytes. The standard has 1,024, but real pages begin with long scripts. */
 const PRESCAN_BYTES = 4096;
 
 const labels = new Map<string, string | undefined>();
 
-/** The standard's name of a charset label, or undefined when it is none. */
+/** The standard name for a charset label; undefined if the label is unknown. */
 function charsetOfLabel(label: string): string | undefined {
   const trimmed = label.trim().toLowerCase();
   if (trimmed === '' || trimmed.length > 40) return undefined;
@@ -32,27 +29,29 @@ function charsetOfLabel(label: string): string | undefined {
   return name;
 }
 
-/** Charset parameter of a Content-Type value. */
+/** The charset parameter of a Content-Type value. */
 export function charsetOfContentType(contentType: string | undefined): string | undefined {
   const match =
     contentType === undefined ? null : /;\s*charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))/i.exec(contentType);
   return match ? charsetOfLabel(match[1] ?? match[2] ?? match[3] ?? '') : undefined;
 }
 
-function charsetOfMark(start: Uint8Array): string | undefined {
+function charsetOfByteOrderMark(start: Uint8Array): string | undefined {
   if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return 'utf-8';
   if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be';
   return start[0] === 0xff && start[1] === 0xfe ? 'utf-16le' : undefined;
 }
 
-/** Charset by what the start of a text declares or looks like. More than the first kilobytes make the guess better. */
+/** The charset that the start of a text declares, or a guess. A longer start improves the guess. */
 export function sniffCharset(start: Uint8Array, contentType?: string): string {
-  return charsetOfMark(start) ?? charsetOfContentType(contentType) ?? declaredCharset(start) ?? guessCharset(start);
+  return (
+    charsetOfByteOrderMark(start) ?? charsetOfContentType(contentType) ?? declaredCharset(start) ?? guessCharset(start)
+  );
 }
 
-/** Charset by the `meta` elements or the XML declaration in the first bytes. */
+/** The charset that `meta` elements or the XML declaration in the first bytes declare. */
 function declaredCharset(start: Uint8Array): string | undefined {
-  // A declaration that was found by its ASCII letters cannot be in UTF-16.
+  // A declaration that can be read as ASCII is not in UTF-16.
   const head = fromLatin1(start, 0, Math.min(start.length, PRESCAN_BYTES));
   const xml = /^\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([^"'>]{1,40})["']/.exec(head)?.[1];
   const charset = (xml === undefined ? undefined : charsetOfLabel(xml)) ?? charsetOfMeta(head);
@@ -63,8 +62,7 @@ function declaredCharset(start: Uint8Array): string | undefined {
 const TAG = /<!--.*?-->|<meta[\s/]([^>]{0,1000})>/gis;
 
 function charsetOfMeta(head: string): string | undefined {
-  // A comment that does not end within the first bytes hides what follows, and the pattern would try every beginning of
-  // one.
+  // Cut off a comment that does not end in the first bytes. The pattern would be slow if it tried every start of one.
   const cut = /<!--(?!.*-->)/s.exec(head);
   const searched = cut ? head.slice(0, cut.index) : head;
   for (const match of searched.matchAll(TAG)) {
@@ -77,10 +75,10 @@ function charsetOfMeta(head: string): string | undefined {
   return undefined;
 }
 
-/** How much of an undeclared text the guess looks at. */
+/** The guess uses this many bytes of a text. */
 const GUESS_BYTES = 256 * 1024;
 
-/** The text of a document without its byte order mark. Bytes that the charset does not have become U+FFFD. */
+/** Decodes a document and removes its byte order mark. Invalid bytes become U+FFFD. */
 export function decodeText(bytes: Uint8Array, contentType?: string): { text: string; charset: string } {
   const charset = sniffCharset(bytes.length > GUESS_BYTES ? bytes.subarray(0, GUESS_BYTES) : bytes, contentType);
   return { text: decodeAs(bytes, charset), charset };

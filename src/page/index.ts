@@ -1,8 +1,7 @@
 /**
- * page: reads HTML, style sheets, scripts, feeds, manifests of web applications, sitemaps, PDF and office documents:
- * links, text, language, dates. Pure: no sockets, no files, no state but loaded tables.
+ * page: reads links, text, language and dates from HTML, style sheets, scripts, feeds, web application manifests,
+ * sitemaps, PDF and office documents. It uses no sockets and no files, and its only state is loaded tables.
  */
-
 export { decodeText, sniffCharset } from './charset.ts';
 export { CharsetEncoder } from './charset-encoder.ts';
 export { mayBeUtf8 } from './charset-guess.ts';

@@ -1,5 +1,4 @@
-/** Values out of JSON that somebody else wrote: what is not of the kind that is looked for counts as an empty one. */
-
+/** Reads values from untrusted JSON. A value of another type counts as an empty value. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function objectOf(value: unknown): JsonObject {
@@ -10,7 +9,7 @@ export function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The first of them. */
+/** The first elements of an array, at most `countMax`. */
 export function arrayOf(value: unknown, countMax: number): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, countMax) : [];
 }

@@ -1,8 +1,7 @@
 /**
- * The language of a text by its letters and their neighbours, where a page does not name it. The detector's tables are
- * loaded when the first such page comes.
+ * Detects the language of a text from its sequences of letters, for pages that do not declare it. The tables of the
+ * detector are loaded for the first such page.
  */
-
 const SAMPLE_LENGTH = 4000;
 const SAMPLE_LENGTH_MIN = 20;
 
@@ -10,7 +9,7 @@ type Detector = { detect(text: string): { language: string; isReliable(): boolea
 
 let detector: Promise<Detector> | undefined;
 
-/** ISO 639-1 code, or '' when the text says too little. */
+/** An ISO 639-1 code, or '' if the text is too short or unclear. */
 export async function detectLanguage(text: string): Promise<string> {
   if (text.length < SAMPLE_LENGTH_MIN) return '';
   detector ??= import('eld/small').then((loaded) => loaded.eld);

@@ -1,10 +1,10 @@
 /**
- * Dates as pages write them: W3C dates, the dates of mail and HTTP, and a few plain forms. What names no zone is taken
- * as UTC, so that every machine reads the same.
+ * Parses the dates that pages have: W3C dates, dates of mail and HTTP, and a few simple forms. A date without a time
+ * zone counts as UTC, so that the result is the same on every machine.
  */
 import { type EpochMs, parseTimestamp, parseW3cDate } from '../base/index.ts';
 
-/** Before the web nothing was published on it, but libraries put books and papers there. */
+/** Earlier than the web, because libraries publish old books and papers. */
 const EARLIEST: EpochMs = Date.UTC(1000, 0, 1);
 const LATEST: EpochMs = Date.UTC(2200, 0, 1);
 
@@ -15,7 +15,7 @@ export function parsePageDate(text: string): EpochMs | undefined {
   return time !== undefined && time >= EARLIEST && time < LATEST ? time : undefined;
 }
 
-/** `20240301`, `2024/03/01`, `D:20240301100000+01'00'` as PDF has it. */
+/** `20240301`, `2024/03/01`, or `D:20240301100000+01'00'` of PDF. */
 function parseDigits(text: string): EpochMs | undefined {
   const pdf = /^D:(\d{4,14})(?:([+-])(\d{2})'?(\d{2})?'?|Z.*)?$/.exec(text);
   if (pdf) {
@@ -30,7 +30,7 @@ function parseDigits(text: string): EpochMs | undefined {
     : undefined;
 }
 
-/** `Fri, 01 Mar 2024 10:00:00 GMT` and what else names its month in words. */
+/** `Fri, 01 Mar 2024 10:00:00 GMT` and other dates with the month as a word. */
 function parseWritten(text: string): EpochMs | undefined {
   if (!/[a-z]{3}/i.test(text) || !/\d{4}/.test(text)) return undefined;
   const hasZone = /(?:\b(?:GMT|UTC|UT|Z|[ECMP][SD]T)|[+-]\d{4})\b\s*(?:\([^)]*\))?$/i.test(text);

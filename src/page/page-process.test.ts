@@ -9,22 +9,22 @@ function sourceOf(text: string) {
   return { bytes: utf8(text), mime: 'text/html', url: 'http://one.example/' };
 }
 
-test('a large page is read as others are, and while it is read something else can be done', async () => {
+test('a large page is read in the background with the same result', async () => {
   const source = sourceOf(
     `<title>Large</title>${'<p>some words <a href="/next">next</a>'.repeat(40_000)}${'<'.repeat(500_000)}`,
   );
-  const parts = { text: false };
-  const reading = readPageAside(source, parts);
+  const options = { text: false };
+  const reading = readPageAside(source, options);
   const other = new Promise((resolve) => setImmediate(resolve, 'something else'));
   assert.equal(await Promise.race([reading.then(() => 'the page'), other]), 'something else');
-  // A comparison that explains itself would take gigabytes for pages of this size.
-  assert.ok(isDeepStrictEqual(await reading, await readPageHere(source, parts)));
+  // `assert.deepEqual` would take gigabytes to explain a difference between such pages.
+  assert.ok(isDeepStrictEqual(await reading, await readPageHere(source, options)));
   assert.ok(isDeepStrictEqual(await readPageAside(source), await readPageHere(source)));
 });
 
-test('of a page that takes too long the beginning is read, it says so, and the next ones are read', async () => {
+test('a page that takes too long is cut to its beginning, and the next pages are read', async () => {
   const start = `<title>Large</title><p>first words${' more'.repeat(300_000)}`;
-  // Takes the thread some tenths of a second, whatever else the machine does.
+  // Takes some tenths of a second on any machine.
   const slow = sourceOf(`${start}${'<'.repeat(4 * 1024 * 1024)}`);
   const pages = await Promise.all([1, 2, 3].map(() => readPageAside(slow, {}, { msMax: 1 })));
   for (const page of pages) {

@@ -1,25 +1,24 @@
-/** The thread that reads documents in their process; see `page-process.ts`. */
-
+/** The thread in the child process that reads documents; see `page-process.ts`. */
 import { serialize } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import type { ThreadAnswer, ThreadJob } from '../base/index.ts';
 import { decodedStart } from '../warc/index.ts';
-import { type PageParts, type PageSource, readUndetected } from './page.ts';
+import { type PageReadOptions, type PageSource, readWithoutLanguage } from './page.ts';
 
-/** All that is said of a document but its bytes. */
+/** A document to read, without its bytes. */
 export type PageJob = {
   readonly source: Omit<PageSource, 'bytes'>;
-  /** What the bytes are still coded by. */
+  /** The content codings that the bytes still have. */
   readonly codings: readonly string[];
-  /** How much of them is decoded. */
+  /** The number of bytes that are decoded. */
   readonly bytesMax: number;
-  readonly parts: PageParts;
+  readonly options: PageReadOptions;
 };
 
-async function read({ job: { source, codings, bytesMax, parts }, body }: ThreadJob<PageJob>): Promise<ThreadAnswer> {
+async function read({ job: { source, codings, bytesMax, options }, body }: ThreadJob<PageJob>): Promise<ThreadAnswer> {
   try {
     const bytes = codings.length === 0 ? body : decodedStart(body, codings, bytesMax);
-    return { value: serialize(await readUndetected({ ...source, bytes }, parts)) };
+    return { value: serialize(await readWithoutLanguage({ ...source, bytes }, options)) };
   } catch (error) {
     return { value: undefined, failure: String((error as Error).stack ?? error) };
   }

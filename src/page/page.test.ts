@@ -7,7 +7,7 @@ import { PAGE_BYTES_MAX, pageKind, readPageHere } from './page.ts';
 
 const url = 'http://example.org/dir/doc';
 
-test('RSS is read as a page: titles, text of the entries, their links', async () => {
+test('an RSS feed is read as a page: titles, text and links of its entries', async () => {
   const rss = `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>http://example.org/</link><description>All of it</description><language>de</language>
     <item><title>First &amp; best</title><link>/one</link><description><![CDATA[<p>Hello <img src="/i.png"></p>]]></description><pubDate>Fri, 01 Mar 2024 10:00:00 GMT</pubDate><enclosure url="/a.mp3"/></item>
     <item><guid>http://example.org/two</guid><title>Second</title></item></channel></rss>`;
@@ -28,7 +28,7 @@ test('RSS is read as a page: titles, text of the entries, their links', async ()
   );
 });
 
-test('links of a feed count from the base that it gives', async () => {
+test('links of a feed are resolved against its own base', async () => {
   const atom = `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://blog.example/all/"><link rel="self" href="atom"/>
     <entry><title>one</title><link href="one"/><content type="html">&lt;img src="one.png"&gt;</content></entry></feed>`;
   const page = (await readPageHere({
@@ -82,7 +82,7 @@ test('sitemaps are read as XML, as an index, as text, and compressed', () => {
   assert.deepEqual(readSitemap(Buffer.from(xml), url), expected);
   assert.deepEqual(readSitemap(gzipSync(xml), url), expected);
   const joined = Buffer.concat([gzipSync(xml.slice(0, 200)), gzipSync(xml.slice(200)), Buffer.alloc(10)]);
-  assert.deepEqual(readSitemap(joined, url), expected, 'of several members, with padding');
+  assert.deepEqual(readSitemap(joined, url), expected, 'several gzip members, with padding');
   const index = '<sitemapindex><sitemap><loc>http://example.org/s1.xml.gz</loc></sitemap></sitemapindex>';
   assert.deepEqual(readSitemap(Buffer.from(index), url), { urls: [], sitemaps: ['http://example.org/s1.xml.gz'] });
   const text = 'http://example.org/1\r\nnot a url\nhttps://example.org/2';
@@ -92,7 +92,7 @@ test('sitemaps are read as XML, as an index, as text, and compressed', () => {
   ]);
 });
 
-test('a sitemap names other languages of its pages, each once', () => {
+test('alternate languages in a sitemap are listed once', () => {
   const link = (href: string) => `<xhtml:link rel="alternate" hreflang="x" href="${href}"/>`;
   const all = ['/en', '/de', '/fr'].map((path) => link(`http://example.org${path}`)).join('');
   const xml = `<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml"><url><loc>/en</loc>${all}</url><url><loc>/de</loc>${all}${link('')}</url></urlset>`;
@@ -106,7 +106,7 @@ test('a sitemap names other languages of its pages, each once', () => {
   }
 });
 
-test('a sitemap names the pictures and films of its pages, whatever its prefixes, with entities and CDATA', () => {
+test('images and videos in a sitemap are read with any namespace prefix, with entities and CDATA', () => {
   const sitemap = (image: string, video: string) =>
     `<urlset><url><loc>/a</loc><${image}:image><${image}:loc> /one.png?a=1&amp;b=2 </${image}:loc><${image}:caption>/no.png</${image}:caption></${image}:image>
       <${image}:image><${image}:loc><![CDATA[https://far.example/two.png?a=1&b=2]]></${image}:loc></${image}:image>
@@ -140,7 +140,7 @@ test('a sitemap names the pictures and films of its pages, whatever its prefixes
     );
 });
 
-test('of the pictures of a sitemap so many are read as of its pages, and that there are more is told', () => {
+test('a sitemap with too many images is cut, and marked as truncated', () => {
   const picture = (number: number) => `<image:image><image:loc>/${number}.png</image:loc></image:image>`;
   const entry = (page: number) =>
     `<url><loc>/${page}</loc>${Array.from({ length: 1000 }, (_, number) => picture(page * 1000 + number)).join('')}</url>`;
@@ -155,7 +155,7 @@ test('of the pictures of a sitemap so many are read as of its pages, and that th
   assert.deepEqual([over.urls.length, count(over), over.isTruncated], [101, 100_000, true]);
 });
 
-test('a sitemap is told by its first element, whatever its prefix and whatever stands before it', () => {
+test('a sitemap is recognised by its first element, with any prefix and any prolog', () => {
   const comment = `<!-- ${'made by a plugin '.repeat(300)} -->`;
   for (const root of ['<urlset>', '<sm:urlset xmlns:sm="x">', '<ns0:sitemapindex>'])
     for (const prolog of [
@@ -168,12 +168,12 @@ test('a sitemap is told by its first element, whatever its prefix and whatever s
   assert.equal(pageKind('text/xml', Buffer.from('<?'.repeat(40_000))), undefined);
 });
 
-test('a compressed sitemap that inflates without end is cut off', () => {
+test('a compressed sitemap that inflates beyond the limit is cut', () => {
   const bomb = gzipSync(Buffer.alloc(101 * 1024 * 1024, 0x20), { level: 1 });
   assert.deepEqual(readSitemap(bomb, url), { urls: [], sitemaps: [], isTruncated: true });
 });
 
-test('a compressed sitemap that breaks off is read as far as it goes, and says so', () => {
+test('the readable part of a cut compressed sitemap is read, and it is marked as truncated', () => {
   const urls = Array.from({ length: 2000 }, (_, number) => `http://example.org/${(number * 2_654_435_761) % 2 ** 32}`);
   const whole = gzipSync(urls.join('\n'));
   assert.deepEqual(
@@ -184,7 +184,7 @@ test('a compressed sitemap that breaks off is read as far as it goes, and says s
   assert.ok(read.length > 500 && read.length < 1500 && isTruncated, `${read.length} ${isTruncated}`);
 });
 
-test('links in HTTP heads are found with their relations', () => {
+test('links in HTTP headers are found with their relations', () => {
   const links = linksOfHeaders(
     [
       ['Link', '</s.css>; rel=preload; as=style, <two>; rel="next"; title="a, b"'],
@@ -207,7 +207,7 @@ test('links in HTTP heads are found with their relations', () => {
   );
 });
 
-/** A PDF of one page with a line of text, a link and a title, its cross references counted out. */
+/** A PDF of one page with a line of text, a link, a title and a correct cross-reference table. */
 function pdf(): Buffer {
   const content = 'BT /F1 24 Tf 72 700 Td (Hello from a document) Tj ET';
   const objects = [
@@ -232,7 +232,7 @@ function pdf(): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-test('PDF gives text, links, title and date; a broken one gives a page that says so', async () => {
+test('text, links, title and date of a PDF are read, and a broken PDF is an empty truncated page', async () => {
   const page = (await readPageHere({ bytes: pdf(), mime: 'application/pdf', url }))!;
   assert.equal(page.title, 'A paper');
   assert.equal(page.text, 'Hello from a document');
@@ -245,7 +245,7 @@ test('PDF gives text, links, title and date; a broken one gives a page that says
   assert.deepEqual([broken.text, broken.isTruncated], ['', true]);
 });
 
-test('the kind is told by the first bytes where the type says nothing', async () => {
+test('the kind of page is detected from the first bytes if the media type is unknown', async () => {
   const kindOf = async (text: string, mime: string) =>
     (await readPageHere({ bytes: Buffer.from(text), mime, url }))?.text;
   assert.equal(await kindOf('<!DOCTYPE html><p>x', ''), 'x');
@@ -261,7 +261,7 @@ test('the kind is told by the first bytes where the type says nothing', async ()
   assert.equal(await kindOf('x', 'constructor'), undefined);
 });
 
-test('the language is detected where it is not declared', async () => {
+test('the language is detected if it is not declared', async () => {
   const german =
     'Die Bibliothek bewahrt B\u00fccher und Zeitungen der vergangenen Jahre auf, damit sie gelesen werden.';
   assert.equal((await readPageHere({ bytes: Buffer.from(`<p>${german}`), mime: 'text/html', url }))!.language, 'de');
@@ -271,13 +271,13 @@ test('the language is detected where it is not declared', async () => {
   );
 });
 
-test('a document beyond the bound is read as far as the bound, and says so', async () => {
+test('a document that is too large is read up to the limit, and marked as truncated', async () => {
   const bytes = Buffer.alloc(PAGE_BYTES_MAX + 1000, `<p>${'word '.repeat(100)}`);
   const page = (await readPageHere({ bytes, mime: 'text/html', url }, { text: false }))!;
   assert.equal(page.isTruncated, true);
 });
 
-test('queries of links are written in the charset of the page, as browsers ask for them; paths are not', async () => {
+test('queries of links are encoded in the charset of the page, as browsers do, and paths in UTF-8', async () => {
   const url = 'http://a.example/d/';
   const linksOf = async (bytes: Uint8Array, contentType: string) =>
     (await readPageHere({ bytes, mime: 'text/html', url, contentType }))!.links.map((link) => [link.url, link.href]);

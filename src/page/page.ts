@@ -1,10 +1,9 @@
 /**
- * What is learned of a document: title, text, language, links, dates. One door for every kind of content; the kind is
- * the declared media type, corrected by the first bytes where the type says nothing (missing,
- * `application/octet-stream`) or says XML.
+ * Reads a document of any kind into a page: title, text, language, links, dates. The kind is the declared media type.
+ * If the type is missing, unknown (`application/octet-stream`) or XML, the first bytes decide.
  *
- * Markup and text are read up to PAGE_BYTES_MAX, other documents whole or not at all; a page says so when something was
- * left out.
+ * Markup and text are read up to PAGE_BYTES_MAX. Other documents are read completely or not at all. `isTruncated` says
+ * that something was left out.
  */
 import { bareMime, type EpochMs, OFFICE_MIMES } from '../base/index.ts';
 import { decodeText } from './charset.ts';
@@ -23,23 +22,23 @@ import { TextBuilder } from './text-builder.ts';
 export type Page = {
   readonly title: string;
   readonly description: string;
-  /** ISO 639 code of the primary language, as declared or detected; '' when neither says. */
+  /** The ISO 639 code of the primary language, declared or detected; '' if unknown. */
   readonly language: string;
   readonly charset: string;
   readonly headings: string[];
-  /** What a reader sees, blocks on lines. */
+  /** The visible text, one line per block. */
   readonly text: string;
   /** The text without menus, headers and footers. */
   readonly mainText: string;
   readonly links: Link[];
-  /** What a `base` element says, as written. */
+  /** The value of a `base` element, as written. */
   readonly base?: string;
   readonly robots: { readonly nofollow: boolean; readonly noindex: boolean };
   readonly publishedAt?: EpochMs;
   readonly modifiedAt?: EpochMs;
-  /** Whether a bound cut something off, or a part could not be read. */
+  /** True if a limit cut something off, or a part could not be read. */
   readonly isTruncated: boolean;
-  /** Whether reading it took more memory or time than it may, so that nothing of it was read. */
+  /** True if reading exceeded the limit of memory or time, so that nothing was read. */
   readonly isTooCostly?: boolean;
 };
 
@@ -49,16 +48,16 @@ export type PageSource = {
   readonly mime: string;
   readonly contentType?: string;
   readonly url: string;
-  /** The charset of the document that this was made from, which its links go by. */
+  /** The charset for the queries of links, if the bytes were converted from another charset. */
   readonly linkCharset?: string;
 };
 
-/** Parts that are not asked for are not read. Both are on unless switched off. */
-export type PageParts = { readonly text?: boolean; readonly links?: boolean };
+/** The parts of a page to read. Both are read by default. */
+export type PageReadOptions = { readonly text?: boolean; readonly links?: boolean };
 
-/** Markup and text are read up to here. */
+/** The bytes read of markup and text. */
 export const PAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** PDF and office documents beyond this are not read: the readers need several times the document in memory. */
+/** Larger PDF and office documents are not read, because reading needs several times their size in memory. */
 export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export type PageKind = 'html' | 'xhtml' | 'feed' | 'json-feed' | 'sitemap' | 'svg' | 'css' | 'text' | 'pdf' | 'office';
@@ -86,14 +85,14 @@ const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
   '*/*': 'unknown',
 };
 
-/** What is no media type at all (`html`, `unk`) says nothing, as to browsers (MIME Sniffing, 7). */
+/** A value that is not a media type (`html`, `unk`) counts as unknown, as in browsers (MIME Sniffing, 7). */
 function kindOf(mime: string): PageKind | 'xml' | 'unknown' | undefined {
   const name = bareMime(mime);
   if (!name.includes('/')) return 'unknown';
   return Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
 }
 
-/** What kind of page a media type and the first bytes make; undefined for what nothing is read from. */
+/** The kind of page, from the media type and the first bytes; undefined if it is not a page. */
 export function pageKind(mime: string, start: Uint8Array): PageKind | undefined {
   const kind = kindOf(mime);
   if (kind !== 'xml' && kind !== 'unknown') return kind;
@@ -107,15 +106,15 @@ export function pageKind(mime: string, start: Uint8Array): PageKind | undefined 
   return HTML_START.test(head) ? 'html' : undefined;
 }
 
-/** What browsers take for HTML where the type says nothing (MIME Sniffing, 7.1). */
+/** The beginnings that browsers take for HTML if the type is unknown (MIME Sniffing, 7.1). */
 const HTML_START =
   /^(?:\s|\u00ef\u00bb\u00bf)*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>])/i;
 
 const BEGINNING_BYTES = 2048;
-/** Comments before the first element are looked behind as far as this. */
+/** Comments before the first element are skipped up to this length. */
 const PROLOG_BYTES_MAX = 64 * 1024;
 
-/** The first bytes and, where a prolog of declarations and comments fills them, those of the first element. */
+/** The first bytes. If a prolog of declarations and comments fills them, also the bytes of the first element. */
 function beginningOf(start: Uint8Array): string {
   const bytes = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, PROLOG_BYTES_MAX));
   const first = bytes.toString('latin1', 0, BEGINNING_BYTES);
@@ -126,14 +125,14 @@ function beginningOf(start: Uint8Array): string {
   return first + text.slice(prolog.lastIndex, prolog.lastIndex + BEGINNING_BYTES);
 }
 
-/** Whether something is read from contents of this type; what only the first bytes can tell counts. */
+/** True if contents of this type can be pages. This includes types that only the first bytes can decide. */
 export function isPageMime(mime: string): boolean {
   return kindOf(mime) !== undefined;
 }
 
-/** Reads a page on this thread, whatever that takes. */
-export async function readPageHere(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {
-  return withLanguage(await readUndetected(source, parts));
+/** Reads a page on this thread, without limits on memory or time. */
+export async function readPageHere(source: PageSource, options: PageReadOptions = {}): Promise<Page | undefined> {
+  return withLanguage(await readWithoutLanguage(source, options));
 }
 
 /** Detects the language of a page that does not declare it. */
@@ -142,12 +141,15 @@ export async function withLanguage(page: Page | undefined): Promise<Page | undef
   return { ...page, language: await detectLanguage(page.mainText) };
 }
 
-/** The same but for the language of pages that do not declare it, which takes a table of a hundred megabytes. */
-export async function readUndetected(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {
+/** Reads a page without detecting its language, which would need a table of a hundred megabytes. */
+export async function readWithoutLanguage(
+  source: PageSource,
+  options: PageReadOptions = {},
+): Promise<Page | undefined> {
   const kind = pageKind(source.mime, source.bytes);
   if (kind === undefined) return undefined;
-  const wants = { text: parts.text ?? true, links: parts.links ?? true };
-  const draft = await readKind(kind, source, wants);
+  const wanted = { text: options.text ?? true, links: options.links ?? true };
+  const draft = await readKind(kind, source, wanted);
   const { meta, text, links } = draft;
   meta.finish();
   const base = (draft.base === undefined ? undefined : resolveUrl(draft.base, source.url)) ?? source.url;
@@ -159,7 +161,7 @@ export async function readUndetected(source: PageSource, parts: PageParts = {}):
     headings: text.headings,
     text: text.text,
     mainText: text.mainText,
-    links: wants.links ? links.resolve(base, source.linkCharset ?? draft.charset) : [],
+    links: wanted.links ? links.resolve(base, source.linkCharset ?? draft.charset) : [],
     ...(draft.base === undefined ? {} : { base: draft.base }),
     robots: meta.robots,
     ...(meta.publishedAt === undefined ? {} : { publishedAt: meta.publishedAt }),
@@ -177,22 +179,26 @@ type Draft = {
   readonly base?: string | undefined;
 };
 
-type Wants = { readonly text: boolean; readonly links: boolean };
+type Wanted = Required<PageReadOptions>;
 
-async function readKind(kind: PageKind, source: PageSource, wants: Wants): Promise<Draft> {
-  if (kind === 'pdf') return readBinary(readPdf, source, wants);
-  if (kind === 'office') return readBinary(readOffice, source, wants);
+async function readKind(kind: PageKind, source: PageSource, wanted: Wanted): Promise<Draft> {
+  if (kind === 'pdf') return readBinary(readPdf, source, wanted);
+  if (kind === 'office') return readBinary(readOffice, source, wanted);
   if (kind === 'sitemap') return readSitemapPage(source);
   const isTruncated = source.bytes.length > PAGE_BYTES_MAX;
   const bytes = isTruncated ? source.bytes.subarray(0, PAGE_BYTES_MAX) : source.bytes;
   const { text, charset } = decodeText(bytes, source.contentType ?? source.mime);
-  return { ...readText(kind, text, wants), charset, isTruncated };
+  return { ...readText(kind, text, wanted), charset, isTruncated };
 }
 
-/** Documents whose bytes are no text. */
-async function readBinary(read: typeof readPdf | typeof readOffice, source: PageSource, wants: Wants): Promise<Draft> {
+/** Reads documents whose bytes are not text. */
+async function readBinary(
+  read: typeof readPdf | typeof readOffice,
+  source: PageSource,
+  wanted: Wanted,
+): Promise<Draft> {
   const { meta, text, links } = newDraft();
-  const target = { meta, text: wants.text ? text : undefined, links: wants.links ? links : undefined };
+  const target = { meta, text: wanted.text ? text : undefined, links: wanted.links ? links : undefined };
   const isWhole = source.bytes.length <= DOCUMENT_BYTES_MAX && (await read(source.bytes, target));
   return { meta, text, links, charset: '', isTruncated: !isWhole };
 }
@@ -208,21 +214,21 @@ function readSitemapPage({ bytes, url }: PageSource): Draft {
 function readText(
   kind: Exclude<PageKind, 'pdf' | 'office' | 'sitemap'>,
   source: string,
-  wants: Wants,
+  wanted: Wanted,
 ): Pick<Draft, 'meta' | 'text' | 'links' | 'base'> {
   const draft = newDraft();
   const { meta, text, links } = draft;
-  const feedTarget = { ...draft, wantsText: wants.text, wantsLinks: wants.links };
+  const feedTarget = { ...draft, wantsText: wanted.text, wantsLinks: wanted.links };
   switch (kind) {
     case 'html':
     case 'xhtml':
     case 'svg': {
-      const reader = new HtmlReader({ ...wants, isXml: kind !== 'html' }, links);
+      const reader = new HtmlReader({ ...wanted, isXml: kind !== 'html' }, links);
       reader.read(source);
       return { meta: reader.meta, text: reader.text, links, base: reader.base };
     }
     case 'css':
-      if (wants.links) collectCssLinks(source, links);
+      if (wanted.links) collectCssLinks(source, links);
       return draft;
     case 'feed':
       return { meta, text, links, base: readFeed(source, feedTarget) };
@@ -230,7 +236,7 @@ function readText(
       collectJsonFeed(source, feedTarget);
       return draft;
     case 'text':
-      if (wants.text) {
+      if (wanted.text) {
         text.preserved = 1;
         text.add(source);
       }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { robotsDirectives, robotsTagDirectives } from './robots-directives.ts';
 
-const said = ({ nofollow, noindex }: { nofollow: boolean; noindex: boolean }) =>
+const flagsOf = ({ nofollow, noindex }: { nofollow: boolean; noindex: boolean }) =>
   `${nofollow ? 'F' : '-'}${noindex ? 'I' : '-'}`;
 
-test('directives are read, and the values of others are none', () => {
+test('directives are read, and values of other directives are ignored', () => {
   for (const [content, expected] of [
     ['', '--'],
     ['index, follow', '--'],
@@ -17,10 +17,10 @@ test('directives are read, and the values of others are none', () => {
     ['max-image-preview: none, max-snippet:-1, nofollow', 'F-'],
     ['unavailable_after: 25-Aug-2026 15:00:00 EST, noindex', '-I'],
   ] as const)
-    assert.equal(said(robotsDirectives(content)), expected, content);
+    assert.equal(flagsOf(robotsDirectives(content)), expected, content);
 });
 
-test('what a field says to other robots is not for us', () => {
+test('directives for other robots are ignored', () => {
   for (const [value, expected] of [
     ['nofollow', 'F-'],
     ['googlebot: nofollow', '--'],
@@ -32,5 +32,5 @@ test('what a field says to other robots is not for us', () => {
     ['unavailable_after: 25 Jun 2026 15:00:00 PST, noindex', '-I'],
     ['unavailable_after: Friday, 26-Jun-26 15:00:00 UTC, noindex', '-I'],
   ] as const)
-    assert.equal(said(robotsTagDirectives(value)), expected, value);
+    assert.equal(flagsOf(robotsTagDirectives(value)), expected, value);
 });

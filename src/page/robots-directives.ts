@@ -1,18 +1,18 @@
 /**
- * What a page says to robots about itself, in `meta` elements and in X-Robots-Tag fields.
+ * Reads the directives of a page for robots, in `meta` elements and X-Robots-Tag fields.
  *
  * ```
- *   <meta name="robots" content="noindex, max-image-preview:none">    of a name, for all or for one robot
- *   X-Robots-Tag: noarchive, otherbot: noindex, nofollow              a robot's name and a colon hold for what follows in the field
+ *   <meta name="robots" content="noindex, max-image-preview:none">    the name is `robots` or that of one robot
+ *   X-Robots-Tag: noarchive, otherbot: noindex, nofollow              a robot's name applies to all directives after it
  * ```
  */
 export type RobotsDirectives = { readonly nofollow: boolean; readonly noindex: boolean };
 
-/** Directives with a value, which may be any word, `none` too. */
+/** Directives with a value. The value may be any word, even `none`. */
 const VALUED = /max-[a-z-]+[ \t]*:[ \t]*[^\s,]*|unavailable_after[ \t]*:[^,]*/g;
 const AGENT = /^\s*([\w*.-]+)\s*:/;
 
-/** Whether directives under this name, in lower case, are meant for this program. */
+/** True if directives with this name, in lower case, apply to this program. */
 export function isForUs(name: string): boolean {
   return name === 'robots' || name === 'pinakes';
 }
@@ -22,14 +22,14 @@ export function robotsDirectives(content: string): RobotsDirectives {
   return { nofollow: /\b(nofollow|none)\b/.test(words), noindex: /\b(noindex|none)\b/.test(words) };
 }
 
-/** What the value of one X-Robots-Tag field says to all robots and to this program. */
+/** The directives in the value of one X-Robots-Tag field for all robots and for this program. */
 export function robotsTagDirectives(value: string): RobotsDirectives {
-  let isMeant = true;
-  const meant: string[] = [];
+  let applies = true;
+  const applying: string[] = [];
   for (const part of value.toLowerCase().replace(VALUED, ' ').split(',')) {
     const agent = AGENT.exec(part)?.[1];
-    if (agent !== undefined) isMeant = isForUs(agent);
-    if (isMeant) meant.push(part);
+    if (agent !== undefined) applies = isForUs(agent);
+    if (applies) applying.push(part);
   }
-  return robotsDirectives(meant.join());
+  return robotsDirectives(applying.join());
 }

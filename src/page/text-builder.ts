@@ -1,31 +1,31 @@
 /**
- * Builds the text of a document: runs of white space and control characters become one blank, blocks start new lines,
- * empty lines vanish. Headings are noted as they pass, and so is what stands in the margins (menus, footers), so that
- * the main text can be told apart.
+ * Builds the text of a document. Runs of white space and control characters become one space, blocks begin new lines,
+ * and empty lines are removed. It also collects the headings, and the places of margins (menus, footers), so that the
+ * main text can be separated.
  */
 
-/** Text beyond this is cut off; the longest novels have four million characters. */
+/** Longer text is cut. The longest novels have four million characters. */
 export const TEXT_LENGTH_MAX = 8 * 1024 * 1024;
 const HEADINGS_MAX = 500;
 const HEADING_LENGTH_MAX = 500;
 const MAIN_SHARE_MIN = 0.2;
 
-/** White space, and control characters, which a file of zeros consists of. */
+/** White space and control characters; for example a file of zeros has only these. */
 const SPACES = /[\0- \x7f\u00a0\u2028\u2029]+/g;
 const HAS_ODD_SPACE = /[\0-\x1f\x7f\u00a0\u2028\u2029]| {2}/;
 
-const UNSEEN = /^[ \p{Default_Ignorable_Code_Point}]+$/u;
+const INVISIBLE = /^[ \p{Default_Ignorable_Code_Point}]+$/u;
 
 export class TextBuilder {
   isTruncated = false;
   readonly headings: string[] = [];
-  /** Depth of elements in which line ends count. */
+  /** The depth of elements in which line ends are kept. */
   preserved = 0;
   #text = '';
   #gap: '' | ' ' | '\n' = '';
-  /** The heading at hand. Cutting it out of the text would put the whole text together at every heading. */
+  /** The current heading. It is collected separately: slicing it from the text would flatten the string each time. */
   #heading: string | undefined;
-  /** Where margins begin and end in the text, in turns. */
+  /** The offsets in the text where margins begin and end, alternately. */
   readonly #margins: number[] = [];
 
   add(raw: string): void {
@@ -47,7 +47,7 @@ export class TextBuilder {
     const from = text.charCodeAt(0) === 0x20 ? 1 : 0;
     const to = text.charCodeAt(text.length - 1) === 0x20 ? text.length - 1 : text.length;
     if (from === 1 && this.#gap === '') this.#gap = ' ';
-    if (to <= from || UNSEEN.test(text)) return;
+    if (to <= from || INVISIBLE.test(text)) return;
     const piece =
       (this.#text === '' ? '' : this.#gap) + (from === 0 && to === text.length ? text : text.slice(from, to));
     this.#text += piece;
@@ -55,13 +55,13 @@ export class TextBuilder {
     this.#gap = to < text.length ? ' ' : '';
   }
 
-  /** What follows stands on a line of its own. */
+  /** Begins a new line. */
   break(): void {
     this.#gap = '\n';
   }
 
-  /** What follows is another word. */
-  blank(): void {
+  /** Ends a word. */
+  space(): void {
     if (this.#gap === '') this.#gap = ' ';
   }
 
@@ -87,7 +87,7 @@ export class TextBuilder {
     return this.#text.length > TEXT_LENGTH_MAX ? this.#text.slice(0, TEXT_LENGTH_MAX) : this.#text;
   }
 
-  /** The text without the margins; the whole of it where hardly anything would be left. */
+  /** The text without the margins, or the whole text if too little would be left. */
   get mainText(): string {
     const text = this.text;
     if (this.#margins.length === 0) return text;

@@ -4,7 +4,7 @@ import { isAppManifest, linksOfManifest } from './app-manifest.ts';
 
 const URL = 'http://a.test/app/manifest.json';
 
-test('a manifest is known by its kind, or by the last part of its name where it is any JSON', () => {
+test('a manifest is recognised by its media type, or for plain JSON by the last part of its name', () => {
   const json = 'application/json';
   for (const [mime, url, is] of [
     ['application/manifest+json', 'http://a.test/app', true],
@@ -14,13 +14,13 @@ test('a manifest is known by its kind, or by the last part of its name where it 
     [json, 'http://a.test/manifest/data.json', false],
     [json, 'http://manifest.test/', false],
     ['text/html', URL, false],
-    // However long a name is, it is looked through once.
+    // A long name is searched in linear time.
     [json, `http://a.test/${'manifest'.repeat(100_000)}/data.json`, false],
   ] as const)
     assert.equal(isAppManifest(mime, url), is, `${mime} ${url.slice(0, 100)}`);
 });
 
-test('what is no manifest names nothing', () => {
+test('a file that is not a manifest has no links', () => {
   for (const text of ['', '<html>', '[]', 'null', '{"icons":{"src":"a"},"shortcuts":[null,1],"start_url":1}'])
     assert.deepEqual(linksOfManifest(Buffer.from(text), URL), []);
 });

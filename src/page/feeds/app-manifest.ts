@@ -1,24 +1,21 @@
-/**
- * The manifest of a web application (W3C): JSON that names its icons, pictures of it, and the pages that it starts
- * with.
- */
+/** The manifest of a web application (W3C): JSON with its icons, screenshots and start pages. */
 import { arrayOf, objectOf, stringOf } from '../json-value.ts';
 import { type Link, LinkCollector } from '../link.ts';
 
 const ICONS_MAX = 1000;
 const JSON_MIMES: ReadonlySet<string> = new Set(['application/json', 'text/json']);
 
-/** Whether this is such a manifest. Many are served as any JSON is; those are known by their name. */
+/** True if this is a manifest. Many manifests are served as plain JSON, and are recognised by their name. */
 export function isAppManifest(mime: string, url: string): boolean {
   if (mime === 'application/manifest+json' || mime === 'application/x-web-app-manifest+json') return true;
-  return JSON_MIMES.has(mime) && url.split(/[?#]/).some(isNamedSo);
+  return JSON_MIMES.has(mime) && url.split(/[?#]/).some(isNamedManifest);
 }
 
-function isNamedSo(path: string): boolean {
+function isNamedManifest(path: string): boolean {
   return path.slice(path.lastIndexOf('/')).toLowerCase().includes('manifest');
 }
 
-/** What it names. */
+/** The links of a manifest. */
 export function linksOfManifest(bytes: Uint8Array, url: string): Link[] {
   const links = new LinkCollector();
   const addImages = (images: unknown) => {
@@ -34,7 +31,7 @@ export function linksOfManifest(bytes: Uint8Array, url: string): Link[] {
       addImages(shortcut.icons);
     }
   } catch {
-    // What is no JSON names nothing.
+    // Invalid JSON has no links.
   }
   return links.resolve(url);
 }

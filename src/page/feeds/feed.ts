@@ -1,8 +1,7 @@
 /**
- * RSS, RDF and Atom as a page: the channel's title and description, one block of text an entry, its links. Escaped HTML
- * inside of entries is read as such.
+ * Reads RSS, RDF and Atom feeds as pages: title and description of the channel, text and links of each entry. Escaped
+ * HTML in entries is read as HTML.
  */
-
 import { meaningOfRelation } from '../html/element-links.ts';
 import { HtmlReader } from '../html/html-reader.ts';
 import type { MetaReader } from '../html/meta-reader.ts';
@@ -22,12 +21,12 @@ export type FeedTarget = {
 const ENTRY = new Set(['item', 'entry']);
 const CONTENT = new Set(['description', 'content:encoded', 'content', 'summary', 'itunes:summary']);
 
-/** Whether XML text begins as a feed does. */
+/** True if XML text begins like a feed. */
 export function isFeed(text: string): boolean {
   return /<(?:rss|feed|rdf:RDF)[\s>]/i.test(text.slice(0, 4000));
 }
 
-/** Gives what the links of the feed count from, where it says so itself. */
+/** Reads a feed. Returns the base for its links, if the feed declares one. */
 export function readFeed(source: string, target: FeedTarget): string | undefined {
   const reader = new FeedReader(target);
   walkXml(source, reader);
@@ -37,7 +36,7 @@ export function readFeed(source: string, target: FeedTarget): string | undefined
 class FeedReader implements XmlHandler {
   base: string | undefined;
   readonly #target: FeedTarget;
-  /** Of the entry that is being read. */
+  /** The title and link of the current entry. */
   #title = '';
   #link: string | undefined;
 
@@ -76,7 +75,7 @@ class FeedReader implements XmlHandler {
     else if (name === 'url' && parent === 'image') this.#addLink(content, 'image');
   }
 
-  /** A link as Atom has it, by its attributes. */
+  /** Reads an Atom link, which has attributes. */
   #readLink(attributes: ReadonlyMap<string, string>, parents: readonly string[]): void {
     const href = attributes.get('href') ?? '';
     if (href === '') return;
@@ -99,7 +98,7 @@ class FeedReader implements XmlHandler {
     else if (name === 'wfw:commentrss') this.#addLink(content, 'feed');
     else if (CONTENT.has(name)) this.#readContent(content);
     else if (name === 'pubdate' || name === 'updated' || name === 'published' || name === 'dc:date')
-      this.#noteDate(content);
+      this.#addDate(content);
   }
 
   #readChannelPart(name: string, content: string): void {
@@ -108,7 +107,7 @@ class FeedReader implements XmlHandler {
     else if (name === 'description' || name === 'subtitle') meta.description ||= tidyText(content, 4000);
     else if (name === 'language') meta.declareLanguage(content);
     else if (name === 'link' && content.trim() !== '') this.#addLink(content, 'anchor');
-    else if (name === 'lastbuilddate' || name === 'pubdate' || name === 'updated') this.#noteDate(content);
+    else if (name === 'lastbuilddate' || name === 'pubdate' || name === 'updated') this.#addDate(content);
     else if (name === 'logo' || name === 'icon') this.#addLink(content, 'image');
   }
 
@@ -145,7 +144,7 @@ class FeedReader implements XmlHandler {
     if (this.#target.wantsLinks) this.#target.links.add(url.trim(), kind, false, kind === 'anchor' ? this.#title : '');
   }
 
-  #noteDate(content: string): void {
+  #addDate(content: string): void {
     const { meta } = this.#target;
     const time = parsePageDate(content);
     if (time !== undefined && time > (meta.modifiedAt ?? Number.NEGATIVE_INFINITY)) meta.modifiedAt = time;

@@ -1,5 +1,4 @@
-/** JSON Feed (jsonfeed.org) as a page, like the other feeds. */
-
+/** Reads a JSON Feed (jsonfeed.org) as a page, like the other feeds. */
 import { HtmlReader } from '../html/html-reader.ts';
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../json-value.ts';
 import { tidyText } from '../link.ts';

@@ -1,8 +1,7 @@
 /**
- * Sitemaps: XML (a set of URLs, or an index of other sitemaps), plain text with a URL a line, and feeds; compressed
- * with gzip or not. The standard's bound of 50,000 URLs and 50 MB is not trusted: twice as much is read, and no more.
- * The pictures and films that an XML sitemap tells of with its pages, and the players of the films, are counted by
- * themselves, to the same bound.
+ * Reads sitemaps: XML (a list of URLs, or an index of other sitemaps), plain text with one URL per line, and feeds,
+ * with or without gzip. The standard allows 50,000 URLs and 50 MB; real sitemaps can exceed it, so twice as much is
+ * read. The images, videos and video players of an XML sitemap are counted separately, with the same limit.
  */
 import { gunzipSync } from 'node:zlib';
 import type { EpochMs } from '../../base/index.ts';
@@ -12,13 +11,13 @@ import { resolveUrl, URL_LENGTH_MAX } from '../link.ts';
 import { walkXml } from '../office/xml-reader.ts';
 import { parsePageDate } from '../page-date.ts';
 
-/** What a sitemap says is shown on a page: a picture, a film, or the player of one. */
+/** An image, video or video player that a page shows, according to the sitemap. */
 export type SitemapNeed = { url: string; kind: 'image' | 'media' | 'frame' };
 export type SitemapUrl = { url: string; modifiedAt?: EpochMs; needs?: SitemapNeed[] };
 export type Sitemap = {
   urls: SitemapUrl[];
   sitemaps: string[];
-  /** Whether there is more than is read. */
+  /** True if a part was not read. */
   isTruncated?: boolean;
 };
 
@@ -33,16 +32,16 @@ export function readSitemap(bytes: Uint8Array, url: string): Sitemap {
   return sitemap;
 }
 
-/** Takes gzip off by its magic: servers declare it in every way. */
+/** Removes gzip if the bytes begin with its magic, because servers declare it in many ways. */
 function inflated(bytes: Uint8Array): { content: Uint8Array; isBroken: boolean } {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return { content: bytes, isBroken: false };
   try {
-    // All members of a file that was put together from several.
+    // Reads all members of a file with several.
     return { content: gunzipSync(bytes, { maxOutputLength: BYTES_MAX }), isBroken: false };
   } catch {
-    // What is damaged or too long is read as far as it goes.
+    // A damaged or too long file is read below, as far as possible.
   }
-  // One byte beyond the bound tells that there is more.
+  // One byte beyond the limit shows that there is more.
   const start = new DecodedStart(['gzip'], BYTES_MAX + 1);
   start.push(bytes);
   return { content: start.end(), isBroken: start.isBroken };
@@ -50,7 +49,7 @@ function inflated(bytes: Uint8Array): { content: Uint8Array; isBroken: boolean }
 
 function readXmlSitemap(text: string, baseUrl: string): Sitemap {
   const sitemap: Sitemap = { urls: [], sitemaps: [] };
-  // Each of the languages of a page names all of them.
+  // Every language version of a page lists all versions, so they are collected in a set.
   const alternates = new Set<string>();
   let place: string | undefined;
   let modifiedAt: EpochMs | undefined;
@@ -111,7 +110,7 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
   return sitemap;
 }
 
-/** Of the extensions for pictures and films, by an element and the one in it. */
+/** The elements of the image and video extensions, as parent and child. */
 const NEEDS: ReadonlyMap<string, SitemapNeed['kind']> = new Map([
   ['image loc', 'image'],
   ['video thumbnail_loc', 'image'],
@@ -119,7 +118,7 @@ const NEEDS: ReadonlyMap<string, SitemapNeed['kind']> = new Map([
   ['video player_loc', 'frame'],
 ]);
 
-/** Whoever writes a sitemap may choose other prefixes than are usual. */
+/** A sitemap may use any namespace prefix. */
 function withoutPrefix(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }

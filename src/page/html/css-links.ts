@@ -1,18 +1,18 @@
 /**
- * Links of a style sheet: `url()`, `@import`, `image-set()` with strings, fonts apart from images. Tokens are
- * css-tree's, so comments and strings cannot deceive.
+ * Finds the links of a style sheet: `url()`, `@import`, and strings in `image-set()`. Fonts and images are different
+ * kinds. It uses the tokenizer of css-tree, so comments and strings cannot be mistaken for links.
  */
 import { tokenize, tokenTypes } from 'css-tree/tokenizer';
 import { string, url } from 'css-tree/utils';
 import type { LinkCollector, LinkKind } from '../link.ts';
 
-/** A style sheet is read up to here. */
+/** The characters read of a style sheet. */
 const CSS_LENGTH_MAX = 16 * 1024 * 1024;
 
-/** Without one of these there is no link; most style sheets inside of pages have none. */
+/** A style sheet without any of these has no links. Most style sheets inside pages have none. */
 const MAY_HAVE_LINKS = /url\(|src\(|image(?:-set)?\(|@import/i;
 
-/** Rules whose URL is a name and is never loaded. */
+/** At-rules whose URL is only a name and never loaded. */
 const NAMING_RULES: ReadonlySet<string> = new Set(['@namespace', '@document', '@-moz-document']);
 
 /** Adds the links of a style sheet, or of a list of declarations, to a collector. */
@@ -47,7 +47,7 @@ export function collectCssLinks(text: string, links: LinkCollector): void {
     } else if (type === tokenTypes.LeftCurlyBracket) {
       isPreludeOpen = false;
     } else if (type === tokenTypes.RightCurlyBracket || type === tokenTypes.Semicolon) {
-      // A semicolon ends an at-rule that has no block, and a declaration inside of one that has.
+      // A semicolon ends an at-rule without a block, or a declaration inside a block.
       if (type === tokenTypes.RightCurlyBracket || isPreludeOpen || atRule === '@import') atRule = '';
       isPreludeOpen = false;
       functionName = '';

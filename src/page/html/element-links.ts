@@ -1,13 +1,13 @@
 /**
- * Which attributes of which elements name a link, and of what kind. Old and vendor attributes are here too: an archive
- * holds pages of thirty years. `data-src` and its kin are what scripts load images from once they scroll into view.
+ * The attributes of elements that are links, and the kinds of these links. Old and vendor attributes are included,
+ * because an archive has pages of thirty years. `data-src` and similar attributes are for scripts that load images when
+ * they scroll into view.
  */
-
 import type { LinkCollector, LinkKind, RawLink } from '../link.ts';
 import { collectCssLinks } from './css-links.ts';
 import { srcsetUrls } from './srcset.ts';
 
-/** Attributes of the element at hand, names in lower case, entities decoded; only those of WANTED_ATTRIBUTES. */
+/** The attributes of an element that are in WANTED_ATTRIBUTES. Names are in lower case, and entities are decoded. */
 export type Attributes = ReadonlyMap<string, string>;
 
 type Meaning = { readonly kind: LinkKind; readonly isEmbed: boolean };
@@ -15,10 +15,7 @@ type Meaning = { readonly kind: LinkKind; readonly isEmbed: boolean };
 const embed = (kind: LinkKind): Meaning => ({ kind, isEmbed: true });
 const cited = (kind: LinkKind): Meaning => ({ kind, isEmbed: false });
 
-/**
- * Element -> attribute -> what a URL there means. `a`, `area`, `link`, `meta`, `base` and `param` have rules of their
- * own.
- */
+/** Element -> attribute -> the kind of link. `a`, `area`, `link`, `meta`, `base` and `param` have their own rules. */
 const MEANINGS: Readonly<Record<string, Readonly<Record<string, Meaning>>>> = {
   applet: { code: embed('object'), archive: embed('object'), object: embed('object') },
   audio: { src: embed('media') },
@@ -102,7 +99,7 @@ export const WANTED_ATTRIBUTES: ReadonlySet<string> = new Set<string>([
   ...['value', 'valuetype', 'xlink:href', 'xml:lang', 'aria-hidden', 'role'],
 ]);
 
-/** Adds what an element names. Returns the anchor link that the text to follow belongs to. */
+/** Adds the links of an element. Returns the link of an anchor, so that the text of the anchor can be added to it. */
 export function collectElementLinks(
   element: string,
   attributes: Attributes,
@@ -132,7 +129,7 @@ export function collectElementLinks(
   return undefined;
 }
 
-/** `codebase` of applets and objects says where their other values count from. */
+/** The `codebase` of an applet or object is the base of its other attributes. */
 function withBase(value: string, codebase: string): string {
   if (codebase === '' || /^[a-z][a-z0-9+.-]*:|^\//i.test(value)) return value;
   return codebase.endsWith('/') ? codebase + value : `${codebase}/${value}`;
@@ -168,7 +165,7 @@ const KIND_OF_AS: Readonly<Record<string, LinkKind>> = {
   fetch: 'data',
 };
 
-/** Meaning of a `link` element or of an HTTP Link field by its relation; undefined for what is never fetched. */
+/** The kind of link of a `link` element or HTTP Link field, by its relation; undefined if it is never fetched. */
 export function meaningOfRelation(rel: string, as: string, type: string): Meaning | undefined {
   const words = rel.toLowerCase().split(/\s+/);
   const has = (word: string) => words.includes(word);
@@ -222,7 +219,7 @@ function collectParam(attributes: Attributes, links: LinkCollector): void {
   if (isUrl && value !== undefined) links.add(value, 'object', true);
 }
 
-/** Elements of frameworks (`amp-img`, `lite-youtube`): a `src` is worth a try. */
+/** Custom elements of frameworks (`amp-img`, `lite-youtube`). Their `src` is probably an image. */
 function collectCustom(attributes: Attributes, links: LinkCollector): void {
   const src = attributes.get('src');
   if (src !== undefined && looksLikeUrl(src)) links.add(src, 'image', true, attributes.get('alt') ?? '');
@@ -252,10 +249,7 @@ function collectLazy(element: string, attributes: Attributes, links: LinkCollect
   }
 }
 
-/**
- * Whether the value of an attribute that anything may stand in is likely a place: a path or a file, without blanks or
- * code.
- */
+/** True if the value of a custom attribute is probably a URL: a path or file name, without spaces or code. */
 function looksLikeUrl(value: string): boolean {
   return value.length < 4096 && /^[^\s{}<>"'`|\\^]+$/.test(value) && /[/.]/.test(value) && !/^[\d.,]+$/.test(value);
 }

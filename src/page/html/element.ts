@@ -1,19 +1,19 @@
 /**
- * What the reader of HTML knows of an element by its name. Names are told where they stand in the source, by length and
- * first letter: cutting each one out, putting it in small letters and asking several sets for it takes longer than all
- * the rest of a tag.
+ * The properties of HTML elements by name. Names are compared in place in the source, in buckets by length and first
+ * letter. Slicing each name, converting it to lower case and looking it up in several sets would take longer than the
+ * rest of a tag.
  */
-import { isSame } from './markup.ts';
+import { isNameAt } from './markup.ts';
 
 export type Element = {
-  /** In small letters. */
+  /** In lower case. */
   readonly name: string;
-  /** Stands on lines of its own. */
+  /** Begins and ends on its own lines. */
   readonly isBlock: boolean;
-  /** Stands around the content: menus and the like. */
+  /** Is around the main content, such as a menu. */
   readonly isMargin: boolean;
   readonly isHeading: boolean;
-  /** Line ends in it count. */
+  /** Keeps line ends. */
   readonly isPreserved: boolean;
   /** Has no content and no end tag. */
   readonly isVoid: boolean;
@@ -27,7 +27,7 @@ const MARGINS = 'nav footer aside header';
 const HEADINGS = 'h1 h2 h3 h4 h5 h6';
 const PRESERVED = 'pre listing';
 const VOID = 'area base br col embed hr img input link meta param source track wbr bgsound frame keygen basefont';
-/** Others that are met often. */
+/** Other common elements. */
 const OTHERS =
   'a abbr acronym audio b bdi bdo big button canvas circle cite code colgroup data datalist del dfn em font g i iframe image ins kbd label map mark math meter ' +
   'noembed noframes noscript object output path picture polygon progress q rect rp rt ruby s samp script slot small span strike strong style sub sup svg td template ' +
@@ -42,7 +42,7 @@ const [blocks, margins, headings, preserved, voids] = [BLOCKS, MARGINS, HEADINGS
   (list) => new Set(namesOf(list)),
 ) as [Set<string>, Set<string>, Set<string>, Set<string>, Set<string>];
 
-function madeOf(name: string): Element {
+function newElement(name: string): Element {
   return {
     name,
     isBlock: blocks.has(name),
@@ -54,22 +54,22 @@ function madeOf(name: string): Element {
 }
 
 for (const name of new Set([...blocks, ...voids, ...namesOf(OTHERS)])) {
-  KNOWN[placeOf(name.charCodeAt(0), name.length)]!.push(madeOf(name));
+  KNOWN[bucketOf(name.charCodeAt(0), name.length)]!.push(newElement(name));
 }
 
-function placeOf(first: number, length: number): number {
+function bucketOf(first: number, length: number): number {
   return ((first | 0x20) - 0x61) * (LENGTH_MAX + 1) + length;
 }
 
-export const NO_ELEMENT: Element = madeOf('');
+export const NO_ELEMENT: Element = newElement('');
 
-/** The element whose name stands here; names begin with a letter. */
+/** The element with the name from `start` to `end`, which begins with a letter. */
 export function elementAt(source: string, start: number, end: number): Element {
   const length = end - start;
   if (length <= LENGTH_MAX) {
-    for (const element of KNOWN[placeOf(source.charCodeAt(start), length)]!) {
-      if (isSame(source, start, element.name)) return element;
+    for (const element of KNOWN[bucketOf(source.charCodeAt(start), length)]!) {
+      if (isNameAt(source, start, element.name)) return element;
     }
   }
-  return madeOf(source.slice(start, end).toLowerCase());
+  return newElement(source.slice(start, end).toLowerCase());
 }

@@ -1,9 +1,9 @@
 /**
- * Decodes the entities of a piece of a document that was read without decoding: by the tokenizer itself, so that a
- * piece means what it would have meant in its place.
+ * Decodes the entities of a piece of a document. It uses a tokenizer, so that the piece is decoded as it would have
+ * been in the document.
  *
- * A tokenizer that decodes looks at every character of the text. Whoever wants only links lets it skip the text, and
- * has the few values with an entity in them decoded here.
+ * A tokenizer that decodes everything looks at every character. The reader of HTML skips characters instead, and
+ * decodes only the few values that have an entity.
  */
 import { Tokenizer } from 'htmlparser2';
 
@@ -50,12 +50,12 @@ function decode(markup: string): string {
   return decoded;
 }
 
-/** The value of an attribute, as written between its quotes, or without any. */
+/** Decodes the value of an attribute, which was written with or without quotes. */
 export function decodeAttribute(value: string): string {
   return value.includes('&') ? decode(`<a b="${value.replaceAll('"', '&quot;')}">`) : value;
 }
 
-/** Text in which no tag stands, such as a title. */
+/** Decodes text that has no tags, such as a title. */
 export function decodeRawText(text: string): string {
   return text.includes('&') ? decode(text.replaceAll('<', '&lt;')) : text;
 }

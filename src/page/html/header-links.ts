@@ -1,5 +1,4 @@
-/** Links in an HTTP head: Link (RFC 8288), Refresh, Location and Content-Location. */
-
+/** Finds the links in HTTP header fields: Link (RFC 8288), Refresh, Location and Content-Location. */
 import { type Link, LinkCollector } from '../link.ts';
 import { meaningOfRelation } from './element-links.ts';
 import { refreshTarget } from './meta-reader.ts';
@@ -24,7 +23,7 @@ export function linksOfHeaders(fields: Iterable<readonly [string, string]>, url:
 
 const REDIRECTING = new Set([301, 302, 303, 307, 308]);
 
-/** The link that a response makes by sending its client elsewhere; undefined when it does not. */
+/** The link of a redirect to its target; undefined if the response is not a redirect. */
 export function redirectOf(status: number, location: string | undefined, url: string): Link | undefined {
   if (!REDIRECTING.has(status) || location === undefined) return undefined;
   const links = new LinkCollector();
@@ -53,7 +52,7 @@ function collectLinkField(value: string, links: LinkCollector): void {
     }
     const rel = parameters.get('rel') ?? '';
     const meaning = meaningOfRelation(rel, parameters.get('as') ?? '', parameters.get('type') ?? '');
-    // Relations of other standards (`original`, `timegate`) and of programming interfaces are places all the same.
+    // Relations of other standards (`original`, `timegate`) and of APIs are links too.
     if (meaning !== undefined) links.add(target, meaning.kind, meaning.isEmbed, parameters.get('title') ?? '');
   }
 }

@@ -16,10 +16,10 @@ async function read(html: string, mime = 'text/html'): Promise<Page> {
   }))!;
 }
 
-const told = (links: readonly Link[]) =>
+const linesOf = (links: readonly Link[]) =>
   links.map((link) => `${link.kind}${link.isEmbed ? '!' : ''} ${link.url.replace('http://example.org/', '')}`);
 
-test('every kind of element gives its links, with their kinds and whether the page needs them', async () => {
+test('the links of every kind of element are found, with their kind and whether the page needs them', async () => {
   const cases: [string, string[]][] = [
     ['<a href="x y.html#part">t</a>', ['anchor dir/x%20y.html']],
     ['<area href="/x?a=1&amp;b=2">', ['anchor x?a=1&b=2']],
@@ -94,20 +94,20 @@ test('every kind of element gives its links, with their kinds and whether the pa
     ['<a href=one href=two>', ['anchor dir/one']],
     ['<amp-img src="/amp.png"></amp-img>', ['image! amp.png']],
   ];
-  for (const [html, expected] of cases) assert.deepEqual(told((await read(html)).links), expected, html);
+  for (const [html, expected] of cases) assert.deepEqual(linesOf((await read(html)).links), expected, html);
 });
 
-test('a base in a template or a drawing is none of the document', async () => {
+test('a base element in a template or in SVG is ignored', async () => {
   const page = await read('<template><base href="/no/"></template><svg><base href="/no/"/></svg><a href=a></a>');
   assert.equal(page.base, undefined);
 });
 
-test('base holds for the whole document, and only the first', async () => {
+test('the first base element applies to the whole document', async () => {
   const page = await read('<a href=a></a><base href="/b/"><base href="/c/"><a href=b></a>');
-  assert.deepEqual(told(page.links), ['anchor b/a', 'anchor b/b']);
+  assert.deepEqual(linesOf(page.links), ['anchor b/a', 'anchor b/b']);
 });
 
-test('anchors carry their text, the alternative text of their images, and nofollow', async () => {
+test('anchors have their text, the alternative text of their images, and nofollow', async () => {
   const [link] = (await read('<a href=x rel="external nofollow">The\n <b>bold</b> &amp; <img alt="picture"> end</a>'))
     .links;
   assert.deepEqual([link!.text, link!.isNofollow], ['The bold & picture end', true]);
@@ -118,7 +118,7 @@ test('anchors carry their text, the alternative text of their images, and nofoll
   );
 });
 
-test('text has blocks on lines, entities decoded, and nothing that a reader does not see', async () => {
+test('the text has blocks on lines and decoded entities, and only visible text', async () => {
   const page = await read(
     '<!doctype html><html lang=fr-CA><head><title> A &lt;title&gt;\n here </title><style>p{color:red}</style></head><body>' +
       '<nav>Menu</nav><h1>One <i>h</i>eading</h1><p>caf&eacute;&nbsp;&#x4e2d;&hellip;<br>line<script>hidden()</script> two' +
@@ -135,7 +135,7 @@ test('text has blocks on lines, entities decoded, and nothing that a reader does
   assert.ok(!page.mainText.includes('Menu') && !page.mainText.includes('End'));
 });
 
-test('a text with readings above it is one text, with the readings behind its line', async () => {
+test('ruby text is kept together, and its readings follow at the end of the line', async () => {
   const cases: [string, string][] = [
     [
       '<p><ruby>図<rt>と</rt>書<rt>しょ</rt>館<rt>かん</rt></ruby>で<ruby>本<rp>(</rp><rt>ほん</rt><rp>)</rp></ruby>を読む</p>次',
@@ -150,18 +150,18 @@ test('a text with readings above it is one text, with the readings behind its li
   for (const [html, text] of cases) assert.equal((await read(html)).text, text, html);
 });
 
-test('a reading that is not closed costs no word of the text behind it', async () => {
+test('a reading that is not closed does not hide the text after it', async () => {
   const { text } = await read(`<ruby>漢<rt>かん ${'word '.repeat(20_000)}<b>needle</b> <i>end</i>`);
   assert.match(text, /needle end/);
 });
 
-test('paragraphs and headings with nothing in them that is seen are empty', async () => {
+test('paragraphs and headings with only invisible characters are empty', async () => {
   const page = await read('<h2>&#8203;</h2><p>&#8203; &shy;</p><p>one<b>&zwnj;</b>word</p>');
   assert.equal(page.text, 'oneword');
   assert.deepEqual(page.headings, []);
 });
 
-test('what the document says of itself is read: description, robots, dates', async () => {
+test('description, robots directives and dates of a document are read', async () => {
   const page = await read(
     '<meta name=description content="What it is"><meta name=robots content="noindex, NOFOLLOW"><meta property="og:title" content="Social">' +
       '<meta property="article:published_time" content="2024-03-01T10:00:00+01:00">' +
@@ -174,20 +174,20 @@ test('what the document says of itself is read: description, robots, dates', asy
   assert.equal(page.modifiedAt, Date.UTC(2024, 3, 2));
 });
 
-test('a page that shows no previews of its images may be followed', async () => {
+test('max-image-preview:none does not mean nofollow', async () => {
   const { robots } = await read('<meta name=robots content="index, follow, max-image-preview:none">');
   assert.deepEqual(robots, { nofollow: false, noindex: false });
 });
 
-test('in XHTML an empty script element does not swallow the page', async () => {
+test('in XHTML an empty script element does not hide the rest of the page', async () => {
   const page = await read('<html xmlns="x"><script src="a.js"/><p>seen</p></html>', 'application/xhtml+xml');
   assert.equal(page.text, 'seen');
 });
 
 type Node = DefaultTreeAdapterMap['node'];
 
-/** The judge: words and links out of parse5's tree. */
-function judge(html: string): { links: string[]; text: string } {
+/** The expected text and links, from the tree of parse5. */
+function expectedOf(html: string): { links: string[]; text: string } {
   const links: string[] = [];
   let text = '';
   const pending: { node: Node; isShown: boolean }[] = [
@@ -259,7 +259,7 @@ test('text and links equal those of a full parser on generated documents', async
     fc.asyncProperty(fc.array(node, { maxLength: 8 }), async (nodes) => {
       const html = `<!DOCTYPE html><title>t</title><body>${nodes.join('\n')}`;
       const page = await read(html);
-      const expected = judge(html);
+      const expected = expectedOf(html);
       const strip = (text: string) => text.replace(/\s+/g, '');
       assert.equal(strip(page.text), strip(expected.text), html);
       const links = expected.links.map((value) => new URL(value, URL_OF_PAGE).href);
@@ -269,7 +269,7 @@ test('text and links equal those of a full parser on generated documents', async
   );
 });
 
-test('hostile documents neither overflow the stack nor take for ever', async () => {
+test('hostile documents do not overflow the stack or take for ever', async () => {
   const deep = await read(`${'<div><a href=x>'.repeat(200_000)}end`);
   assert.equal(deep.text, 'end');
   assert.equal(deep.isTruncated, true);
@@ -290,7 +290,7 @@ test('hostile documents neither overflow the stack nor take for ever', async () 
   }
 });
 
-test('control characters are no text: a page of zeros is empty, and words beside them are apart', async () => {
+test('control characters count as spaces, and a page of zeros is empty', async () => {
   const zeros = new Uint8Array(100_000);
   assert.equal((await readPageHere({ bytes: zeros, mime: 'text/html', url: 'http://a.test/' }, {}))?.text, '');
   const mixed = Buffer.from('<p>one\0\0two\x1f\x7fthree');

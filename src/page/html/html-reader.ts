@@ -1,11 +1,11 @@
 /**
- * Reads an HTML document in one pass over its tokens: links, title, headings, text, what `meta` says. No tree is built,
- * so nesting costs nothing and nothing can overflow the stack; memory is bounded by the text and the LINKS_MAX links.
+ * Reads links, title, headings, text and `meta` elements of an HTML document in one pass over its tokens. It does not
+ * build a tree, so nesting costs nothing and cannot overflow the stack. Memory is bounded by the text and LINKS_MAX.
  *
- * Text is what a reader sees: blocks on lines of their own, white space as one blank, entities decoded, and nothing of
- * `script`, `style`, `template`, `noscript`, of frames and of the head. Links inside of `noscript`, `noframes`,
- * `noembed` and `template` do count: crawlers want them. Where no text is wanted it is not looked at, and links have no
- * text either.
+ * The text is the visible text: blocks on their own lines, white space as one space, entities decoded, without
+ * `script`, `style`, `template`, `noscript`, frames and the head. Links inside `noscript`, `noframes`, `noembed` and
+ * `template` count, because crawlers need them. Without the text option the text is skipped, and links do not have
+ * their text.
  */
 
 import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from '../link.ts';
@@ -19,12 +19,11 @@ import { MarkupReader, type MarkupSink } from './markup.ts';
 import { MetaReader } from './meta-reader.ts';
 import { collectImportMap, collectModuleLinks, type ImportMap } from './module-links.ts';
 
-export type HtmlParts = { readonly text: boolean; readonly links: boolean; readonly isXml?: boolean };
+export type HtmlReadOptions = { readonly text: boolean; readonly links: boolean; readonly isXml?: boolean };
 
 const NAME_LENGTH_MAX = 31;
 /**
- * Which first letters and lengths wanted attributes have: `class` and `id`, the commonest of all, are told from them
- * without being cut out.
+ * The first letters and lengths of wanted attributes. This rejects `class` and `id`, the most common, without a slice.
  */
 const WANTED_SHAPES = new Uint8Array(26 * (NAME_LENGTH_MAX + 1));
 for (const name of WANTED_ATTRIBUTES)
@@ -37,10 +36,10 @@ function mayBeWanted(first: number, length: number): boolean {
 
 const RAW_TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const SRCDOC_DEPTH_MAX = 2;
-/** What goes on longer is no reading: one that was not closed takes the text behind it. */
+/** Longer text is not a reading, but the text after a reading that was not closed. */
 const READINGS_LENGTH_MAX = 64 * 1024;
-/** What they hold is for browsers that do without. */
-const OTHERWISE: ReadonlySet<string> = new Set(['noframes', 'noembed']);
+/** Elements whose content is for browsers that do not support frames or embedded objects. */
+const FALLBACK_ELEMENTS: ReadonlySet<string> = new Set(['noframes', 'noembed']);
 
 export class HtmlReader implements MarkupSink {
   readonly links: LinkCollector;
@@ -54,7 +53,7 @@ export class HtmlReader implements MarkupSink {
   #source = '';
   #element = NO_ELEMENT;
   readonly #attributes = new Map<string, string>();
-  /** Content of script, style and title while it is gathered. */
+  /** The content of the current script, style or title. */
   #raw: string | undefined;
   #rawElement = '';
   #rawType = '';
@@ -65,17 +64,14 @@ export class HtmlReader implements MarkupSink {
   #media = 0;
   #foreign = 0;
   #margins = 0;
-  /**
-   * Which part of a text with readings is at hand: the text itself, a reading, or the bracket around one for browsers
-   * that know of none.
-   */
+  /** The current part of a ruby element: text, reading, or the bracket for browsers that do not support ruby. */
   #ruby: 'text' | 'reading' | 'bracket' | undefined;
   #readings = '';
 
-  constructor(parts: HtmlParts, links = new LinkCollector(), srcdocDepth = 0) {
-    this.#wantsText = parts.text;
-    this.#wantsLinks = parts.links;
-    this.#isXml = parts.isXml ?? false;
+  constructor(options: HtmlReadOptions, links = new LinkCollector(), srcdocDepth = 0) {
+    this.#wantsText = options.text;
+    this.#wantsLinks = options.links;
+    this.#isXml = options.isXml ?? false;
     this.links = links;
     this.#srcdocDepth = srcdocDepth;
   }
@@ -83,7 +79,7 @@ export class HtmlReader implements MarkupSink {
   read(source: string): void {
     this.#source = source;
     new MarkupReader(source, this, this.#isXml).read();
-    // A title or script that never ends takes the rest of the document; what it holds is not lost.
+    // A title or script that is not closed contains the rest of the document.
     if (this.#raw !== undefined) this.#closeRaw();
     this.#endRuby();
     this.#source = '';
@@ -106,7 +102,7 @@ export class HtmlReader implements MarkupSink {
     const source = this.#source;
     if (!mayBeWanted(source.charCodeAt(nameStart), nameEnd - nameStart)) return;
     const name = source.slice(nameStart, nameEnd).toLowerCase();
-    // Of attributes that stand twice the first counts.
+    // The first of several attributes with the same name counts.
     if (!WANTED_ATTRIBUTES.has(name) || this.#attributes.has(name)) return;
     this.#attributes.set(name, decodeAttribute(source.slice(valueStart, valueEnd)));
   }
@@ -126,7 +122,7 @@ export class HtmlReader implements MarkupSink {
     if (this.#wantsText) this.#openText(element);
   }
 
-  /** One in a template or a drawing is none of the document. */
+  /** A base element in a template or in SVG does not count. */
   #readBase(): void {
     if (this.#templates === 0 && this.#foreign === 0) this.base ??= this.#attributes.get('href');
   }
@@ -181,24 +177,24 @@ export class HtmlReader implements MarkupSink {
         this.#ruby = 'text';
         break;
       case 'rb':
-        this.#turnRubyTo('text');
+        this.#setRubyPart('text');
         break;
       case 'rt':
       case 'rtc':
-        this.#turnRubyTo('reading');
+        this.#setRubyPart('reading');
         break;
       case 'rp':
-        this.#turnRubyTo('bracket');
+        this.#setRubyPart('bracket');
         break;
       default:
     }
   }
 
-  #turnRubyTo(part: 'text' | 'reading' | 'bracket'): void {
+  #setRubyPart(part: 'text' | 'reading' | 'bracket'): void {
     if (this.#ruby !== undefined) this.#ruby = part;
   }
 
-  /** Readings stand behind the line: between the letters they would cut words apart that a reader sees whole. */
+  /** Adds the readings at the end of the line. Between the letters they would split words that readers see whole. */
   #endRuby(): void {
     this.#ruby = undefined;
     if (this.#readings === '') return;
@@ -214,7 +210,7 @@ export class HtmlReader implements MarkupSink {
       else if (element.isHeading && this.#isShown) this.text.beginHeading();
       else if (element.isMargin && this.#margins++ === 0) this.text.beginMargin();
     } else if (element.name === 'td' || element.name === 'th') {
-      this.text.blank();
+      this.text.space();
     }
   }
 
@@ -242,7 +238,7 @@ export class HtmlReader implements MarkupSink {
       case 'rt':
       case 'rtc':
       case 'rp':
-        this.#turnRubyTo('text');
+        this.#setRubyPart('text');
         break;
       case 'ruby':
         this.#ruby = undefined;
@@ -270,7 +266,7 @@ export class HtmlReader implements MarkupSink {
       if (this.#wantsLinks) collectCssLinks(raw, this.links);
     } else if (element === 'script') {
       this.#readScript(raw, this.#rawType.trim().toLowerCase());
-    } else if (OTHERWISE.has(element) && this.#wantsLinks && this.#srcdocDepth < SRCDOC_DEPTH_MAX)
+    } else if (FALLBACK_ELEMENTS.has(element) && this.#wantsLinks && this.#srcdocDepth < SRCDOC_DEPTH_MAX)
       new HtmlReader({ text: false, links: true }, this.links, this.#srcdocDepth + 1).read(raw);
   }
 
@@ -293,7 +289,7 @@ export class HtmlReader implements MarkupSink {
     const isSpace = isOnlySpace(this.#source, start, end);
     if (isSpace && this.text.preserved === 0 && !isReading) {
       if (this.#anchor !== undefined) this.#addAnchorText(' ');
-      if (this.#isShown) this.text.blank();
+      if (this.#isShown) this.text.space();
       return;
     }
     const written = this.#source.slice(start, end);
@@ -308,7 +304,7 @@ export class HtmlReader implements MarkupSink {
 
   #addAnchorText(text: string): void {
     const anchor = this.#anchor!;
-    // White space is put in order when the links are resolved; what stands here may hold more of it than counts.
+    // White space is normalized when the links are resolved, so this text may be longer than the result.
     if (anchor.text.length < 2 * LINK_TEXT_LENGTH_MAX) anchor.text += text.slice(0, 2 * LINK_TEXT_LENGTH_MAX);
   }
 

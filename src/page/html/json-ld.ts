@@ -1,6 +1,5 @@
 /**
- * Links and dates in JSON-LD, as schema.org has them. Walked with a list of its own, so that nesting cannot overflow
- * the stack.
+ * Finds links and dates in JSON-LD of schema.org. It uses an explicit list, so that nesting cannot overflow the stack.
  */
 import type { LinkCollector, LinkKind } from '../link.ts';
 import { parsePageDate } from '../page-date.ts';
@@ -28,7 +27,7 @@ export function collectJsonLd(text: string, links: LinkCollector | undefined, me
     else if (Array.isArray(value)) for (const item of value) pending.push({ key, value: item });
     else if (value !== null && typeof value === 'object') {
       for (const [name, inner] of Object.entries(value)) {
-        // The url of an image is that image.
+        // The `url` of an image object is the image itself.
         const isPicture = name === 'url' && Object.hasOwn(KINDS, key);
         if (name !== '@context' && name !== '@type')
           pending.push({ key: isPicture ? key : name.toLowerCase(), value: inner });
@@ -37,7 +36,7 @@ export function collectJsonLd(text: string, links: LinkCollector | undefined, me
   }
 }
 
-/** Pages wrap it in comments or CDATA, and put line ends into strings. */
+/** Parses JSON that is wrapped in comments or CDATA, or has line ends in its strings, as on many pages. */
 function parseLenient(text: string): unknown {
   const bare = text
     .replace(/^\s*(?:<!--|\/\*\s*<!\[CDATA\[\s*\*\/|\/\/\s*<!\[CDATA\[|<!\[CDATA\[)/, '')
@@ -46,7 +45,7 @@ function parseLenient(text: string): unknown {
     try {
       return JSON.parse(attempt);
     } catch {
-      // The second form is tried, and after it nothing is read.
+      // Try the second form, then give up.
     }
   }
   return undefined;
@@ -56,8 +55,8 @@ function readString(key: string, value: string, links: LinkCollector | undefined
   if (key === 'datepublished') meta.publishedAt ??= parsePageDate(value);
   else if (key === 'datemodified') meta.modifiedAt ??= parsePageDate(value);
   if (links === undefined || value.length > 2048) return;
-  const isPlace =
+  const isUrl =
     /^(?:https?:)?\/\/[^\s<>"]+$/i.test(value) ||
     (/^\/[^\s<>"/][^\s<>"]*$/.test(value) && /(url|^image|^logo|^@id|sameas|link)/.test(key));
-  if (isPlace && !/^https?:\/\/schema\.org\/?/i.test(value)) links.add(value, KINDS[key] ?? 'data', false);
+  if (isUrl && !/^https?:\/\/schema\.org\/?/i.test(value)) links.add(value, KINDS[key] ?? 'data', false);
 }

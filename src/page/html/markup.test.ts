@@ -6,7 +6,7 @@ import { MarkupReader, type MarkupSink } from './markup.ts';
 
 type Token = string;
 
-/** Tokens as lines, attributes with name and value. */
+/** The tokens of MarkupReader as lines; attributes have name and value. */
 function ours(source: string, isInForeign = false, isXml = false): Token[] {
   const tokens: Token[] = [];
   let open: Token[] = [];
@@ -27,7 +27,7 @@ function ours(source: string, isInForeign = false, isXml = false): Token[] {
   return tokens;
 }
 
-/** The same of htmlparser2. */
+/** The tokens of htmlparser2 in the same form. */
 function theirs(source: string): Token[] {
   const tokens: Token[] = [];
   let open: Token[] = [];
@@ -146,10 +146,12 @@ const PIECES = [
   ],
 ];
 
-/** Ends whatever is open: at the end of a document htmlparser2 tells parts of tags as text, which browsers do not. */
+/**
+ * Closes everything that is open, because htmlparser2 reports an unfinished tag at the end as text; browsers do not.
+ */
 const TAIL = `"'>--></script></style></title></textarea></xmp></iframe></noembed></noframes>.`;
 
-test('markup is cut as htmlparser2 cuts it, however broken it is', () => {
+test('MarkupReader and htmlparser2 have the same tokens, also for broken markup', () => {
   const markup = fc.array(fc.constantFrom(...PIECES), { maxLength: 14 }).map((pieces) => pieces.join('') + TAIL);
   fc.assert(
     fc.property(markup, (source) => assert.deepEqual(ours(source), theirs(source), source)),
@@ -157,7 +159,7 @@ test('markup is cut as htmlparser2 cuts it, however broken it is', () => {
   );
 });
 
-test('CDATA is text in SVG and in XML, and elsewhere a comment that the first > ends', () => {
+test('CDATA is text in SVG and XML, and otherwise a comment up to the first >', () => {
   const source = '<![CDATA[a>b]]>c';
   assert.deepEqual(ours(source), ['comment "[CDATA[a"', 'text "b]]>c"']);
   assert.deepEqual(ours(source, true), ['text "a>b"', 'text "c"']);
@@ -165,7 +167,7 @@ test('CDATA is text in SVG and in XML, and elsewhere a comment that the first > 
   assert.deepEqual(ours('<![CDATA[a', true), ['text "a"']);
 });
 
-test('in SVG a title may hold tags, and in XML a script that closes itself holds nothing', () => {
+test('in SVG a title can contain tags, and in XML a self-closing script is empty', () => {
   assert.deepEqual(ours('<title>a<b></title>', true), [
     'tag "title"',
     'open',
@@ -177,7 +179,7 @@ test('in SVG a title may hold tags, and in XML a script that closes itself holds
   assert.deepEqual(ours('<script/><b>', false, true), ['tag "script"', 'self-closing', 'tag "b"', 'open']);
 });
 
-test('a tag that the document ends in is none, and other beginnings are text or comments', () => {
+test('an unfinished tag at the end is ignored, and other unfinished markup is text or a comment', () => {
   for (const source of ['<p', '<p class', '<p class=', '<p class=a', '<p class="a>', '<p /', '</p', '<titl']) {
     assert.deepEqual(ours(`x${source}`), ['text "x"'], source);
   }
@@ -189,7 +191,7 @@ test('a tag that the document ends in is none, and other beginnings are text or 
   assert.deepEqual(ours('<script>a</script'), ['tag "script"', 'open', 'text "a</script"']);
 });
 
-test('a long text of unclosed beginnings is read in one pass', () => {
+test('many unclosed tags are read in linear time', () => {
   for (const piece of ['<', '<!--', '<a b="', '</', '<script>', '<!-- --', '<![CDATA[']) {
     const tokens = ours(piece.repeat(200_000));
     assert.ok(tokens.length <= 200_001, piece);

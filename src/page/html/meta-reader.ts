@@ -1,4 +1,4 @@
-/** What a document says of itself: title, description, language, dates, robots, and links that stand in `meta`. */
+/** Reads the facts of a document: title, description, language, dates, robots directives, and links in `meta`. */
 import type { EpochMs } from '../../base/index.ts';
 import { type LinkCollector, type LinkKind, tidyText } from '../link.ts';
 import { parsePageDate } from '../page-date.ts';
@@ -115,7 +115,7 @@ export class MetaReader {
     this.robots.noindex ||= noindex;
   }
 
-  /** Fills what is missing from what was meant for other readers. */
+  /** Fills missing facts from elements for social networks, and from `time` elements. */
   finish(): void {
     this.title ||= this.#socialTitle;
     this.description ||= this.#socialDescription;
@@ -123,7 +123,7 @@ export class MetaReader {
   }
 }
 
-/** Target of a Refresh value, `5; url=next.html`, as browsers read it; undefined for a reload in place. */
+/** The target of a Refresh value such as `5; url=next.html`, as browsers read it; undefined if it only reloads. */
 export function refreshTarget(value: string): string | undefined {
   const rest = /^\s*[\d.]+\s*[;,\s]\s*(.*)$/s.exec(value.slice(0, 10_000))?.[1];
   if (rest === undefined) return undefined;

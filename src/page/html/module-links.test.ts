@@ -17,7 +17,7 @@ async function ofPage(html: string): Promise<string[]> {
   return page!.links.map(({ url, kind }) => `${kind} ${url.slice('http://a.test'.length)}`);
 }
 
-test('what a module imports and exports again is found, as written by hand and by bundlers', () => {
+test('imports and re-exports of a module are found, written by hand or by bundlers', () => {
   assert.deepEqual(named(`import{a as b,c}from"./one.js";import d from'../two.js';import*as e from"/three.js"`), [
     'script /base/assets/one.js',
     'script /base/two.js',
@@ -31,12 +31,12 @@ test('what a module imports and exports again is found, as written by hand and b
   assert.deepEqual(named('/*! (c) */import"./one.js";'), ['script /base/assets/one.js']);
 });
 
-test('imports by a call are found where the name is written out', () => {
+test('dynamic imports are found if the name is a literal', () => {
   const text = 'e(()=>import("./one.js"));import( /* lazy */ `./two.js` );import(x);import("./"+x);a.import("./no.js")';
   assert.deepEqual(named(text), ['script /base/assets/one.js', 'script /base/assets/two.js']);
 });
 
-test('names that only an import map explains, and what was taken out, are left alone in files', () => {
+test('bare names and imports in comments are ignored in files', () => {
   assert.deepEqual(
     named(
       "import a from 'react';\n// import b from './b.js';\n/**\n * import c from './c.js'\n */\nlet from = './d.js'",
@@ -45,7 +45,7 @@ test('names that only an import map explains, and what was taken out, are left a
   );
 });
 
-test('files beside a module, and those that Vite lists for its imports, are found', () => {
+test('assets of a module, and the files that Vite lists for its imports, are found', () => {
   assert.deepEqual(named('const a=new URL("logo.svg",import.meta.url).href'), ['data /base/assets/logo.svg']);
   const lists = 'd=(m.f||(m.f=["assets/a.js","assets/a.css"]));b(()=>import("./a.js"),["./b.css"]);x=["other/c.js"]';
   assert.deepEqual(named(lists), [
@@ -56,7 +56,7 @@ test('files beside a module, and those that Vite lists for its imports, are foun
   ]);
 });
 
-test('a list of very many files is read, and what only begins like one throws nothing', () => {
+test('a list of very many files is read, and a list with other values is ignored', () => {
   const files = Array.from({ length: 400_000 }, (_, number) => `"assets/${number % 50_000}.js"`).join();
   assert.equal(named(`import("./a.js");f=[${files}]`).length, 100_000);
   assert.equal(named(`import("./a.js");f=[${files}`).length, 1);
@@ -66,7 +66,7 @@ test('a list of very many files is read, and what only begins like one throws no
   ]);
 });
 
-test('a list counts from the root of the site, however the path of the script is written', () => {
+test('files of a list are relative to the root of the site, also with a double slash in the path', () => {
   const text = Buffer.from('import("./a.js");f=["assets/b.js"]');
   assert.deepEqual(
     linksOfScript(text, 'http://a.test//assets/a.js').map(({ url }) => url),
@@ -74,12 +74,12 @@ test('a list counts from the root of the site, however the path of the script is
   );
 });
 
-test('what stands far ahead in a long line makes no comment of an import', () => {
+test('a comment sign far before an import in a long line does not hide the import', () => {
   for (const sign of ['*', '//', '/*', ' *'])
     assert.deepEqual(named(`a=b${sign.padEnd(200, ';')}import("./one.js")`), ['script /base/assets/one.js'], sign);
 });
 
-test('modules inside of a page are read, with the import map before them', async () => {
+test('inline modules of a page are read with its import maps', async () => {
   const html = `<script type="importmap">{"imports": {"three": "./three.js", "three/addons/": "/jsm/", "no": "bare"},
     "scopes": {"/x/": {"three": "./old.js"}}}</script>
     <script type="module">import * as T from 'three'; import { O } from 'three/addons/orbit.js'; import './own.js'; import 'no';</script>

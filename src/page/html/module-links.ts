@@ -1,16 +1,14 @@
 /**
- * What scripts load by names that are written out in them: `import ... from '../x.js'`, `export ... from`,
- * `import('../x.js')`, `new URL('x.png', import.meta.url)`, and the lists of files that Vite keeps beside its imports.
- * Import maps are read along.
+ * Finds the files that scripts load by literal names: `import ... from '../x.js'`, `export ... from`,
+ * `import('../x.js')`, `new URL('x.png', import.meta.url)`, and the file lists of Vite. It also reads import maps.
  *
- * No parser: a name counts where the words around it say so, and that one in a string or a comment is asked for in vain
- * is no harm. Names that are made by the script are not found. Every pattern is bounded, so that the time is linear for
- * any text.
+ * It uses patterns and not a parser. A match in a string or comment only causes a useless request. Names that a script
+ * computes are not found. Every pattern is bounded, so that the time is linear for any text.
  */
 import { arrayOf, objectOf, stringOf } from '../json-value.ts';
 import { type Link, LinkCollector } from '../link.ts';
 
-/** Longer ones are no import maps. */
+/** Longer texts are not import maps. */
 const MAP_LENGTH_MAX = 2 * 1024 * 1024;
 const NAMES_MAX = 5000;
 
@@ -22,25 +20,25 @@ const DYNAMIC = new RegExp(
 );
 const ASSET = new RegExp(`\\bnew\\s{1,20}URL\\(\\s{0,20}(["'\`])${NAME}\\1\\s{0,20},\\s{0,20}import\\.meta\\.url`, 'g');
 /**
- * What Vite loads before an import: a list of files of the site, counted from its root. Taken file by file, for a
- * pattern of them all has no memory for very many.
+ * The files that Vite loads before an import: a list relative to the root of the site. It is matched file by file,
+ * because one pattern for the whole list runs out of memory on very long lists.
  */
 const LIST = /\[(?=["'`])/g;
 const FILE = /(["'`])([^"'`\\\s]{1,300}\.(?:m?js|css))\1,?(\]?)/y;
 
 const PLACE = /^(?:\.{0,2}\/|https?:\/\/)/i;
 
-/** An import map: names, and what they stand for. */
+/** An import map: names and their URLs. */
 export type ImportMap = ReadonlyMap<string, string>;
 
 const SCRIPT_MIME = /^(?:text|application)\/(?:x-)?(?:javascript|ecmascript|jscript|livescript)(?:1\.\d)?$/;
 
-/** Whether this media type is one of scripts. */
+/** True for the media types of scripts. */
 export function isScriptMime(mime: string): boolean {
   return SCRIPT_MIME.test(mime);
 }
 
-/** What the file of a script names. */
+/** The links of a script file. */
 export function linksOfScript(bytes: Uint8Array, url: string): Link[] {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (!source.includes('import') && !source.includes('export')) return [];
@@ -54,7 +52,7 @@ export function linksOfScript(bytes: Uint8Array, url: string): Link[] {
   return links.resolve(url);
 }
 
-/** The files of a list that has nothing else in it. */
+/** The files of a list; empty if the list has other values. */
 function filesAt(text: string, start: number): string[] {
   const files: string[] = [];
   FILE.lastIndex = start;
@@ -65,7 +63,7 @@ function filesAt(text: string, start: number): string[] {
   return [];
 }
 
-/** Adds what a module names. */
+/** Adds the links of a module. */
 export function collectModuleLinks(text: string, links: LinkCollector, map?: ImportMap): void {
   for (const pattern of [STATIC, DYNAMIC])
     for (const match of text.matchAll(pattern))
@@ -77,10 +75,7 @@ function addName(links: LinkCollector, name: string | undefined): void {
   if (name !== undefined) links.add(name, name.endsWith('.css') ? 'style' : 'script', true);
 }
 
-/**
- * Whether the line up to here is a comment, as source code that was taken out is. A line that begins too far ahead is
- * none.
- */
+/** True if the line before `at` begins as a comment. If the line begins too far back, it does not count. */
 function isInComment(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 200), at);
   const start = before.lastIndexOf('\n') + 1;
@@ -89,13 +84,13 @@ function isInComment(text: string, at: number): boolean {
   return /^\s*(?:\/\/|\/?\*)/.test(line) && !line.includes('*/');
 }
 
-/** A name that begins with a directory in which the script itself lies: `assets/x.css`, in `/base/assets/y.js`. */
+/** Resolves a name whose first directory also contains the script: `assets/x.css` in `/base/assets/y.js`. */
 function fromRoot(file: string, { origin, pathname }: URL): string | undefined {
   const at = pathname.lastIndexOf(`/${file.slice(0, file.indexOf('/') + 1)}`);
   return file.includes('/') && at >= 0 ? origin + pathname.slice(0, at + 1) + file : undefined;
 }
 
-/** What a name stands for: the longest that is a beginning of it counts, if it ends with a slash. */
+/** Looks up a name in an import map: the whole name, or its longest prefix that ends with a slash. */
 function mapped(name: string, map: ImportMap | undefined): string | undefined {
   for (let end = name.length; map && map.size > 0 && end > 0; end = name.lastIndexOf('/', end - 2) + 1) {
     const place = map.get(name.slice(0, end));
@@ -105,8 +100,8 @@ function mapped(name: string, map: ImportMap | undefined): string | undefined {
 }
 
 /**
- * Reads an import map, and adds the files that it names: scripts elsewhere may load them by names that only the map
- * explains. What an earlier map of the page says holds.
+ * Reads an import map and adds its files, because external scripts may import them by their mapped names. Entries of
+ * earlier maps of the page take precedence.
  */
 export function collectImportMap(text: string, links: LinkCollector, earlier?: ImportMap): ImportMap {
   const map = new Map(earlier);
@@ -121,7 +116,7 @@ export function collectImportMap(text: string, links: LinkCollector, earlier?: I
         if (!name.endsWith('/')) addName(links, place);
       }
   } catch {
-    // What is no JSON maps nothing.
+    // Invalid JSON has no entries.
   }
   return map;
 }

@@ -1,6 +1,5 @@
 /**
- * The candidates of `srcset` and `imagesrcset`, by the standard's own steps, so that a comma inside of a URL does not
- * split it.
+ * Parses `srcset` and `imagesrcset` with the steps of the HTML standard, so that a comma in a URL does not split it.
  */
 
 const CANDIDATES_MAX = 200;

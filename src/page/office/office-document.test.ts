@@ -8,11 +8,11 @@ type Entry = {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly isStored?: boolean;
-  /** What the headers say instead of the truth. */
+  /** A wrong size in the headers. */
   readonly declaredBytes?: number;
 };
 
-/** A ZIP file, as the standard has it (APPNOTE 4.3): local headers with their bytes, the directory, its end. */
+/** A ZIP file (APPNOTE 4.3): local headers with their bytes, the directory, and its end. */
 function zip(entries: readonly Entry[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -179,7 +179,7 @@ const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 const links = (page: Page) => page.links.map(({ url, text }) => `${url} ${text}`);
 
 describe('office documents', () => {
-  test('of a Word document paragraphs, tables, notes and links are read, and what was deleted is not', async () => {
+  test('paragraphs, tables, notes and links of a Word document are read, without deleted text', async () => {
     const page = await read(WRITING, DOCX);
     assert.equal(page.title, 'The tables & the library');
     assert.equal(page.description, 'A test.');
@@ -205,7 +205,7 @@ describe('office documents', () => {
     assert.doesNotMatch(JSON.stringify(page), /Somebody|a comment/);
   });
 
-  test('slides come in their order, titles as headings, with notes and links', async () => {
+  test('slides are read in order, with titles as headings, notes and links', async () => {
     const page = await read(SLIDES, 'application/vnd.openxmlformats-officedocument.presentationml.presentation');
     assert.deepEqual(page.headings, ['The first', 'The second']);
     assert.deepEqual(page.text.split('\n'), [
@@ -218,7 +218,7 @@ describe('office documents', () => {
     assert.deepEqual(links(page), ['http://slides.test/ first words']);
   });
 
-  test('of a sheet every row is a line', async () => {
+  test('every row of a sheet is a line', async () => {
     const page = await read(SHEETS, 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet');
     assert.deepEqual(page.headings, ['Books']);
     assert.deepEqual(page.text.split('\n'), ['Books', 'Author Rolls', 'Kallimachos 120 made up']);
@@ -259,7 +259,7 @@ describe('office documents', () => {
     assert.equal(sheet.text, 'Books\na b\nc d');
   });
 
-  test('are known by their first bytes where the media type says nothing', async () => {
+  test('are recognised by their first bytes if the media type is unknown', async () => {
     assert.match((await read(WRITING, 'application/octet-stream')).text, /Callimachus/);
     assert.equal((await read(openDocument('text', ''), '')).title, 'An open document');
     const other = zip([{ name: 'a.txt', bytes: Buffer.from('text') }]);
@@ -269,19 +269,19 @@ describe('office documents', () => {
     );
   });
 
-  test('links alone can be asked for', async () => {
+  test('links can be read without the text', async () => {
     const page = await readPageHere({ bytes: WRITING, mime: DOCX, url: 'http://host.test/' }, { text: false });
     assert.equal(page?.text, '');
     assert.equal(page?.links.length, 2);
   });
 });
 
-describe('office documents that mean harm', () => {
+describe('hostile office documents', () => {
   const bomb = (bytes: number) =>
     Buffer.alloc(bytes, '<w:p><w:r><w:t>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</w:t></w:r></w:p>');
   const heavy = (entries: Entry[]) => openXml('word/document.xml', ...entries);
 
-  test('a part that swells is read up to a bound, and the page says that it is cut', async () => {
+  test('a part that inflates too much is cut, and the page is marked as truncated', async () => {
     const start = Buffer.from('<w:document><w:body>');
     const bytes = Buffer.concat([start, bomb(40 * 1024 * 1024)]);
     const document = heavy([{ name: 'word/document.xml', bytes }]);
@@ -291,8 +291,8 @@ describe('office documents that mean harm', () => {
     assert.ok(page.text.length <= 8 * 1024 * 1024);
   });
 
-  test('many parts that swell are read up to a bound together', async () => {
-    // Without text, which is bounded by itself.
+  test('all parts together are read up to a limit', async () => {
+    // Without text, which has its own limit.
     const bytes = Buffer.alloc(12 * 1024 * 1024, `<!--${'x'.repeat(1000)}-->`);
     const parts = Array.from({ length: 7 }, (_, at) => ({ name: `word/footnotes${at}.xml`, bytes }));
     const list = parts.map(({ name }, at) => [`r${at}`, 'footnotes', `/${name}`] as const);
@@ -307,10 +307,10 @@ describe('office documents that mean harm', () => {
       xml('word/_rels/document.xml.rels', rels(...list.slice(0, 2))),
       ...parts,
     ]);
-    assert.equal((await read(fewer, DOCX)).isTruncated, false, 'parts that nothing leads to are not read');
+    assert.equal((await read(fewer, DOCX)).isTruncated, false, 'parts without a relation are not read');
   });
 
-  test('a size that lies, a part that leads to itself and nesting without end lead nowhere', async () => {
+  test('wrong sizes, cyclic relations and deep nesting do no harm', async () => {
     const lying = heavy([
       {
         name: 'word/document.xml',
@@ -329,7 +329,7 @@ describe('office documents that mean harm', () => {
     assert.equal((await read(circle, DOCX)).text, '');
   });
 
-  test('bytes that are no document give an empty page that says so, and never crash', async () => {
+  test('invalid bytes are an empty truncated page, and never crash the reader', async () => {
     for (const bytes of [Buffer.from('nothing'), WRITING.subarray(0, 600), zip([])]) {
       const page = await read(bytes, DOCX);
       assert.deepEqual([page.text, page.isTruncated], ['', true]);

@@ -1,13 +1,12 @@
 /**
- * Walks XML, well-formed or not: elements by their local names with their attributes and the text directly in them.
- * Names beyond DEPTH_MAX levels are not told, so nesting costs nothing. Entities that a document defines itself are not
- * expanded.
+ * Walks XML, well-formed or not, and reports elements with their attributes and their direct text. Elements deeper than
+ * DEPTH_MAX are not reported, so nesting costs nothing. Entities that a document defines are not expanded.
  */
 import { Tokenizer } from 'htmlparser2';
 
 export type XmlHandler = {
   open?(name: string, attributes: ReadonlyMap<string, string>, parents: readonly string[]): void;
-  /** Text as it comes, between the elements that stand in it. */
+  /** Called with each piece of text, in document order. */
   text?(text: string): void;
   close?(name: string, text: string, parents: readonly string[]): void;
 };
@@ -17,8 +16,8 @@ const TEXT_LENGTH_MAX = 1024 * 1024;
 const ATTRIBUTES_MAX = 64;
 
 /**
- * Local name of a tag in lower case: `atom:link` is `link`, but `image:loc` of a sitemap must not pass for `loc`, so
- * other prefixes stay.
+ * The name of a tag in lower case, without some prefixes: `atom:link` becomes `link`. Other prefixes stay, because
+ * `image:loc` of a sitemap is not `loc`.
  */
 function localName(name: string): string {
   const lower = name.toLowerCase();
@@ -81,7 +80,7 @@ export function walkXml(source: string, handler: XmlHandler): void {
       },
       onclosetag(start, end) {
         const closing = localName(source.slice(start, Math.min(end, start + 200)));
-        // An end tag closes what is open inside of it; one that nothing opened is passed over.
+        // An end tag also closes the open elements inside its element. An end tag without a start tag is ignored.
         if (beyond === 0 && names.at(-1) !== closing && !names.includes(closing)) return;
         while (beyond === 0 && names.length > 0 && names.at(-1) !== closing) close();
         close();

@@ -7,7 +7,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { DOCUMENT_BYTES_MAX } from '../page.ts';
 import { documentProcessId, readPage, readPageAside } from '../page-process.ts';
 
-/** A PDF whose objects are these, numbered from 1; the first is its catalog. */
+/** A PDF with these objects, numbered from 1. The first object is the catalog. */
 function pdfOf(objects: readonly string[]): Buffer {
   let text = '%PDF-1.7\n';
   const offsets = objects.map((object, at) => {
@@ -27,10 +27,7 @@ const stream = (fields: string, content: string) =>
 const line = (text: string) => `BT /F1 12 Tf (${text}) Tj ET`;
 const FONT = '/Font << /F1 5 0 R >>';
 
-/**
- * Two pages: one with a line, and one that draws a form, which draws another one ten times, and so on: a trillion in
- * all.
- */
+/** Two pages: one with a line, and one with a form that draws another form ten times, and so on: a trillion forms. */
 function endlessPdf(): Buffer {
   const page = (content: number) =>
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents ${content} 0 R /Resources << ${FONT} /XObject << /X 8 0 R >> >> >>`;
@@ -54,7 +51,7 @@ function endlessPdf(): Buffer {
 
 const WORDS = 'BT /F1 12 Tf 14 TL 0 700 Td';
 
-/** A page whose content is this, packed: some kilobytes for many megabytes. */
+/** A page with this content, compressed: some kilobytes for many megabytes. */
 function pdfWith(content: string): Buffer {
   const packed = deflateSync(content).toString('latin1');
   return pdfOf([
@@ -72,7 +69,7 @@ const sound = (text: string) => pdfWith(`${WORDS} (${text}) Tj ET`);
 const source = (bytes: Uint8Array) => ({ bytes, mime: 'application/pdf', url: 'http://one.example/a.pdf' });
 const BOUNDS = { memoryBytesMax: 300_000_000 };
 
-test('a document that takes too much memory ends its process alone, has no text and says so; the next ones are read', async () => {
+test('a document that takes too much memory ends only its process and has no text, and the next ones are read', async () => {
   const before = process.memoryUsage.rss();
   const [first, costly, next] = await Promise.all(
     [sound('the first'), bomb(), sound('the next')].map((bytes) => readPage(source(bytes), {}, BOUNDS)),
@@ -80,16 +77,16 @@ test('a document that takes too much memory ends its process alone, has no text 
   assert.deepEqual([first?.text, first?.isTooCostly, first?.isTruncated], ['the first', undefined, false]);
   assert.deepEqual([costly?.text, costly?.isTooCostly, costly?.isTruncated], ['', true, true]);
   assert.equal(next?.text, 'the next');
-  assert.ok(process.memoryUsage.rss() - before < 150_000_000, 'nothing of it is in this process');
+  assert.ok(process.memoryUsage.rss() - before < 150_000_000, 'this process did not read the document');
 });
 
-test('a document that would be read forever is given up after its time', async () => {
+test('a document that never ends is abandoned after the time limit', async () => {
   const endless = await readPage(source(endlessPdf()), {}, { msMax: 1 });
   assert.deepEqual([endless?.text, endless?.isTooCostly], ['', true]);
   assert.equal((await readPage(source(sound('the next'))))?.text, 'the next');
 });
 
-test('documents are read by one process, whichever threads ask, and it stays for the next', async (t) => {
+test('all threads share one process that reads documents, and it is reused', async (t) => {
   const script = `
     const { workerData, parentPort } = require('node:worker_threads');
     import(workerData.module).then(async ({ readPage, documentProcessId }) => {
@@ -103,26 +100,26 @@ test('documents are read by one process, whichever threads ask, and it stays for
   const workerData = { module, source: source(sound('another')) };
   const worker = new Worker(script, { eval: true, workerData });
   t.after(() => worker.terminate());
-  const [told] = await once(worker, 'message');
-  // The thread has no process of its own.
-  assert.deepEqual(told, ['another', undefined]);
+  const [message] = await once(worker, 'message');
+  // The thread did not start a process.
+  assert.deepEqual(message, ['another', undefined]);
   assert.equal(documentProcessId(), pid);
 });
 
-test('the process ends with the program that started it, also in the middle of a document', async () => {
+test('the process ends with the program that started it, even in the middle of a document', async () => {
   const module = new URL('../page-process.ts', import.meta.url).href;
   const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, module], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   program.stdin.end(endlessPdf());
-  const [told] = await once(program.stdout, 'data');
-  const pid = Number(told);
+  const [output] = await once(program.stdout, 'data');
+  const pid = Number(output);
   program.kill('SIGKILL');
   await once(program, 'exit');
   await untilGone(pid);
 });
 
-/** Tells the number of its process for documents as soon as that has a document which it never finishes. */
+/** Starts to read a document that never ends, then prints the id of the process that reads it. */
 const PROGRAM = `
   import { buffer } from 'node:stream/consumers';
   const { readPage, documentProcessId } = await import(process.argv[1]);
@@ -143,7 +140,7 @@ async function untilGone(pid: number): Promise<void> {
   }
 }
 
-test('a document that unpacks to more than is read of one is not read, as one that is as large without a coding', async () => {
+test('a document that is too large is not read, with or without a content coding', async () => {
   const large = Buffer.concat([sound('the text'), Buffer.alloc(DOCUMENT_BYTES_MAX, '%')]);
   for (const coded of [{ ...source(large) }, { ...source(gzipSync(large, { level: 1 })), codings: ['gzip'] }]) {
     const page = await readPageAside(coded);

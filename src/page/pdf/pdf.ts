@@ -1,32 +1,26 @@
 /**
- * Text, links, title and dates of a PDF document, read with pdf.js. A document that cannot be read has an empty text.
- * Scripts in it do not run and nothing is fetched.
+ * Reads text, links, title and dates of a PDF document with pdf.js. A document that cannot be read has an empty text.
+ * Scripts in the document do not run, and nothing is fetched.
  *
- * A document is a program: a kilobyte of it can draw the same picture a trillion times over, or unpack to more than
- * there is memory. So it is read in a process of its own, which may be ended at any moment; see `page-process.ts`.
+ * A kilobyte of PDF can draw a picture a trillion times, or unpack to more than the memory. So it is read in a child
+ * process, which can be ended at any moment; see `page-process.ts`.
  */
 
+import type { DocumentTarget } from '../document-target.ts';
 import type { MetaReader } from '../html/meta-reader.ts';
-import type { LinkCollector } from '../link.ts';
 import { parsePageDate } from '../page-date.ts';
-import { TEXT_LENGTH_MAX, type TextBuilder } from '../text-builder.ts';
+import { TEXT_LENGTH_MAX } from '../text-builder.ts';
 
 const PAGES_MAX = 3000;
-/** A long document is read up to here. A page that takes still longer ends the process. */
+/** Reading stops after the page that is current at this time. A single page that takes much longer ends the process. */
 const READING_MS = 45_000;
 const DESCRIPTION_LENGTH_MAX = 4000;
-
-type PdfTarget = {
-  readonly links: LinkCollector | undefined;
-  readonly text: TextBuilder | undefined;
-  readonly meta: MetaReader;
-};
 
 type TextItem = { readonly str: string; readonly hasEOL: boolean };
 type Annotation = { readonly url?: string; readonly unsafeUrl?: string };
 
-/** Whether the whole document could be read. */
-export async function readPdf(bytes: Uint8Array, target: PdfTarget): Promise<boolean> {
+/** Reads a PDF document. True if all of it could be read. */
+export async function readPdf(bytes: Uint8Array, target: DocumentTarget): Promise<boolean> {
   try {
     return await readDocument(bytes, target);
   } catch {
@@ -34,19 +28,19 @@ export async function readPdf(bytes: Uint8Array, target: PdfTarget): Promise<boo
   }
 }
 
-async function readDocument(bytes: Uint8Array, { meta, text, links }: PdfTarget): Promise<boolean> {
+async function readDocument(bytes: Uint8Array, { meta, text, links }: DocumentTarget): Promise<boolean> {
   const { getDocumentProxy } = await import('unpdf');
-  // The reader takes the bytes for itself, and no Buffer.
+  // pdf.js takes ownership of the bytes, and does not accept a Buffer.
   const document = await getDocumentProxy(Uint8Array.from(bytes), { verbosity: 0 });
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
   }, READING_MS);
   try {
-    takeInfo((await document.getMetadata()).info as Readonly<Record<string, unknown>>, meta);
+    readInfo((await document.getMetadata()).info as Readonly<Record<string, unknown>>, meta);
     let length = 0;
     for (let number = 1; number <= document.numPages; number++) {
-      // Lets the timer run.
+      // Gives the timer a chance to run.
       await new Promise((resolve) => setImmediate(resolve));
       if (isLate || number > PAGES_MAX || length >= TEXT_LENGTH_MAX) return false;
       const page = await document.getPage(number);
@@ -67,8 +61,8 @@ async function readDocument(bytes: Uint8Array, { meta, text, links }: PdfTarget)
   }
 }
 
-/** What the document says of itself, by the names of its own dictionary. */
-function takeInfo(info: Readonly<Record<string, unknown>>, meta: MetaReader): void {
+/** Reads the information dictionary of the document. */
+function readInfo(info: Readonly<Record<string, unknown>>, meta: MetaReader): void {
   const value = (name: string) => (typeof info[name] === 'string' ? info[name] : '');
   meta.declareTitle(value('Title'));
   meta.description ||= value('Subject').slice(0, DESCRIPTION_LENGTH_MAX);

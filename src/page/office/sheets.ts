@@ -1,12 +1,13 @@
 /**
- * Text and links of spreadsheets: a row a line, the name of each sheet as a heading. Numbers and dates are as they are
- * stored, without the form that the sheet gives them.
+ * Reads text and links of spreadsheets: one line per row, with the name of each sheet as a heading. Numbers and dates
+ * are as stored, without the format of their cells.
  */
-import { attributeOf, bareName, type OfficePackage, type OfficePart } from './office-package.ts';
-import type { OfficeTarget } from './office-target.ts';
+
+import type { DocumentTarget } from '../document-target.ts';
+import { attributeOf, bareName, type OfficePackage, type OfficePart } from './package.ts';
 import { walkXml } from './xml-reader.ts';
 
-export async function readSheets(office: OfficePackage, main: OfficePart, target: OfficeTarget): Promise<void> {
+export async function readSheets(office: OfficePackage, main: OfficePart, target: DocumentTarget): Promise<void> {
   const relations = await office.relations(main.name);
   const sheets: { readonly name: string; readonly part: string }[] = [];
   walkXml(main.xml, {
@@ -28,21 +29,21 @@ export async function readSheets(office: OfficePackage, main: OfficePart, target
   }
 }
 
-/** The texts that cells name by number. How they are to be spoken stands beside them, and is not part of them. */
+/** The shared strings, which cells refer to by number. Phonetic guides (`rPh`) are not part of the text. */
 function stringsOf(xml: string): string[] {
   const strings: string[] = [];
   let text = '';
-  let spoken = 0;
+  let phonetic = 0;
   walkXml(xml, {
     open(name) {
       const bare = bareName(name);
       if (bare === 'si') text = '';
-      else if (bare === 'rph') spoken++;
+      else if (bare === 'rph') phonetic++;
     },
     close(name, content) {
       const bare = bareName(name);
-      if (bare === 't' && spoken === 0) text += content;
-      else if (bare === 'rph') spoken--;
+      if (bare === 't' && phonetic === 0) text += content;
+      else if (bare === 'rph') phonetic--;
       else if (bare === 'si') strings.push(text);
     },
   });
@@ -53,7 +54,7 @@ async function readSheet(
   office: OfficePackage,
   part: string,
   strings: readonly string[],
-  { text, links }: OfficeTarget,
+  { text, links }: DocumentTarget,
 ): Promise<void> {
   const xml = await office.read(part);
   const relations = await office.relations(part);
@@ -64,7 +65,7 @@ async function readSheet(
       if (bare === 'row') text?.break();
       else if (bare === 'c') {
         type = attributes.get('t') ?? 'n';
-        text?.blank();
+        text?.space();
       } else if (bare === 'hyperlink') {
         const relation = relations.get(attributeOf(attributes, 'id') ?? '');
         if (relation?.isExternal) links?.add(relation.target, 'anchor', false, attributes.get('display') ?? '');

@@ -1,25 +1,23 @@
-/**
- * Text and links of Word documents and of slides: paragraphs of runs, which both write with the same words (`p`, `t`,
- * `br`, `tab`).
- */
+/** Reads text and links of Word documents and slides. Both have paragraphs of runs, with the same element names. */
+
+import type { DocumentTarget } from '../document-target.ts';
 import type { RawLink } from '../link.ts';
-import { attributeOf, bareName, type OfficePackage, type OfficePart, type Relation } from './office-package.ts';
-import type { OfficeTarget } from './office-target.ts';
+import { attributeOf, bareName, type OfficePackage, type OfficePart, type Relation } from './package.ts';
 import { walkXml, type XmlHandler } from './xml-reader.ts';
 
-type WritingOptions = {
-  /** Ids of styles that headings have. */
+type PartOptions = {
+  /** The ids of heading styles. */
   readonly headingStyles?: ReadonlySet<string>;
-  /** Menus, headers, footers: they are text, and not the main text. */
+  /** Headers, footers and slide notes are not part of the main text. */
   readonly isMargin?: boolean;
 };
 
 const MARGINS = new Set(['header', 'footer']);
 const NOTES = new Set(['footnotes', 'endnotes']);
-/** Pieces of a field are joined up to here. */
+/** The instructions of a field are collected up to this length. */
 const FIELD_LENGTH_MAX = 10_000;
 
-export async function readWriting(office: OfficePackage, main: OfficePart, target: OfficeTarget): Promise<void> {
+export async function readWordDocument(office: OfficePackage, main: OfficePart, target: DocumentTarget): Promise<void> {
   const relations = [...(await office.relations(main.name)).values()].filter(({ isExternal }) => !isExternal);
   const styles = relations.find(({ type }) => type === 'styles');
   const headingStyles = headingStylesOf(styles ? await office.read(styles.target) : '');
@@ -32,8 +30,8 @@ export async function readWriting(office: OfficePackage, main: OfficePart, targe
   }
 }
 
-/** Slides in their order, each with its notes behind it. */
-export async function readSlides(office: OfficePackage, main: OfficePart, target: OfficeTarget): Promise<void> {
+/** Reads slides in order, each followed by its notes. */
+export async function readSlides(office: OfficePackage, main: OfficePart, target: DocumentTarget): Promise<void> {
   const relations = await office.relations(main.name);
   const slides: string[] = [];
   walkXml(main.xml, {
@@ -52,7 +50,7 @@ export async function readSlides(office: OfficePackage, main: OfficePart, target
   }
 }
 
-/** Names of styles are the same in every language; ids are not. */
+/** The ids of heading styles. Ids differ between languages, but the names of the styles do not. */
 function headingStylesOf(xml: string): Set<string> {
   const ids = new Set<string>();
   let id = '';
@@ -69,34 +67,34 @@ function headingStylesOf(xml: string): Set<string> {
 async function readPart(
   office: OfficePackage,
   { name, xml }: OfficePart,
-  target: OfficeTarget,
-  { headingStyles, isMargin = false }: WritingOptions,
+  target: DocumentTarget,
+  { headingStyles, isMargin = false }: PartOptions,
 ): Promise<Map<string, Relation>> {
   const relations = await office.relations(name);
   if (isMargin) target.text?.beginMargin();
-  walkXml(xml, new WritingReader(relations, target, headingStyles));
+  walkXml(xml, new ParagraphReader(relations, target, headingStyles));
   if (isMargin) target.text?.endMargin();
   return relations;
 }
 
-class WritingReader implements XmlHandler {
+class ParagraphReader implements XmlHandler {
   readonly #relations: ReadonlyMap<string, Relation>;
-  readonly #target: OfficeTarget;
+  readonly #target: DocumentTarget;
   readonly #headingStyles: ReadonlySet<string> | undefined;
   #link: RawLink | undefined;
-  /** Whether the link is that of a run, and ends with it. */
+  /** True if the link belongs to a run and ends with it. */
   #isLinkOfRun = false;
-  /** Inside of what is text, and inside of what is there a second time for older programs. */
+  /** The depth of text elements, and of fallbacks, which repeat content for older programs. */
   #texts = 0;
   #fallbacks = 0;
-  /** In the shape of a slide that holds its title. */
+  /** True inside the title shape of a slide. */
   #isTitle = false;
-  /** What a field is told to do, which comes in pieces. */
+  /** The instructions of a field, which are split into pieces. */
   #field = '';
 
   constructor(
     relations: ReadonlyMap<string, Relation>,
-    target: OfficeTarget,
+    target: DocumentTarget,
     headingStyles: ReadonlySet<string> | undefined,
   ) {
     this.#relations = relations;
@@ -132,7 +130,7 @@ class WritingReader implements XmlHandler {
         break;
       case 'tab':
       case 'tc':
-        text?.blank();
+        text?.space();
         break;
       case 'hyperlink':
       case 'hlinkclick':

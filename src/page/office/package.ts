@@ -1,9 +1,9 @@
 /**
- * The parts of an office document: a ZIP file with XML in it, read into memory one part after the other.
+ * The parts of an office document: a ZIP file of XML parts, which are read into memory one after another.
  *
- * All of it is distrusted (I9): parts that are named are read, none of them beyond PART_BYTES_MAX, no more than
- * PARTS_MAX of them and no more than TOTAL_BYTES_MAX together, whatever sizes they declare. Files inside of the parts
- * (pictures, other documents) are not looked into, so nesting leads nowhere. Nothing is fetched.
+ * The file is not trusted (I9). Only parts with a relation are read: at most PARTS_MAX parts, PART_BYTES_MAX bytes of
+ * each, and TOTAL_BYTES_MAX bytes together, whatever sizes they declare. Embedded files (pictures, other documents) are
+ * not opened. Nothing is fetched.
  */
 import { MemoryByteSource, readZipDirectory, readZipEntry, type ZipEntry } from '../../warc/index.ts';
 import { decodeText } from '../charset.ts';
@@ -13,14 +13,14 @@ const PART_BYTES_MAX = 32 * 1024 * 1024;
 const TOTAL_BYTES_MAX = 64 * 1024 * 1024;
 const PARTS_MAX = 5000;
 
-/** A part whose text is in hand. */
+/** A part with its text. */
 export type OfficePart = { readonly name: string; readonly xml: string };
 
-/** Where a part leads: to another part of the package, or outside. */
+/** A relation of a part to another part, or to an external target. */
 export type Relation = { readonly type: string; readonly target: string; readonly isExternal: boolean };
 
 export class OfficePackage {
-  /** Whether nothing was left out so far. */
+  /** True if nothing has been left out so far. */
   isWhole = true;
   readonly #source: MemoryByteSource;
   readonly #entries = new Map<string, ZipEntry>();
@@ -31,13 +31,13 @@ export class OfficePackage {
     this.#source = source;
   }
 
-  /** Rejects when the bytes are no ZIP file. */
+  /** Opens a package. Rejects if the bytes are not a ZIP file. */
   static async open(bytes: Uint8Array): Promise<OfficePackage> {
     const source = new MemoryByteSource('document', bytes);
     const opened = new OfficePackage(source);
     const { entries, isSalvaged } = await readZipDirectory(source, () => {});
     opened.isWhole = !isSalvaged;
-    // Names are told apart without regard to case; of two that are alike the first counts.
+    // Names are compared without case. The first of several equal names counts.
     for (const entry of entries) {
       const name = entry.name.toLowerCase();
       if (!opened.#entries.has(name)) opened.#entries.set(name, entry);
@@ -49,7 +49,7 @@ export class OfficePackage {
     return this.#entries.has(name.toLowerCase());
   }
 
-  /** The text of a part; empty when it is not there, as much of it as may be read otherwise. */
+  /** The text of a part, up to the limits; empty if the part does not exist. */
   async read(name: string): Promise<string> {
     const entry = this.#entries.get(name.toLowerCase());
     if (!entry) return '';
@@ -74,7 +74,7 @@ export class OfficePackage {
     return decodeText(Buffer.concat(pieces), 'application/xml').text;
   }
 
-  /** What a part of an Office Open XML document leads to, by id; the document itself is the part ''. */
+  /** The relations of a part of an Office Open XML document, by id. The part '' is the document itself. */
   async relations(part: string): Promise<Map<string, Relation>> {
     const slash = part.lastIndexOf('/') + 1;
     const [folder, name] = [part.slice(0, slash), part.slice(slash)];
@@ -96,12 +96,12 @@ export class OfficePackage {
   }
 }
 
-/** A name without the prefix of its namespace, which every program may choose. */
+/** A name without its namespace prefix, because every program can choose its own prefixes. */
 export function bareName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** The value of an attribute, whatever its prefix. */
+/** The value of an attribute with any prefix. */
 export function attributeOf(attributes: ReadonlyMap<string, string>, name: string): string | undefined {
   const plain = attributes.get(name);
   if (plain !== undefined) return plain;
@@ -109,7 +109,7 @@ export function attributeOf(attributes: ReadonlyMap<string, string>, name: strin
   return undefined;
 }
 
-/** The name of the part that a path means, seen from a folder. */
+/** Resolves a path to the name of a part, relative to a folder. */
 function resolved(folder: string, path: string): string {
   const names: string[] = [];
   for (const step of (path.startsWith('/') ? path : `${folder}${path}`).split('/')) {

@@ -1,0 +1,10 @@
+/** Receives the text, links and facts that are read from a PDF or office document. Absent parts are not read. */
+import type { MetaReader } from './html/meta-reader.ts';
+import type { LinkCollector } from './link.ts';
+import type { TextBuilder } from './text-builder.ts';
+
+export type DocumentTarget = {
+  readonly links: LinkCollector | undefined;
+  readonly text: TextBuilder | undefined;
+  readonly meta: MetaReader;
+};
