@@ -11,5 +11,5 @@ export { linksOfHeaders, redirectOf } from './html/header-links.ts';
 export { isScriptMime, linksOfScript } from './html/module-links.ts';
 export { type Link, LinkBase, type LinkKind } from './link.ts';
 export { DOCUMENT_BYTES_MAX, isPageMime, PAGE_BYTES_MAX, type Page, pageKind } from './page.ts';
-export { documentProcessId, readPage, readPageAside } from './page-process.ts';
+export { documentProcessId, readPage, readPageInBackground } from './page-process.ts';
 export { robotsTagDirectives } from './robots-directives.ts';

@@ -19,7 +19,7 @@ import {
   type PageReadOptions,
   type PageSource,
   pageKind,
-  readPageHere,
+  readPageOnThisThread,
   withLanguage,
 } from './page.ts';
 import type { PageJob } from './page-worker.ts';
@@ -48,11 +48,11 @@ export async function readPage(
 ): Promise<Page | undefined> {
   const kind = pageKind(source.mime, source.bytes);
   if (kind === 'pdf' || kind === 'office') return readDocument({ ...source, codings: [] }, options, bounds);
-  return kind && readPageHere(source, options);
+  return kind && readPageOnThisThread(source, options);
 }
 
 /** Like `readPage`, but reads large pages of all kinds in the child process, so that they do not block the program. */
-export async function readPageAside(
+export async function readPageInBackground(
   { codings = [], ...source }: CodedSource,
   options: PageReadOptions = {},
   bounds: ReadingBounds = {},
@@ -61,11 +61,12 @@ export async function readPageAside(
   const bytes = codings.length === 0 ? source.bytes : decodedStart(source.bytes, codings, SYNC_BYTES_MAX + 1);
   const kind = pageKind(source.mime, bytes);
   if (kind === 'pdf' || kind === 'office') return readDocument({ ...source, codings }, options, bounds);
-  if (kind === undefined || bytes.length <= SYNC_BYTES_MAX) return kind && readPageHere({ ...source, bytes }, options);
+  if (kind === undefined || bytes.length <= SYNC_BYTES_MAX)
+    return kind && readPageOnThisThread({ ...source, bytes }, options);
   const read = await readInProcess({ ...source, codings, bytesMax: PAGE_BYTES_MAX + 1 }, options, bounds);
   if (read !== TOO_COSTLY) return read;
   // The beginning of markup or text is still useful.
-  const page = await readPageHere({ ...source, bytes: bytes.subarray(0, SYNC_BYTES_MAX) }, options);
+  const page = await readPageOnThisThread({ ...source, bytes: bytes.subarray(0, SYNC_BYTES_MAX) }, options);
   return page && { ...page, isTruncated: true };
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { readSitemap, type Sitemap } from './feeds/sitemap.ts';
 import { linksOfHeaders } from './html/header-links.ts';
-import { PAGE_BYTES_MAX, pageKind, readPageHere } from './page.ts';
+import { PAGE_BYTES_MAX, pageKind, readPageOnThisThread } from './page.ts';
 
 const url = 'http://example.org/dir/doc';
 
@@ -11,7 +11,7 @@ test('an RSS feed is read as a page: titles, text and links of its entries', asy
   const rss = `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>http://example.org/</link><description>All of it</description><language>de</language>
     <item><title>First &amp; best</title><link>/one</link><description><![CDATA[<p>Hello <img src="/i.png"></p>]]></description><pubDate>Fri, 01 Mar 2024 10:00:00 GMT</pubDate><enclosure url="/a.mp3"/></item>
     <item><guid>http://example.org/two</guid><title>Second</title></item></channel></rss>`;
-  const page = (await readPageHere({ bytes: Buffer.from(rss), mime: 'text/xml', url }))!;
+  const page = (await readPageOnThisThread({ bytes: Buffer.from(rss), mime: 'text/xml', url }))!;
   assert.equal(page.title, 'News');
   assert.equal(page.language, 'de');
   assert.equal(page.text, 'First & best\nHello\nSecond');
@@ -31,7 +31,7 @@ test('an RSS feed is read as a page: titles, text and links of its entries', asy
 test('links of a feed are resolved against its own base', async () => {
   const atom = `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://blog.example/all/"><link rel="self" href="atom"/>
     <entry><title>one</title><link href="one"/><content type="html">&lt;img src="one.png"&gt;</content></entry></feed>`;
-  const page = (await readPageHere({
+  const page = (await readPageOnThisThread({
     bytes: Buffer.from(atom),
     mime: 'application/atom+xml',
     url: 'http://feeds.example/x/',
@@ -47,7 +47,7 @@ test('links of a feed are resolved against its own base', async () => {
 test('Atom and JSON feeds are read as pages', async () => {
   const atom = `<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Blog</title><link rel="self" href="/atom"/><link rel="next" href="/atom?2"/>
     <entry><title>Post</title><link href="/post"/><content type="html">&lt;b&gt;Bold&lt;/b&gt; text</content></entry></feed>`;
-  const page = (await readPageHere({ bytes: Buffer.from(atom), mime: 'application/atom+xml', url }))!;
+  const page = (await readPageOnThisThread({ bytes: Buffer.from(atom), mime: 'application/atom+xml', url }))!;
   assert.equal(page.text, 'Post\nBold text');
   assert.deepEqual(
     page.links.map((link) => `${link.kind} ${link.url}`),
@@ -57,7 +57,7 @@ test('Atom and JSON feeds are read as pages', async () => {
     title: 'J',
     items: [{ url: '/j', title: 'Item', content_html: '<p>x<a href=/y>y</a>' }],
   });
-  const feed = (await readPageHere({ bytes: Buffer.from(json), mime: 'application/feed+json', url }))!;
+  const feed = (await readPageOnThisThread({ bytes: Buffer.from(json), mime: 'application/feed+json', url }))!;
   assert.equal(feed.text, 'Item\nxy');
   assert.deepEqual(
     feed.links.map((link) => link.url),
@@ -233,7 +233,7 @@ function pdf(): Buffer {
 }
 
 test('text, links, title and date of a PDF are read, and a broken PDF is an empty truncated page', async () => {
-  const page = (await readPageHere({ bytes: pdf(), mime: 'application/pdf', url }))!;
+  const page = (await readPageOnThisThread({ bytes: pdf(), mime: 'application/pdf', url }))!;
   assert.equal(page.title, 'A paper');
   assert.equal(page.text, 'Hello from a document');
   assert.deepEqual(
@@ -241,13 +241,17 @@ test('text, links, title and date of a PDF are read, and a broken PDF is an empt
     ['http://example.org/linked'],
   );
   assert.equal(page.publishedAt, Date.UTC(2024, 2, 1, 9));
-  const broken = (await readPageHere({ bytes: Buffer.from('%PDF-1.4 nothing more'), mime: 'application/pdf', url }))!;
+  const broken = (await readPageOnThisThread({
+    bytes: Buffer.from('%PDF-1.4 nothing more'),
+    mime: 'application/pdf',
+    url,
+  }))!;
   assert.deepEqual([broken.text, broken.isTruncated], ['', true]);
 });
 
 test('the kind of page is detected from the first bytes if the media type is unknown', async () => {
   const kindOf = async (text: string, mime: string) =>
-    (await readPageHere({ bytes: Buffer.from(text), mime, url }))?.text;
+    (await readPageOnThisThread({ bytes: Buffer.from(text), mime, url }))?.text;
   assert.equal(await kindOf('<!DOCTYPE html><p>x', ''), 'x');
   assert.equal(await kindOf('<!DOCTYPE html><p>x', 'application/octet-stream'), 'x');
   assert.equal(await kindOf('\n<title>t</title><p>x', ''), 'x');
@@ -264,23 +268,30 @@ test('the kind of page is detected from the first bytes if the media type is unk
 test('the language is detected if it is not declared', async () => {
   const german =
     'Die Bibliothek bewahrt B\u00fccher und Zeitungen der vergangenen Jahre auf, damit sie gelesen werden.';
-  assert.equal((await readPageHere({ bytes: Buffer.from(`<p>${german}`), mime: 'text/html', url }))!.language, 'de');
   assert.equal(
-    (await readPageHere({ bytes: Buffer.from(`<html lang=en><p>${german}`), mime: 'text/html', url }))!.language,
+    (await readPageOnThisThread({ bytes: Buffer.from(`<p>${german}`), mime: 'text/html', url }))!.language,
+    'de',
+  );
+  assert.equal(
+    (await readPageOnThisThread({ bytes: Buffer.from(`<html lang=en><p>${german}`), mime: 'text/html', url }))!
+      .language,
     'en',
   );
 });
 
 test('a document that is too large is read up to the limit, and marked as truncated', async () => {
   const bytes = Buffer.alloc(PAGE_BYTES_MAX + 1000, `<p>${'word '.repeat(100)}`);
-  const page = (await readPageHere({ bytes, mime: 'text/html', url }, { text: false }))!;
+  const page = (await readPageOnThisThread({ bytes, mime: 'text/html', url }, { text: false }))!;
   assert.equal(page.isTruncated, true);
 });
 
 test('queries of links are encoded in the charset of the page, as browsers do, and paths in UTF-8', async () => {
   const url = 'http://a.example/d/';
   const linksOf = async (bytes: Uint8Array, contentType: string) =>
-    (await readPageHere({ bytes, mime: 'text/html', url, contentType }))!.links.map((link) => [link.url, link.href]);
+    (await readPageOnThisThread({ bytes, mime: 'text/html', url, contentType }))!.links.map((link) => [
+      link.url,
+      link.href,
+    ]);
   const latin = Buffer.from(
     '<a href="/\xe9?q=\xe9&amp;r=%E9&amp;s=&#8364;&#1078;#\xe9">x</a><a href="?z">z</a>',
     'latin1',

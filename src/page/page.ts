@@ -131,7 +131,10 @@ export function isPageMime(mime: string): boolean {
 }
 
 /** Reads a page on this thread, without limits on memory or time. */
-export async function readPageHere(source: PageSource, options: PageReadOptions = {}): Promise<Page | undefined> {
+export async function readPageOnThisThread(
+  source: PageSource,
+  options: PageReadOptions = {},
+): Promise<Page | undefined> {
   return withLanguage(await readWithoutLanguage(source, options));
 }
 

@@ -3,7 +3,7 @@
  * fields; they are in the line of the record that it refers to.
  */
 import type { LineExtension } from '../archive/index.ts';
-import { isPageMime, PAGE_BYTES_MAX, readPageAside } from '../page/index.ts';
+import { isPageMime, PAGE_BYTES_MAX, readPageInBackground } from '../page/index.ts';
 import { DecodedStart } from '../warc/index.ts';
 
 /** The optional fields of a page in a stream. */
@@ -18,7 +18,7 @@ export function pageExtension(fields: StreamPageFields, memoryBytesMax?: number)
     const { bytes, payloadBytes } = await decoded(record.payload(), http?.contentCodings ?? []);
     const contentType = http?.get('content-type');
     const source = { bytes, mime, url: head.targetUri, ...(contentType !== undefined && { contentType }) };
-    const page = await readPageAside(source, fields, { memoryBytesMax });
+    const page = await readPageInBackground(source, fields, { memoryBytesMax });
     if (!page) return { payloadBytes };
     const { title, description, language, charset, headings, text, links } = page;
     return {

@@ -158,7 +158,7 @@ describe('a stream in the order of citations or rank', () => {
     await rm(join(archive.directory, 'rankings'), { recursive: true });
     await assert.rejects(archive.stream({ order, cursor: first.cursor }), (error) => {
       const { code, message } = error as { code?: string; message: string };
-      return code === 'CURSOR_EXPIRED' && message.includes('the ranking by rank');
+      return code === 'CURSOR_EXPIRED' && message.includes('its ranking by rank');
     });
     // What a process that was killed leaves behind is in nobody's way.
     await mkdir(join(archive.directory, 'rankings'));

@@ -1,4 +1,4 @@
-/** Asks the server. Whatever goes wrong comes back as an ApiError with a sentence for people. */
+/** Sends requests to the server. Every failure becomes an ApiError with a sentence for people. */
 import { EventReader, type ServerEvent } from './event-stream.ts';
 import { faultAdvice, faultPlace, faultSentence, type ShownFault } from './fault.ts';
 import type { ErrorReply, Job } from './replies.ts';
@@ -8,9 +8,9 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly advice: string | undefined;
-  /** What it is about, as somebody typed or named it. */
+  /** The value or file that the error is about, as typed or named. */
   readonly where: string | undefined;
-  /** Of a query that cannot be read: the place in it. */
+  /** The place of a syntax error in a query. */
   readonly at: number | undefined;
   readonly length: number;
 
@@ -28,7 +28,7 @@ export class ApiError extends Error {
 const UNREACHABLE: ShownFault = {
   code: 'UNREACHABLE',
   message: 'The server does not answer.',
-  advice: 'See whether `pinakes serve` is still running, then try again.',
+  advice: 'Check that `pinakes serve` is still running, then try again.',
 };
 
 export function apiPath(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): string {
@@ -41,7 +41,7 @@ export async function get<Reply>(path: string, signal?: AbortSignal): Promise<Re
   return send<Reply>(path, { headers: { accept: 'application/json', ...tokenField() }, ...(signal && { signal }) });
 }
 
-/** Follows the events of a path until they end or break off. */
+/** Reads the events of a path until the connection ends. */
 export async function follow(
   path: string,
   signal: AbortSignal,
@@ -93,14 +93,14 @@ function failure(status: number, text: string): ApiError {
     const { error } = JSON.parse(text) as ErrorReply;
     if (typeof error.message === 'string') return new ApiError(status, error);
   } catch {
-    // Not one of our replies: a proxy's, perhaps.
+    // Not a reply of our server; perhaps of a proxy.
   }
   return new ApiError(status, { code: `HTTP_${status}`, message: `The server answered with status ${status}.` });
 }
 
 export type Upload = { readonly job: Promise<Job>; cancel(): void };
 
-/** Sends a file, telling how far it is; fetch() cannot say that, so this is the older interface. */
+/** Uploads a file and reports the progress. It uses XMLHttpRequest, because fetch() does not report progress. */
 export function upload(file: File, collection: string, onProgress: (share: number) => void): Upload {
   const request = new XMLHttpRequest();
   const job = new Promise<Job>((resolve, reject) => {

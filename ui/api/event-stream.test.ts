@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventReader } from './event-stream.ts';
 
-test('events are read however the text is cut, and what is no event is passed over', () => {
+test('events are read wherever the text is split, and comments are ignored', () => {
   const text = 'retry: 2000\n\nevent: job\nid: a-1\ndata: {"id":1}\n\n: still here\n\ndata: one\ndata: two\n\n';
   const expected = [
     { name: 'job', data: '{"id":1}' },

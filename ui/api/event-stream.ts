@@ -1,10 +1,10 @@
 /**
- * Server-sent events out of the body of a reply. The browser's own EventSource cannot show a token. Knows nothing of
+ * Reads server-sent events from the body of a reply. The EventSource of the browser cannot send a token. Does not use
  * the browser.
  */
 export type ServerEvent = { readonly name: string; readonly data: string };
 
-/** Takes text as it comes and gives the events that are whole; the rest waits for more. */
+/** Takes pieces of text and returns the complete events. It keeps an incomplete event for the next piece. */
 export class EventReader {
   #rest = '';
 

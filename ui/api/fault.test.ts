@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { faultAdvice, faultPlace, faultSentence } from './fault.ts';
 
-test('what was typed is neither repeated nor given a capital', () => {
+test('a sentence does not repeat the value that it is about, and does not capitalize typed text', () => {
   const picture = {
     code: 'NOT_WARC',
     message: 'photo.warc.gz: this is neither a WARC nor an ARC file',
@@ -21,7 +21,7 @@ test('what was typed is neither repeated nor given a capital', () => {
   assert.equal(faultPlace(command), undefined);
 });
 
-test('advice is for who sits in front of a browser', () => {
+test('advice is for people in front of a browser', () => {
   const missing = { code: 'CONTENT_MISSING', message: 'x', advice: 'Look with `pinakes get URL --at TIME`.' };
   assert.doesNotMatch(faultAdvice(missing)!, /pinakes/);
   assert.equal(faultAdvice({ code: 'BAD_ARGUMENT', message: 'x', advice: 'See the command with --help.' }), undefined);

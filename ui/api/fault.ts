@@ -1,30 +1,28 @@
-/** What the server says of a failure, in words for who sits in front of a browser. Knows nothing of the browser. */
+/** Turns an error of the server into sentences for people in front of a browser. Does not use the browser. */
 import type { Fault } from './replies.ts';
 
 /** A fault that the server reports, or one of the page itself, which may lack advice. */
 export type ShownFault = Omit<Fault, 'advice'> & Partial<Pick<Fault, 'advice'>>;
 
-/** The server's advice is for people at a terminal in most cases; these failures can be mended here. */
+/** Advice for errors that can be fixed here. Most advice of the server is for people at a terminal. */
 const ADVICE: Readonly<Record<string, string>> = {
   BAD_ARGUMENT: '',
-  CATALOG_DAMAGED: 'Nothing archived is lost. \u201cRebuild the catalog\u201d among the jobs makes it again.',
+  CATALOG_DAMAGED: 'Nothing archived is lost. Start the job \u201cRebuild the catalog\u201d.',
   CONTENT_KEY_INVALID: 'A content key looks like main:sha256:9f86d081...',
   CONTENT_MISSING: 'It may have been deleted. Look for it by its address.',
-  CRAWL_UNFINISHED:
-    'Among the settings of a crawl, choose to go on with the one that was interrupted, or to forget what it had still to do.',
-  CRAWL_UNKNOWN: 'Crawl it first, with pages to begin with.',
-  JOB_MISSING: 'Jobs that ended long ago are forgotten.',
-  NOT_LINKABLE: 'Add it without leaving it where it is; its records are then copied into the archive.',
-  NOT_WACZ:
-    'A WACZ file is a ZIP package with WARC files in it. Get it again from its source: it may have been cut off.',
-  NOT_WARC: 'Files that end in .warc, .warc.gz, .warc.zst, .arc, .arc.gz or .wacz can be added.',
+  CRAWL_UNFINISHED: 'In the settings of the crawl, choose to continue the interrupted crawl, or to discard it.',
+  CRAWL_UNKNOWN: 'Start a new crawl of the collection first.',
+  JOB_MISSING: 'The server forgets jobs that ended long ago.',
+  NOT_LINKABLE: 'Add the file without \u201cAdd in place\u201d. Its records are then copied into the archive.',
+  NOT_WACZ: 'A WACZ file is a ZIP package of WARC files. Download it again: it may be incomplete.',
+  NOT_WARC: 'You can add files that end in .warc, .warc.gz, .warc.zst, .arc, .arc.gz or .wacz.',
 };
 
 const OF_THE_API = 'The API is described at /api/openapi.json.';
 
-/** A sentence of its own: the place, which is somebody else's words, is left out of it and not given a capital. */
+/** The message as a sentence, without the value that it is about. Typed text is not capitalized. */
 export function faultSentence({ code, message, where }: ShownFault): string {
-  // What a command printed begins with names of files as often as with words.
+  // The message of a command often begins with a file name, which must not be capitalized.
   if (code === 'COMMAND_FAILED') return message.replace(/^pinakes: /, '');
   const field = fieldOf(where);
   if (field !== undefined && message.startsWith(`${where} `)) return `${field} ${message.slice(where!.length + 1)}.`;
@@ -33,14 +31,14 @@ export function faultSentence({ code, message, where }: ShownFault): string {
   return where !== undefined && message.startsWith(where) ? message : capital(message);
 }
 
-/** The place, where the sentence does not name it. */
+/** The value that the error is about, if the sentence does not contain it. */
 export function faultPlace(fault: ShownFault): string | undefined {
   const { where, code } = fault;
   if (where === undefined || code === 'COMMAND_FAILED' || fieldOf(where) !== undefined) return undefined;
   return faultSentence(fault).includes(where) ? undefined : where;
 }
 
-/** The field of a form that a place in a request stands for: `body/input/pagesMax` is `Pages max`. */
+/** The form field of a place in a request: `Pages max` for `body/input/pagesMax`. */
 function fieldOf(where: string | undefined): string | undefined {
   const [, name] = /^(?:body|query)\/(?:\w+\/)*(\w+)$/.exec(where ?? '') ?? [];
   if (name === undefined) return undefined;

@@ -1,19 +1,18 @@
 /**
- * Jobs as they change: a list that is fetched once and then kept up to date by the server's events. After a break the
- * connection is made anew; the events then begin with all jobs, so that nothing is missed. Who comes to hold the token,
- * or loses it, is told of the jobs anew.
+ * The list of jobs, fetched once and then kept up to date by server-sent events. It reconnects after a break; the
+ * events then begin with all jobs, so that no change is missed. When the token changes, the jobs are fetched again.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, apiPath, follow, get } from './client.ts';
-import { useToken } from './held-token.ts';
 import { mergedJobs } from './job-merge.ts';
 import type { Job } from './replies.ts';
 import type { List } from './request.ts';
+import { useToken } from './use-token.ts';
 
 const AGAIN_MS = 2000;
 
 export type JobWatch = {
-  /** Newest first; undefined until the first answer. */
+  /** Newest first; undefined until the first reply. */
   readonly jobs: readonly Job[] | undefined;
   readonly isConnected: boolean;
 };
@@ -32,7 +31,7 @@ export function useJobs(): JobWatch {
         onOpen: () => setIsConnected(true),
         onEvent: ({ name, data }) => name === 'job' && take([JSON.parse(data) as Job]),
       })
-        // A token that is refused is no broken connection.
+        // A refused token is not a broken connection.
         .then(
           () => true,
           (error: unknown) => !(error instanceof ApiError && error.status === 401),

@@ -14,7 +14,7 @@ const job = (id: string, state: Job['state'], done?: number): Job => ({
   ...(done !== undefined && { progress: { done, unit: 'bytes' } }),
 });
 
-test('jobs are kept newest first, each once', () => {
+test('jobs are sorted newest first, each once', () => {
   const merged = mergedJobs([job('1', 'done')], [job('2', 'queued'), job('1', 'done')]);
   assert.deepEqual(
     merged.map(({ id }) => id),
@@ -22,14 +22,14 @@ test('jobs are kept newest first, each once', () => {
   );
 });
 
-test('an answer that was overtaken by news does not bring back what is past', () => {
+test('an older state of a job does not replace a newer one', () => {
   const known = mergedJobs([], [job('1', 'done', 9), job('2', 'running', 5)]);
   const merged = mergedJobs(known, [job('1', 'queued'), job('2', 'running', 3)]);
   assert.deepEqual(merged, known);
   assert.equal(mergedJobs(merged, [job('2', 'cancelled', 5)])[0]!.state, 'cancelled');
 });
 
-test('a job is under way until it is over, however it ends', () => {
+test('a job is under way while it is queued or running', () => {
   const states = ['queued', 'running', 'done', 'failed', 'cancelled'] as const;
   assert.deepEqual(
     states.filter((state) => isUnderWay(job('1', state))),

@@ -1,10 +1,10 @@
 /**
- * Jobs as they are known so far, brought together with news of them. News may overtake one another on the way; what is
- * behind is passed over. Knows nothing of the browser.
+ * Merges updates of jobs into the known jobs. Updates may arrive out of order; older ones are ignored. Does not use the
+ * browser.
  */
 import type { Job, JobState } from './replies.ts';
 
-/** No more than the server tells of at once. */
+/** The maximum number of jobs, the same as in a reply of the server. */
 const KEPT = 200;
 
 const RANK: Readonly<Record<JobState, number>> = { queued: 0, running: 1, done: 2, failed: 2, cancelled: 2 };

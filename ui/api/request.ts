@@ -1,11 +1,9 @@
-/**
- * What screens are made of: a reply that is being fetched, has come, or failed; and the lists that come page by page.
- */
+/** Hooks that fetch replies and lists for screens, with their loading and error states. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isReturning } from '../app/navigation.ts';
 import { ApiError, get } from './client.ts';
-import { useToken } from './held-token.ts';
 import type { Info } from './replies.ts';
+import { useToken } from './use-token.ts';
 
 /** A page of a list; `next` is where the next page begins. */
 export type List<Item> = { readonly items: readonly Item[]; readonly next?: string };
@@ -20,29 +18,29 @@ export type Loaded<Reply> = {
 type Answer<Reply> = { path?: string | undefined; reply?: Reply; error?: ApiError };
 
 /**
- * What screens showed, by its kind and path. Who goes back to one finds all of it at once, and so the place at which it
- * was left, and a moment later what has become of it: it is fetched anew.
+ * The replies that screens showed, by kind and path. When the reader goes back, the screen first shows the cached
+ * reply, at the place where it was left. Then the reply is fetched again.
  */
-const shown = new Map<string, object>();
-const SHOWN_MOST = 20;
+const cache = new Map<string, object>();
+const CACHED_MAX = 20;
 
-function keep(kind: 'list' | 'reply', path: string, state: object): void {
+function remember(kind: 'list' | 'reply', path: string, state: object): void {
   const key = `${kind} ${path}`;
-  shown.delete(key);
-  shown.set(key, state);
-  if (shown.size > SHOWN_MOST) shown.delete(shown.keys().next().value!);
+  cache.delete(key);
+  cache.set(key, state);
+  if (cache.size > CACHED_MAX) cache.delete(cache.keys().next().value!);
 }
 
-function keptOf<State>(kind: 'list' | 'reply', path: string | undefined): State | undefined {
-  return isReturning() ? (shown.get(`${kind} ${path}`) as State | undefined) : undefined;
+function cached<State>(kind: 'list' | 'reply', path: string | undefined): State | undefined {
+  return isReturning() ? (cache.get(`${kind} ${path}`) as State | undefined) : undefined;
 }
 
 /**
- * Fetches a path, again whenever it or the token changes; undefined fetches nothing. The last reply stays while the
- * next one of the same path comes.
+ * Fetches a path, and again when the path or the token changes. Fetches nothing if the path is undefined. The last
+ * reply stays until the next reply of the same path arrives.
  */
 export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
-  const [state, setState] = useState(() => keptOf<Answer<Reply>>('reply', path) ?? {});
+  const [state, setState] = useState(() => cached<Answer<Reply>>('reply', path) ?? {});
   const [round, setRound] = useState(0);
   const token = useToken();
   useEffect(() => {
@@ -50,7 +48,7 @@ export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
     const controller = new AbortController();
     get<Reply>(path, controller.signal).then(
       (reply) => {
-        keep('reply', path, { path, reply });
+        remember('reply', path, { path, reply });
         setState({ path, reply });
       },
       (error: unknown) => {
@@ -70,7 +68,7 @@ export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
 
 export type LoadedList<Item, Reply = List<Item>> = {
   readonly items: readonly Item[];
-  /** The first page as it came, with what it has besides the items. */
+  /** The reply with the first page, which has more than the items. */
   readonly first: Reply | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
@@ -86,16 +84,16 @@ type Pages<Item, Reply> = {
   error?: ApiError;
 };
 
-/** A list whose pages are fetched when asked for. */
+/** Fetches a list page by page. */
 export function useList<Item, Reply extends List<Item> = List<Item>>(
   path: string | undefined,
 ): LoadedList<Item, Reply> {
-  const [pages, setPages] = useState(() => keptOf<Pages<Item, Reply>>('list', path) ?? { items: [] });
+  const [pages, setPages] = useState(() => cached<Pages<Item, Reply>>('list', path) ?? { items: [] });
   const returnedTo = useRef(pages);
   const [isLoading, setIsLoading] = useState(false);
   const controller = useRef<AbortController | undefined>(undefined);
 
-  /** Adds pages to those that are there, until there are at least so many items. */
+  /** Fetches one more page, or pages until there are at least `itemsLeast` items. */
   const load = useCallback(
     (before: Pages<Item, Reply>, itemsLeast = 0) => {
       if (path === undefined) return;
@@ -106,7 +104,7 @@ export function useList<Item, Reply extends List<Item> = List<Item>>(
       fetchPages(path, before, itemsLeast, mine.signal)
         .then(
           (now) => {
-            keep('list', path, now);
+            remember('list', path, now);
             setPages(now);
           },
           (error: unknown) => {
@@ -154,7 +152,7 @@ async function fetchPages<Item, Reply extends List<Item>>(
 
 let info: Promise<Info> | undefined;
 
-/** What the server is and can do. Asked once. */
+/** The name and capabilities of the server. They are fetched once. */
 export function useInfo(): Info | undefined {
   const [known, setKnown] = useState<Info | undefined>(undefined);
   useEffect(() => {

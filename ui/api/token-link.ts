@@ -1,11 +1,11 @@
-/** The token in the link that `pinakes serve` prints. Knows nothing of the browser. */
-const MARK = '#token=';
+/** Reads the token from the link that `pinakes serve` prints. Does not use the browser. */
+const PREFIX = '#token=';
 
-/** Undefined when the link has none. One that is not escaped as links are is taken as it stands. */
+/** The token of a link; undefined if it has none. A token with invalid escapes is returned as it is. */
 export function tokenInLink(link: string): string | undefined {
-  const at = link.indexOf(MARK);
+  const at = link.indexOf(PREFIX);
   if (at < 0) return undefined;
-  const written = link.slice(at + MARK.length);
+  const written = link.slice(at + PREFIX.length);
   try {
     return decodeURIComponent(written);
   } catch {

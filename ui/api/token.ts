@@ -1,6 +1,6 @@
 /**
- * The token that writing needs. It comes in the fragment of the link that `pinakes serve` prints, which browsers send
- * nowhere, is kept for as long as the tab lives, and leaves the address bar at once.
+ * The token that changes to the archive need. It is in the fragment of the link that `pinakes serve` prints; browsers
+ * do not send the fragment. The token is removed from the address bar at once, and kept until the tab is closed.
  */
 import { tokenInLink } from './token-link.ts';
 
@@ -10,7 +10,7 @@ const CHANGED = 'pinakes-token';
 let held: string | undefined;
 let isRefused = false;
 
-/** Takes a token out of the address bar, when there is one. */
+/** Takes the token from the address bar and removes it there. */
 export function takeTokenFromAddress(): void {
   const token = location.hash.startsWith('#token=') ? tokenInLink(location.hash) : undefined;
   if (!token) return;
@@ -28,7 +28,7 @@ export function currentToken(): string | undefined {
   }
 }
 
-/** Whether the last token that was tried is not the server's. */
+/** True if the server refused the last token. */
 export function wasRefused(): boolean {
   return isRefused;
 }
@@ -39,19 +39,19 @@ export function keepToken(token: string): void {
   try {
     sessionStorage.setItem(KEY, token);
   } catch {
-    // The token then lasts as long as the page.
+    // Without storage the token is lost when the page is closed.
   }
   dispatchEvent(new Event(CHANGED));
 }
 
-/** Lets go of a token that the server refused. */
+/** Forgets a token that the server refused. */
 export function dropToken(): void {
   isRefused ||= currentToken() !== undefined;
   held = undefined;
   try {
     sessionStorage.removeItem(KEY);
   } catch {
-    // There was nothing to remove.
+    // Without storage there is nothing to remove.
   }
   dispatchEvent(new Event(CHANGED));
 }

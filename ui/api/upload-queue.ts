@@ -1,12 +1,12 @@
 /**
- * Files on their way to the server, one after another. They belong to the tab and not to a screen: who looks at
- * something else meanwhile finds them as they stand, and who closes the tab is asked first.
+ * Uploads files one after another. The uploads belong to the tab and not to a screen, so they continue while the reader
+ * looks at other screens. Closing the tab asks for confirmation.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, type Upload, upload } from './client.ts';
 import { asApiError } from './request.ts';
 
-export type Sending = {
+export type UploadState = {
   readonly key: number;
   readonly file: File;
   readonly share: number;
@@ -16,7 +16,7 @@ export type Sending = {
 
 const CHANGED = 'pinakes-uploads';
 
-let sendings: readonly Sending[] = [];
+let uploads: readonly UploadState[] = [];
 let count = 0;
 let queue: Promise<void> = Promise.resolve();
 let current: { readonly key: number; readonly upload: Upload } | undefined;
@@ -24,26 +24,26 @@ let current: { readonly key: number; readonly upload: Upload } | undefined;
 export function sendFiles(files: Iterable<File>, collection: string): void {
   for (const file of files) {
     const key = count++;
-    change([...sendings, { key, file, share: 0 }]);
+    change([...uploads, { key, file, share: 0 }]);
     queue = queue.then(() => send(key, file, collection));
   }
 }
 
-/** Breaks off the one that is being sent; one that waits is not begun. */
+/** Stops an upload that is running, or removes a waiting one from the queue. */
 export function stopSending(key: number): void {
   if (current?.key === key) current.upload.cancel();
   else update(key, { error: new ApiError(0, { code: 'CANCELLED', message: 'The upload was stopped.' }) });
 }
 
-/** Lets go of those whose jobs are listed by now. */
+/** Removes uploads that have become jobs. */
 export function forgetSent(): void {
-  change(sendings.filter(({ jobId }) => jobId === undefined));
+  change(uploads.filter(({ jobId }) => jobId === undefined));
 }
 
-export function useUploads(): readonly Sending[] {
-  const [known, setKnown] = useState(sendings);
+export function useUploads(): readonly UploadState[] {
+  const [known, setKnown] = useState(uploads);
   useEffect(() => {
-    const take = () => setKnown(sendings);
+    const take = () => setKnown(uploads);
     take();
     addEventListener(CHANGED, take);
     return () => removeEventListener(CHANGED, take);
@@ -52,7 +52,7 @@ export function useUploads(): readonly Sending[] {
 }
 
 async function send(key: number, file: File, collection: string): Promise<void> {
-  if (sendings.find((one) => one.key === key)?.error) return;
+  if (uploads.find((one) => one.key === key)?.error) return;
   try {
     const begun = upload(file, collection, (share) => update(key, { share }));
     current = { key, upload: begun };
@@ -63,13 +63,13 @@ async function send(key: number, file: File, collection: string): Promise<void> 
   current = undefined;
 }
 
-function update(key: number, news: Partial<Sending>): void {
-  change(sendings.map((one) => (one.key === key ? { ...one, ...news } : one)));
+function update(key: number, news: Partial<UploadState>): void {
+  change(uploads.map((one) => (one.key === key ? { ...one, ...news } : one)));
 }
 
-function change(next: readonly Sending[]): void {
-  sendings = next;
-  const isUnderWay = sendings.some(({ jobId, error }) => jobId === undefined && !error);
+function change(next: readonly UploadState[]): void {
+  uploads = next;
+  const isUnderWay = uploads.some(({ jobId, error }) => jobId === undefined && !error);
   if (isUnderWay) addEventListener('beforeunload', askFirst);
   else removeEventListener('beforeunload', askFirst);
   dispatchEvent(new Event(CHANGED));

@@ -1,9 +1,9 @@
 /** Shows its children only if the reader has the token of the server. Otherwise it asks for the token. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { useToken } from '../api/held-token.ts';
 import { keepToken, wasRefused } from '../api/token.ts';
 import { tokenInLink } from '../api/token-link.ts';
+import { useToken } from '../api/use-token.ts';
 import { withCode } from './notice.tsx';
 
 export function useHasToken(): boolean {

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type DefaultTreeAdapterMap, parse } from 'parse5';
 import type { Link } from '../link.ts';
-import { type Page, readPageHere } from '../page.ts';
+import { type Page, readPageOnThisThread } from '../page.ts';
 
 const URL_OF_PAGE = 'http://example.org/dir/page.html';
 
 async function read(html: string, mime = 'text/html'): Promise<Page> {
-  return (await readPageHere({
+  return (await readPageOnThisThread({
     bytes: Buffer.from(html),
     mime,
     contentType: `${mime}; charset=utf-8`,
@@ -292,10 +292,10 @@ test('hostile documents do not overflow the stack or take for ever', async () =>
 
 test('control characters count as spaces, and a page of zeros is empty', async () => {
   const zeros = new Uint8Array(100_000);
-  assert.equal((await readPageHere({ bytes: zeros, mime: 'text/html', url: 'http://a.test/' }, {}))?.text, '');
+  assert.equal((await readPageOnThisThread({ bytes: zeros, mime: 'text/html', url: 'http://a.test/' }, {}))?.text, '');
   const mixed = Buffer.from('<p>one\0\0two\x1f\x7fthree');
   assert.equal(
-    (await readPageHere({ bytes: mixed, mime: 'text/html', url: 'http://a.test/' }, {}))?.text,
+    (await readPageOnThisThread({ bytes: mixed, mime: 'text/html', url: 'http://a.test/' }, {}))?.text,
     'one two three',
   );
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readPageHere } from '../page.ts';
+import { readPageOnThisThread } from '../page.ts';
 import { linksOfScript } from './module-links.ts';
 
 const SCRIPT = 'http://a.test/base/assets/index.js';
@@ -13,7 +13,7 @@ function named(text: string): string[] {
 }
 
 async function ofPage(html: string): Promise<string[]> {
-  const page = await readPageHere({ bytes: Buffer.from(html), mime: 'text/html', url: 'http://a.test/dir/' });
+  const page = await readPageOnThisThread({ bytes: Buffer.from(html), mime: 'text/html', url: 'http://a.test/dir/' });
   return page!.links.map(({ url, kind }) => `${kind} ${url.slice('http://a.test'.length)}`);
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { crc32, deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type Page, readPageHere } from '../page.ts';
+import { type Page, readPageOnThisThread } from '../page.ts';
 
 type Entry = {
   readonly name: string;
@@ -171,7 +171,7 @@ const openDocument = (kind: string, body: string) =>
   ]);
 
 const read = async (bytes: Uint8Array, mime: string): Promise<Page> => {
-  const page = await readPageHere({ bytes, mime, url: 'http://host.test/file' });
+  const page = await readPageOnThisThread({ bytes, mime, url: 'http://host.test/file' });
   assert.ok(page);
   return page;
 };
@@ -264,13 +264,13 @@ describe('office documents', () => {
     assert.equal((await read(openDocument('text', ''), '')).title, 'An open document');
     const other = zip([{ name: 'a.txt', bytes: Buffer.from('text') }]);
     assert.equal(
-      await readPageHere({ bytes: other, mime: 'application/octet-stream', url: 'http://host.test/' }),
+      await readPageOnThisThread({ bytes: other, mime: 'application/octet-stream', url: 'http://host.test/' }),
       undefined,
     );
   });
 
   test('links can be read without the text', async () => {
-    const page = await readPageHere({ bytes: WRITING, mime: DOCX, url: 'http://host.test/' }, { text: false });
+    const page = await readPageOnThisThread({ bytes: WRITING, mime: DOCX, url: 'http://host.test/' }, { text: false });
     assert.equal(page?.text, '');
     assert.equal(page?.links.length, 2);
   });
@@ -338,7 +338,7 @@ describe('hostile office documents', () => {
       fc.asyncProperty(fc.nat(WRITING.length - 1), fc.nat(255), async (at, value) => {
         const damaged = Buffer.from(WRITING);
         damaged[at] = value;
-        await readPageHere({ bytes: damaged, mime: DOCX, url: 'http://host.test/' });
+        await readPageOnThisThread({ bytes: damaged, mime: DOCX, url: 'http://host.test/' });
       }),
       { numRuns: 200 },
     );

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { DOCUMENT_BYTES_MAX } from '../page.ts';
-import { documentProcessId, readPage, readPageAside } from '../page-process.ts';
+import { documentProcessId, readPage, readPageInBackground } from '../page-process.ts';
 
 /** A PDF with these objects, numbered from 1. The first object is the catalog. */
 function pdfOf(objects: readonly string[]): Buffer {
@@ -143,7 +143,7 @@ async function untilGone(pid: number): Promise<void> {
 test('a document that is too large is not read, with or without a content coding', async () => {
   const large = Buffer.concat([sound('the text'), Buffer.alloc(DOCUMENT_BYTES_MAX, '%')]);
   for (const coded of [{ ...source(large) }, { ...source(gzipSync(large, { level: 1 })), codings: ['gzip'] }]) {
-    const page = await readPageAside(coded);
+    const page = await readPageInBackground(coded);
     assert.deepEqual([page?.text, page?.isTruncated, page?.isTooCostly], ['', true, undefined]);
   }
 });

@@ -3,7 +3,7 @@
  * a slow content does not block readers. There is one writer at a time, because the archive has one owner.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type Link, type Page, readPageAside } from '../../page/index.ts';
+import { type Link, type Page, readPageInBackground } from '../../page/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { packLinks, unpackLinks } from '../document-links.ts';
 import {
@@ -83,7 +83,7 @@ export class IndexWriter {
   /** Reads the page of a payload. Undefined if it is not a page. */
   #read({ mime, url }: IndexEntry, { payload, codings, contentType }: EntryContent): Promise<Page | undefined> {
     const source = { bytes: payload, codings, mime, contentType: contentType || mime, url };
-    return readPageAside(source, {}, { memoryBytesMax: this.#documentMemory });
+    return readPageInBackground(source, {}, { memoryBytesMax: this.#documentMemory });
   }
 
   /** Remembers that ranks are out of date. The flag stays until a computation of ranks is complete. */

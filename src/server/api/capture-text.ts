@@ -2,7 +2,7 @@
 import { type Archive, lacksAnswer, releasePayload, soundPayload } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
-import { decodeText, readPageAside } from '../../page/index.ts';
+import { decodeText, readPageInBackground } from '../../page/index.ts';
 import { DecodedStart } from '../../warc/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 
@@ -25,7 +25,7 @@ export async function sourceOf(archive: Archive, capture: Capture, limit: number
 export async function textOf(archive: Archive, capture: Capture, limit: number): Promise<CaptureText> {
   const { bytes, truncated, contentType } = await decodedStart(archive, capture, DECODED_BYTES_MAX);
   const source = { bytes, mime: capture.mime, url: capture.url, ...(contentType !== undefined && { contentType }) };
-  const page = await readPageAside(source, { links: false }, { memoryBytesMax: archive.documentMemory });
+  const page = await readPageInBackground(source, { links: false }, { memoryBytesMax: archive.documentMemory });
   if (!page) {
     throw new HttpProblem({
       status: 422,

@@ -1,4 +1,4 @@
-/** The token as screens hold to it: they are drawn anew when it comes and when it goes. */
+/** The current token, as a hook: components are rendered again when it changes. */
 import { useEffect, useState } from 'preact/hooks';
 import { currentToken, onTokenChange } from './token.ts';
 
