@@ -339,7 +339,7 @@ test('a long command is a job: it waits for the one before, and can be cancelled
   assert.deepEqual([queued.state, queued.origin], ['queued', 'command']);
   interrupt.abort();
   assert.equal(await first.code, 130);
-  assert.match(first.terminal.err, /^waiting until the job before is done\n/);
+  assert.match(first.terminal.err, /^waiting for another job to end\n/);
   const second = one.run(['rebuild']);
   const other = await until(async () => (await one.jobs()).find((job) => job.kind === 'rebuild'));
   await one.cancel(other.id);

@@ -1,7 +1,7 @@
 /**
- * A stream of a served archive. Parts come whole: each ends with a record, and with its cursor the stream goes on
- * behind it, now or much later, here or elsewhere. To pause is to stop asking; a connection that breaks meanwhile, and
- * a server that starts anew, are taken in stride.
+ * A stream of a served archive. Each part ends with a whole record. From its cursor the stream can continue later, also
+ * in another process. To pause, stop iterating. When the connection breaks or the server restarts, the stream
+ * reconnects and continues.
  *
  * ```ts
  *   const stream = new ArchiveStream('http://localhost:8080', { format: 'jsonl', query: 'type:text/html' });
@@ -21,7 +21,7 @@ export type StreamQuestion = {
   readonly from?: string;
   readonly to?: string;
   readonly mime?: string;
-  /** 200, or '4xx' for all from 400 to 499. */
+  /** 200, or '4xx' for 400 to 499. */
   readonly status?: number | string;
   /** A content key; not in storage order. */
   readonly key?: string;
@@ -34,27 +34,27 @@ export type StreamQuestion = {
 };
 
 export type ArchiveStreamOptions = {
-  /** Where an earlier stream of the same question stopped. */
+  /** Where an earlier stream with the same question stopped. */
   readonly cursor?: string;
   readonly signal?: AbortSignal;
-  /** How often in a row a connection may fail that brings nothing new. */
+  /** How many connections may fail in a row without new records. */
   readonly attemptsMax?: number;
-  /** Another fetch than the platform's. */
+  /** Replaces the fetch of the platform. */
   readonly fetch?: typeof fetch;
 };
 
 export type StreamPart = {
   readonly bytes: Uint8Array;
-  /** Behind these bytes. Undefined inside of a record that is too large for one part. */
+  /** The position after these bytes. Undefined inside a record that is too large for one part. */
   readonly cursor: string | undefined;
 };
 
-/** Larger parts are handed out before they are whole. */
+/** A larger part is yielded in pieces, before its record is complete. */
 const PART_BYTES_MAX = 8 * 1024 * 1024;
 const ATTEMPTS_MAX = 6;
 const WAIT_MS = 250;
 
-/** The server does not give this stream: the question is wrong, or its cursor has expired. */
+/** The server refuses the stream: the question is not valid, or the cursor has expired. */
 export class StreamRefusedError extends Error {
   override readonly name = 'StreamRefusedError';
   readonly status: number;
@@ -70,8 +70,8 @@ export class StreamRefusedError extends Error {
 }
 
 /**
- * The connection broke for good. What was handed out up to `cursor` is whole; `bytesBehind` more came of the record
- * behind it and have to be thrown away.
+ * The stream could not reconnect. The parts up to `cursor` are complete. The last `bytesBehind` bytes belong to an
+ * incomplete record and must be discarded.
  */
 export class StreamBrokenError extends Error {
   override readonly name = 'StreamBrokenError';
@@ -100,14 +100,12 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     this.#cursor = options.cursor;
   }
 
-  /**
-   * Where a later stream goes on: behind the last part that was handed out. Undefined before the server has answered.
-   */
+  /** The position after the last yielded part, for a later stream. Undefined before the first reply of the server. */
   get cursor(): string | undefined {
     return this.#cursor;
   }
 
-  /** Whether the server has said that records may have been deleted since the stream began, which then do not come. */
+  /** Whether the server reported that records of the stream may have been deleted since it began. They are left out. */
   get mayLack(): boolean {
     return this.#mayLack;
   }
@@ -135,22 +133,22 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     }
   }
 
-  /** What one connection gives; says whether that was all. */
+  /** The parts of one connection. Returns whether the stream has ended. */
   async *#connection(): AsyncGenerator<StreamPart, boolean> {
-    const { fetch: ask = fetch, signal } = this.#options;
+    const { fetch: fetchReply = fetch, signal } = this.#options;
     signal?.throwIfAborted();
-    const left = new AbortController();
-    const leave = () => left.abort();
-    signal?.addEventListener('abort', leave, { once: true });
+    const connection = new AbortController();
+    const disconnect = () => connection.abort();
+    signal?.addEventListener('abort', disconnect, { once: true });
     try {
-      const response = await ask(this.#address(), { signal: left.signal });
+      const response = await fetchReply(this.#address(), { signal: connection.signal });
       if (!response.ok || !response.body) throw await refusal(response);
       if (response.headers.has('x-pinakes-deleted')) this.#mayLack = true;
       this.#cursor ??= response.headers.get('x-pinakes-cursor') ?? undefined;
       return yield* this.#parts(response.body, signal);
     } finally {
-      signal?.removeEventListener('abort', leave);
-      left.abort();
+      signal?.removeEventListener('abort', disconnect);
+      connection.abort();
     }
   }
 
@@ -162,7 +160,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     const reader = body.getReader();
     let held: Uint8Array[] = [];
     let heldBytes = 0;
-    const take = () => {
+    const takeHeld = () => {
       const bytes = joined(held, heldBytes);
       held = [];
       heldBytes = 0;
@@ -172,11 +170,11 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
       const { done, value } = await reader.read();
       if (done) throw new Error('the reply ended before the stream did');
       for (const { kind, bytes } of frames.push(value)) {
-        // Who left while a part was being handled gets none of those that came with it.
+        // The caller may have aborted while it handled the part before.
         signal?.throwIfAborted();
         if (kind === 'X') return text(bytes) === 'yes';
         if (kind === 'C') {
-          const part = { bytes: take(), cursor: text(bytes) };
+          const part = { bytes: takeHeld(), cursor: text(bytes) };
           this.#cursor = part.cursor;
           this.#bytesBehind = 0;
           if (part.bytes.length > 0) yield part;
@@ -185,7 +183,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
           heldBytes += bytes.length;
           if (heldBytes < PART_BYTES_MAX) continue;
           this.#bytesBehind += heldBytes;
-          yield { bytes: take(), cursor: undefined };
+          yield { bytes: takeHeld(), cursor: undefined };
         }
       }
     }
@@ -228,14 +226,14 @@ function text(bytes: Uint8Array): string {
 
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const leave = () => {
+    const abort = () => {
       clearTimeout(timer);
       reject(signal!.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', abort);
       resolve();
     }, milliseconds);
-    signal?.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', abort, { once: true });
   });
 }

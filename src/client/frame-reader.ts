@@ -1,12 +1,12 @@
 /**
- * Cuts the frames of a stream out of the bytes of a reply.
+ * Reads frames from the bytes of a reply.
  *
  * ```
- *   1 byte kind | 4 bytes length, big-endian | so many bytes
+ *   1 byte kind | 4 bytes length, big-endian | that many bytes
  * ```
  */
 const HEAD_BYTES = 5;
-/** The server makes none that are longer. */
+/** The server sends no longer frames. */
 const FRAME_BYTES_MAX = 1024 * 1024;
 
 export type Frame = { readonly kind: string; readonly bytes: Uint8Array };
@@ -15,7 +15,7 @@ export class FrameReader {
   #held: Uint8Array[] = [];
   #heldBytes = 0;
 
-  /** The frames that are whole with these bytes. */
+  /** Returns the frames that these bytes complete. */
   push(bytes: Uint8Array): Frame[] {
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
@@ -24,7 +24,7 @@ export class FrameReader {
       if (this.#heldBytes < HEAD_BYTES) return frames;
       const head = this.#joined(HEAD_BYTES);
       const length = new DataView(head.buffer, head.byteOffset).getUint32(1);
-      if (length > FRAME_BYTES_MAX) throw new RangeError('a frame is too long: this is no stream of an archive');
+      if (length > FRAME_BYTES_MAX) throw new RangeError('a frame is too long: this is not a stream of an archive');
       if (this.#heldBytes < HEAD_BYTES + length) return frames;
       const whole = this.#joined(HEAD_BYTES + length);
       frames.push({
@@ -36,7 +36,7 @@ export class FrameReader {
     }
   }
 
-  /** The first of what is held, made so long that these bytes stand in it together. */
+  /** The first piece, joined with the next pieces until it has this many bytes. */
   #joined(bytes: number): Uint8Array {
     const first = this.#held[0]!;
     if (first.length >= bytes) return first;

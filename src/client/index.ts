@@ -1,7 +1,4 @@
-/**
- * client: streams of a served archive, for programs that are elsewhere. Plain fetch; runs in Node and in browsers, and
- * imports nothing.
- */
+/** client: streams of a served archive, for other programs. Uses fetch, runs in Node and browsers, imports nothing. */
 export {
   ArchiveStream,
   type ArchiveStreamOptions,

@@ -1,20 +1,24 @@
-/** What a question asks for: times, and which captures are meant. */
+/** Times and selections in requests. */
 import { type Archive, parseContentKey, type Selection } from '../archive/index.ts';
 import { type EpochMs, PinakesError, parseAskedTime } from '../base/index.ts';
 import { badRequest } from './http/problem.ts';
-import type { Selection as AskedSelection } from './shape.ts';
+import type { Selection as AskedSelection } from './schema.ts';
 
 /** A time of 4 to 17 digits, with or without separators between year, month and day, or a W3C date. */
 export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
   const time = parseAskedTime(text, side);
   if (time !== undefined) return time;
-  throw badRequest('this is no time', 'A time is 2024, 20240301120000 or 2024-03-01T12:00:00Z.', text.slice(0, 100));
+  throw badRequest(
+    'the time is not valid',
+    'Write a time as 2024, 20240301120000 or 2024-03-01T12:00:00Z.',
+    text.slice(0, 100),
+  );
 }
 
-/** The selection that a question asks for. A collection that is not there is refused: nobody means nothing. */
+/** The selection of a request. Throws when the collection does not exist. */
 export function selectionOf(archive: Archive, asked: AskedSelection & { readonly query?: string }): Selection {
   const { collection, url, prefix, key, from, to, mime, status } = asked;
-  // A single one apart from the query, as always: cursors of such streams are still good.
+  // A single status is not part of the query: cursors of older streams depend on that.
   const single = /^\d{1,3}$/.test(`${status}`) ? Number(status) : undefined;
   const several = single === undefined ? status?.toString() : undefined;
   const query = archive.askedQuery({ mime, status: several, query: asked.query });

@@ -1,20 +1,21 @@
 /**
- * Tickets for deletions: who deletes must have seen what would go, and what goes must be what was seen. A ticket is
+ * Tickets for deletions. A deletion needs the ticket of a preview, and removes exactly the captures of the preview. A
+ * ticket is
  *
  * ```
  *   <expires, ms in base 36>.<fingerprint of the captures>.<HMAC over these and the selection>
  * ```
- * all but the first as base64url. The server keeps nothing: whether a ticket is its own it can tell by the key, and
- * whether it still holds by looking again.
+ * where fingerprint and HMAC are base64url. The server stores no tickets. The HMAC proves that it issued the ticket, and
+ * a new fingerprint shows whether the captures are still the same.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Archive, type CaptureReader, type Selection, selectCaptures } from '../archive/index.ts';
 import type { Clock } from '../base/index.ts';
 import { selectionOf } from './asked-selection.ts';
 import { HttpProblem } from './http/problem.ts';
-import type { Selection as AskedSelection } from './shape.ts';
+import type { Selection as AskedSelection } from './schema.ts';
 
-const LIFE_MS = 60 * 60 * 1000;
+const VALID_MS = 60 * 60 * 1000;
 
 export class DeleteTickets {
   readonly #archive: Archive;
@@ -27,35 +28,35 @@ export class DeleteTickets {
     this.#clock = clock;
   }
 
-  /** For what a view of the catalog has of the selection. */
+  /** Issues a ticket for the captures of a selection in a view of the catalog. */
   async issue(asked: AskedSelection, view: CaptureReader, signal: AbortSignal): Promise<string> {
-    const expires = (this.#clock() + LIFE_MS).toString(36);
-    const seen = await fingerprint(view, selectionOf(this.#archive, asked), signal);
-    return `${expires}.${seen}.${this.#seal(expires, seen, asked)}`;
+    const expires = (this.#clock() + VALID_MS).toString(36);
+    const captures = await fingerprint(view, selectionOf(this.#archive, asked), signal);
+    return `${expires}.${captures}.${this.#sign(expires, captures, asked)}`;
   }
 
-  /** Throws unless the ticket is for this selection and the selection means in this view what it meant. */
+  /** Throws unless the ticket is for this selection, and the selection has the same captures in this view. */
   async check(ticket: string, asked: AskedSelection, view: CaptureReader, signal: AbortSignal): Promise<void> {
-    this.checkSeal(ticket, asked);
-    const seen = ticket.split('.')[1];
-    if ((await fingerprint(view, selectionOf(this.#archive, asked), signal)) === seen) return;
-    throw refused('what would be deleted has changed since it was shown');
+    this.checkSignature(ticket, asked);
+    const captures = ticket.split('.')[1];
+    if ((await fingerprint(view, selectionOf(this.#archive, asked), signal)) === captures) return;
+    throw refused('the selected captures have changed since the preview');
   }
 
-  /** Throws unless the ticket was issued here, for this selection, and not long ago. */
-  checkSeal(ticket: string, asked: AskedSelection): void {
-    const [expires = '', seen = '', seal = ''] = ticket.split('.');
-    const right = Buffer.from(this.#seal(expires, seen, asked));
-    const given = Buffer.from(seal);
-    if (given.length !== right.length || !timingSafeEqual(given, right))
-      throw refused('the token is not of a preview of this selection');
+  /** Throws unless this server issued the ticket for this selection, and it has not expired. */
+  checkSignature(ticket: string, asked: AskedSelection): void {
+    const [expires = '', captures = '', signature = ''] = ticket.split('.');
+    const expected = Buffer.from(this.#sign(expires, captures, asked));
+    const given = Buffer.from(signature);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected))
+      throw refused('the token is not from a preview of this selection');
     if (Number.parseInt(expires, 36) < this.#clock()) throw refused('the preview is too old');
   }
 
-  #seal(expires: string, seen: string, asked: AskedSelection): string {
+  #sign(expires: string, captures: string, asked: AskedSelection): string {
     const selection = Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1));
     return createHmac('sha256', this.#key)
-      .update(JSON.stringify(['delete', expires, seen, selection]))
+      .update(JSON.stringify(['delete', expires, captures, selection]))
       .digest('base64url');
   }
 }
@@ -75,6 +76,6 @@ function refused(message: string): HttpProblem {
     status: 409,
     code: 'DELETE_UNSEEN',
     message,
-    advice: 'Ask for a preview with POST /api/deletes/preview, look at it, and send its token.',
+    advice: 'Request a preview with POST /api/deletes/preview, check it, and send its token.',
   });
 }

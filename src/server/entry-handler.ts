@@ -1,46 +1,50 @@
 /**
- * The handler that stands before everything on one socket: checks that a request is meant for us, finds who answers it,
- * measures it, and turns whatever goes wrong into a reply.
+ * The handler in front of all routes of one socket: checks that a request is meant for this server, passes it to the
+ * part that serves it, measures it, and turns errors into replies.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../base/index.ts';
 import { isDisconnect } from './http/client-disconnect.ts';
-import { type HostCheck, hasSoundHost } from './http/host-check.ts';
+import { type HostCheck, hasValidHost } from './http/host-check.ts';
 import { URL_CHARACTERS_MAX } from './http/listening-socket.ts';
-import { type Problem, problemFromError, sendProblem } from './http/problem.ts';
-import type { RequestHandler } from './http/request-turns.ts';
+import { type ProblemDetails, problemFromError, sendProblem } from './http/problem.ts';
+import type { RequestHandler } from './http/request-pipeline.ts';
 import type { Metrics, RouteName } from './metrics.ts';
 import type { AccessLine, ServerOptions } from './server-options.ts';
 
-/** A request with its target parted: `/cdx` and `url=example.org`. */
-export type Visit = {
+/** A request, its reply, and its target in two parts: `/cdx` and `url=example.org`. */
+export type RequestContext = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly path: string;
   readonly search: string;
 };
 
-/** Names the part that answers, and what it does; a promise that rejects becomes a reply that says so. */
-export type Answer = { readonly route: RouteName; readonly done: Promise<void> | void };
+/** The part that serves a request, and its work. When `done` rejects, the error becomes the reply. */
+export type Dispatched = { readonly route: RouteName; readonly done: Promise<void> | void };
 
-export type EntryParts = {
+export type EntryHandlerOptions = {
   readonly socket: AccessLine['socket'];
+  readonly dispatch: (context: RequestContext) => Dispatched;
   readonly hosts: HostCheck;
   readonly metrics: Metrics;
-  readonly options: ServerOptions;
-  /** The origin of the web page, for pages about what went wrong to lead to; undefined when it has no screens. */
+  /** The origin of the web page, for links on error pages; undefined when the server has no web page. */
   readonly homeFor: (request: IncomingMessage) => string | undefined;
-  readonly answer: (visit: Visit) => Answer;
+  readonly clock: Clock;
+  /** Milliseconds that never go back. */
+  readonly stopwatch: () => number;
+  readonly onAccess: ServerOptions['onAccess'];
+  readonly onFailure: ServerOptions['onFailure'];
 };
 
-/** What the access log keeps of a target; the rest of a long one tells nobody anything. */
+/** Longer targets are cut in the access log. */
 const LOGGED_CHARACTERS_MAX = 2048;
 
-export function entryHandler({ socket, hosts, metrics, options, homeFor, answer }: EntryParts): RequestHandler {
-  const stopwatch = options.stopwatch ?? options.clock;
-  const { onAccess } = options;
+export function entryHandler(options: EntryHandlerOptions): RequestHandler {
+  const { socket, dispatch, hosts, metrics, homeFor, clock, stopwatch, onAccess, onFailure } = options;
   return (request, response) => {
     const start = stopwatch();
-    // A request that was broken off has no socket any more when its reply closes.
+    // A request whose connection broke has no socket any more when its reply closes.
     const connection = request.socket;
     const written = connection.bytesWritten;
     let route: RouteName = 'refused';
@@ -48,11 +52,11 @@ export function entryHandler({ socket, hosts, metrics, options, homeFor, answer 
       const milliseconds = stopwatch() - start;
       const bytes = Math.max(0, connection.bytesWritten - written);
       metrics.count(route, response.statusCode, milliseconds / 1000, bytes);
-      onAccess?.(accessLine(request, response, { socket, time: options.clock(), milliseconds, bytes }));
+      onAccess?.(accessLine(request, response, { socket, time: clock(), milliseconds, bytes }));
     });
     const fail = (error: unknown) => {
       const { problem, isFault } = problemFromError(error);
-      if (isFault && !isDisconnect(error, response)) options.onFailure?.(error);
+      if (isFault && !isDisconnect(error, response)) onFailure?.(error);
       sendProblem(request, response, problem, homeFor(request));
     };
     const refusal = refusalOf(request, hosts);
@@ -61,40 +65,45 @@ export function entryHandler({ socket, hosts, metrics, options, homeFor, answer 
       return;
     }
     const target = request.url!;
-    const mark = target.indexOf('?');
-    const path = mark < 0 ? target : target.slice(0, mark);
-    const search = mark < 0 ? '' : target.slice(mark + 1);
+    const queryAt = target.indexOf('?');
+    const path = queryAt < 0 ? target : target.slice(0, queryAt);
+    const search = queryAt < 0 ? '' : target.slice(queryAt + 1);
     try {
-      const answered = answer({ request, response, path, search });
-      route = answered.route;
-      if (answered.done) answered.done.catch(fail);
+      const dispatched = dispatch({ request, response, path, search });
+      route = dispatched.route;
+      if (dispatched.done) dispatched.done.catch(fail);
     } catch (error) {
       fail(error);
     }
   };
 }
 
-function refusalOf(request: IncomingMessage, hosts: HostCheck): Problem | undefined {
+function refusalOf(request: IncomingMessage, hosts: HostCheck): ProblemDetails | undefined {
   const target = request.url ?? '';
   if (target.length > URL_CHARACTERS_MAX) {
     const advice = `A URL may have ${URL_CHARACTERS_MAX} characters.`;
     return { status: 414, code: 'URL_TOO_LONG', message: 'the URL is too long', advice };
   }
-  if (!hasSoundHost(request)) {
-    const advice = 'Send one Host field, with a name or an address and perhaps a port up to 65535.';
+  if (!hasValidHost(request)) {
+    const advice = 'Send one Host field with a name or an address, and optionally a port up to 65535.';
     return { status: 400, code: 'BAD_REQUEST', message: 'the Host field is not valid', advice };
   }
   if (hosts.nameIn(request.headers.host) === undefined) {
     return {
       status: 421,
       code: 'HOST_REFUSED',
-      message: 'this server does not go by the name in the Host field',
+      message: 'the name in the Host field is not a name of this server',
       advice: 'Use localhost or the address of the machine, or start the server with --ui-origin and --replay-origin.',
       where: request.headers.host,
     };
   }
   if (target.startsWith('/')) return undefined;
-  return { status: 400, code: 'BAD_REQUEST', message: 'this is no path', advice: 'This server is no proxy.' };
+  return {
+    status: 400,
+    code: 'BAD_REQUEST',
+    message: 'the target of the request is not a path',
+    advice: 'This server is not a proxy.',
+  };
 }
 
 function accessLine(

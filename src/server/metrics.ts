@@ -1,14 +1,10 @@
-/**
- * What the server counts, for Prometheus: requests by route and status, how long they took, bytes sent, what the
- * archive holds, jobs, and the process itself.
- */
+/** Metrics for Prometheus: requests by route and status, their duration, bytes sent, the archive, jobs, the process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Archive } from '../archive/index.ts';
-import type { ApiHandle } from './server-options.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** The parts of the server that requests are counted under. */
+/** Requests are counted by these parts of the server. */
 export type RouteName = 'api' | 'cdx' | 'healthz' | 'metrics' | 'refused' | 'replay' | 'segments' | 'ui' | 'web';
 
 export class Metrics {
@@ -17,7 +13,7 @@ export class Metrics {
   readonly #seconds: Histogram<'route'>;
   readonly #bytes: Counter<'route'>;
 
-  constructor(archive: Archive, jobCounts: ApiHandle['jobCounts'], version: string) {
+  constructor(archive: Archive, jobCounts: () => Readonly<Record<string, number>>, version: string) {
     const registers = [this.#registry];
     this.#requests = new Counter({
       name: 'pinakes_http_requests_total',
@@ -93,7 +89,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** Lets go of what watches the process. */
+  /** Stops collecting metrics of the process. */
   close(): void {
     this.#registry.clear();
   }

@@ -1,10 +1,9 @@
-/** What a server is made with, what it hands to the part that answers /api, and what it gives back. */
-import type { IncomingMessage } from 'node:http';
+/** What a server is started with, and what its starter gets back. */
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs, IdSource } from '../base/index.ts';
-import type { ReplayOrigins } from '../replay/index.ts';
 import type { ClientTimeouts } from './http/listening-socket.ts';
-import type { CommandRunner, JobKind } from './jobs/job-kind.ts';
+import type { JobKind } from './jobs/job-kind.ts';
+import type { CommandRunner } from './jobs/remote-command.ts';
 
 /**
  * One answered request, for the access log. Nothing in it is secret: no fields of the request but those named, and
@@ -28,43 +27,40 @@ export type AccessLine = {
 export type ServerOptions = {
   readonly archive: Archive;
   readonly host: string;
-  /** For the web page and the API; 0 for any that is free. */
+  /** The port of the web page and the API; 0 for any free port. */
   readonly port: number;
-  /** For what archived pages consist of. An origin of its own, so that archived scripts reach nothing else. */
+  /** The port of archived pages. They have an origin of their own, so that archived scripts reach nothing else. */
   readonly replayPort: number;
-  /** Where browsers find the two, when that is not where they listen: `https://archive.example.org`. */
+  /** The origins for browsers, when they differ from the listening addresses: `https://archive.example.org`. */
   readonly uiOrigin?: string;
   readonly replayOrigin?: string;
-  /** The built web page; without it only the APIs and the replay are there. */
+  /** The directory of the built web page. Without it, the server has no screens. */
   readonly uiDirectory?: string;
-  /** Who writes must show it. */
+  /** Requests that write must send this token. */
   readonly token: string;
   readonly clock: Clock;
   readonly newId: IdSource;
   readonly version: string;
-  /** How the command line is typed on this machine; `pinakes` when absent. */
+  /** How to type the command line on this machine; the default is `pinakes`. */
   readonly program?: string;
   readonly jobKinds: readonly JobKind[];
   readonly runCommand?: CommandRunner;
-  /** Directories that files may be added from by their paths; without it, from anywhere that the server may read. */
+  /** Directories from which jobs may add files by path. Without it, every file that the server can read. */
   readonly addRoots?: readonly string[];
-  /** The largest upload that is taken; without it, as much as the disk has room for. */
+  /** The maximum size of an upload. Without it, the free space of the disk is the limit. */
   readonly uploadBytesMax?: number;
-  /**
-   * Addresses and networks (`172.18.0.0/16`) of proxies, whose connections are those of many clients and are not
-   * bounded.
-   */
+  /** Addresses and networks (`172.18.0.0/16`) of proxies. Their connections are those of many clients, and not limited. */
   readonly proxies?: readonly string[];
-  /** How long clients are waited for; each part has a default. */
+  /** How long the server waits for clients. Each field has a default. */
   readonly timeouts?: Partial<ClientTimeouts>;
-  /** Milliseconds that only grow, with fractions, for latencies; the clock when absent. */
+  /** Milliseconds that never go back, with fractions, for latencies; the default is the clock. */
   readonly stopwatch?: () => number;
-  /** Whether the search index is kept up with the archive in the background. */
+  /** Whether the server updates the search index in the background. */
   readonly isIndexing?: boolean;
-  /** That stopped working, told in a sentence; once for each reason. The server goes on. */
+  /** Called with a sentence when indexing fails, once for each reason. The server continues. */
   readonly onIndexFailure?: (sentence: string) => void;
   readonly onAccess?: (line: AccessLine) => void;
-  /** A request failed by a fault of ours; the client is told so without particulars. */
+  /** Called when the server itself failed a request. The client gets a reply without details. */
   readonly onFailure?: (error: unknown) => void;
 };
 
@@ -72,45 +68,14 @@ export type RunningServer = {
   /** Where the web page is: `http://localhost:8080`. */
   readonly uiUrl: string;
   readonly replayUrl: string;
-  /** Where the sockets listen, which differs from the above behind a proxy. */
+  /** Where the sockets listen. Behind a proxy this differs from the URLs. */
   readonly uiAddress: string;
   readonly replayAddress: string;
-  /** The path of the socket that takes commands; undefined when the server runs none. */
+  /** The path of the command socket; undefined without `runCommand`. */
   readonly commandPath: string | undefined;
   /**
-   * Takes no more requests, lets those under way end, asks jobs to stop at a safe point. The archive stays open.
-   * `force` breaks off what is left.
+   * Refuses new requests, waits until those under way end, and asks jobs to stop at a safe point. The archive stays open.
+   * `force` aborts the rest.
    */
   close(options?: { force?: AbortSignal }): Promise<void>;
-};
-
-/** What the part that answers /api gets. */
-export type ApiParts = {
-  readonly archive: Archive;
-  readonly token: string;
-  readonly clock: Clock;
-  readonly newId: IdSource;
-  readonly version: string;
-  readonly program: string;
-  readonly uiOrigin: string;
-  /** Where the one who asks finds the web page and archived pages. */
-  readonly originsFor: (request: IncomingMessage) => ReplayOrigins;
-  readonly jobKinds: readonly JobKind[];
-  readonly runCommand: CommandRunner | undefined;
-  /** True for a request that arrived over the command socket. */
-  readonly isCommand: (request: IncomingMessage) => boolean;
-  readonly addRoots?: readonly string[] | undefined;
-  readonly uploadBytesMax?: number | undefined;
-  readonly stopwatch?: (() => number) | undefined;
-  readonly isIndexing?: boolean | undefined;
-  readonly onIndexFailure?: ((sentence: string) => void) | undefined;
-};
-
-export type ApiHandle = {
-  /** Jobs by state, for the metrics. */
-  jobCounts(): Readonly<Record<string, number>>;
-  /**
-   * Asks jobs and event streams to stop at a safe point; settles when none is left. `force` asks them to stop at once.
-   */
-  stop(force: AbortSignal): Promise<void>;
 };

@@ -1,20 +1,22 @@
 /**
- * The server: two ports on one archive. The first answers the web page, the API, CDX and Memento; the second, an origin
- * of its own, only what archived pages consist of. The command line has a socket of its own, which takes nothing but
- * commands.
+ * The server: two ports on one archive. The first serves the web page, the API, CDX and Memento. The second, an origin
+ * of its own, serves only what archived pages consist of. The command line has a socket of its own, which takes
+ * commands only.
  *
- * A bare handler stands in front of all of them. It checks that the request is meant for us, serves the hot paths
- * itself, and leaves /api to Fastify.
+ * Every request first passes the entry handler of its socket. Frequent requests are then served directly; requests
+ * under /api go to Fastify.
  */
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Replayer } from '../replay/index.ts';
+import { openApiServices } from './api/api-services.ts';
 import { registerApi } from './api/register-api.ts';
+import { apiRoutes } from './api/route-table.ts';
 import { CdxRoute } from './cdx/cdx-route.ts';
-import { type Answer, entryHandler, type Visit } from './entry-handler.ts';
+import { type Dispatched, entryHandler, type RequestContext } from './entry-handler.ts';
 import { isDisconnect } from './http/client-disconnect.ts';
 import { CommandSocket } from './http/command-socket.ts';
-import { ConnectionBound } from './http/connection-bound.ts';
+import { ConnectionLimit } from './http/connection-limit.ts';
 import { Guard } from './http/guard.ts';
 import { HostCheck } from './http/host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts';
@@ -22,15 +24,16 @@ import { addressOf, Origins } from './http/origins.ts';
 import { HttpProblem, NOT_FOUND, problemFromError, sendProblem } from './http/problem.ts';
 import { Metrics } from './metrics.ts';
 import { ReplayRoutes } from './replay/replay-routes.ts';
-import type { RunningServer, ServerOptions } from './server-options.ts';
+import { WebRoutes } from './replay/web-routes.ts';
+import type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
 import { UiFiles } from './ui-files.ts';
 import { UiRoutes } from './ui-routes.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
-/** How long replies under way may take after a stop was asked for. */
+/** How long the replies under way may take after the server was asked to stop. */
 const STOP_TIMEOUT_MS = 10_000;
-/** For how many names what answers is kept at hand. */
-const VIEWS_MAX = 16;
+/** For how many host names the routes are kept. */
+const HOST_NAMES_MAX = 16;
 
 type Sockets = { readonly ui: ListeningSocket; readonly replay: ListeningSocket; readonly command?: CommandSocket };
 
@@ -43,7 +46,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     const listen = async (at: number) =>
-      opened(await ListeningSocket.listen({ host, port: at }, timeouts, new ConnectionBound(proxies)));
+      opened(await ListeningSocket.listen({ host, port: at }, timeouts, new ConnectionLimit(proxies)));
     const ui = await listen(port);
     const replay = await listen(replayPort);
     if (!runCommand) return await assemble(options, { ui, replay });
@@ -57,55 +60,47 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 async function assemble(options: ServerOptions, { ui, replay, command }: Sockets): Promise<RunningServer> {
-  const { archive, token, clock, newId, version, program = 'pinakes', jobKinds, runCommand } = options;
+  const { archive, token, clock, version, program = 'pinakes', stopwatch = clock, onAccess, onFailure } = options;
   const origins = new Origins(options, { ui: ui.port, replay: replay.port });
   const { uiOrigin, replayOrigin } = origins.own;
   const hosts = new HostCheck({ host: options.host, origins: [uiOrigin, replayOrigin] });
   const originsFor = (request: IncomingMessage) => origins.for(request.headers.host, hosts);
   const uiFiles = await UiFiles.load(options.uiDirectory);
   const homeFor = (request: IncomingMessage) => (uiFiles.hasScreens ? originsFor(request).uiOrigin : undefined);
-  const app = newApp(options, homeFor);
-  const { addRoots, uploadBytesMax, stopwatch, isIndexing, onIndexFailure } = options;
-  const api = await registerApi(app, {
-    archive,
-    token,
-    clock,
-    newId,
+  const guard = new Guard(uiOrigin, token);
+  const services = await openApiServices(options);
+  const facts = {
     version,
     program,
-    uiOrigin,
-    originsFor,
-    jobKinds,
-    runCommand,
-    isCommand: (request) => command?.has(request) === true,
-    addRoots,
-    uploadBytesMax,
-    stopwatch,
-    isIndexing,
-    onIndexFailure,
-  });
+    replayOriginFor: (request: IncomingMessage) => originsFor(request).replayOrigin,
+  };
+  const routes = apiRoutes(services, facts, (request) => command?.has(request) === true);
+  const app = newApp(homeFor, onFailure);
+  await registerApi(app, routes, guard, services.stopping);
   await app.ready();
-  const metrics = new Metrics(archive, () => api.jobCounts(), version);
-  const cdx = new CdxRoute(archive, new Guard(uiOrigin, token));
-  const viewUnder = kept((name) => {
-    const view = origins.under(name);
-    const replayer = new Replayer(archive, view);
+  const metrics = new Metrics(archive, () => services.jobs.counts(), version);
+  const cdx = new CdxRoute(archive, guard);
+  const routesUnder = cachedByName((name) => {
+    const named = origins.under(name);
+    const replayer = new Replayer(archive, named);
+    const web = new WebRoutes({ archive, replayer, uiFiles, origins: named });
     return {
-      ui: new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...view }),
-      replay: new ReplayRoutes({ replayer, ...view }),
+      ui: new UiRoutes({ archive, app, cdx, web, metrics, uiFiles, origins: named }),
+      replay: new ReplayRoutes(replayer, named),
     };
   });
-  const viewFor = ({ request }: Visit) => viewUnder(origins.nameFor(request.headers.host, hosts));
-  const parts = { hosts, metrics, options, homeFor };
-  ui.answer(entryHandler({ ...parts, socket: 'ui', answer: (visit) => viewFor(visit).ui.answer(visit) }));
-  replay.answer(entryHandler({ ...parts, socket: 'replay', answer: (visit) => viewFor(visit).replay.answer(visit) }));
-  command?.answer(entryHandler({ ...parts, socket: 'command', answer: (visit) => answerCommand(app, visit) }));
+  const routesFor = ({ request }: RequestContext) => routesUnder(origins.nameFor(request.headers.host, hosts));
+  const handlerFor = (socket: AccessLine['socket'], dispatch: (context: RequestContext) => Dispatched) =>
+    entryHandler({ socket, dispatch, hosts, metrics, homeFor, clock, stopwatch, onAccess, onFailure });
+  ui.handleWith(handlerFor('ui', (context) => routesFor(context).ui.dispatch(context)));
+  replay.handleWith(handlerFor('replay', (context) => routesFor(context).replay.dispatch(context)));
+  command?.handleWith(handlerFor('command', (context) => dispatchCommand(app, context)));
 
   const stop = async (force: AbortSignal | undefined) => {
     const timeouts = AbortSignal.timeout(STOP_TIMEOUT_MS);
     const end = force ? AbortSignal.any([force, timeouts]) : timeouts;
     await Promise.all([
-      api.stop(force ?? new AbortController().signal),
+      services.stop(force ?? new AbortController().signal),
       ui.stop(end),
       replay.stop(end),
       command?.stop(end),
@@ -124,29 +119,31 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   };
 }
 
-/** The command socket takes commands and answers nothing else. */
-function answerCommand(app: FastifyInstance, { request, response, path }: Visit): Answer {
+function dispatchCommand(app: FastifyInstance, { request, response, path }: RequestContext): Dispatched {
   if (path !== '/api/commands') throw new HttpProblem(NOT_FOUND);
   return { route: 'api', done: app.routing(request, response) };
 }
 
-/** What answers under a name, made once for those that are asked for again. */
-function kept<HostView>(make: (name: string) => HostView): (name: string) => HostView {
-  const views = new Map<string, HostView>();
+/** Keeps what `make` returned for the last few host names. */
+function cachedByName<Routes>(make: (name: string) => Routes): (name: string) => Routes {
+  const cache = new Map<string, Routes>();
   return (name) => {
-    const known = views.get(name);
-    if (known) return known;
-    const view = make(name);
-    if (views.size >= VIEWS_MAX) views.delete(views.keys().next().value!);
-    views.set(name, view);
-    return view;
+    const cached = cache.get(name);
+    if (cached) return cached;
+    const made = make(name);
+    if (cache.size >= HOST_NAMES_MAX) cache.delete(cache.keys().next().value!);
+    cache.set(name, made);
+    return made;
   };
 }
 
-function newApp(options: ServerOptions, homeFor: (request: IncomingMessage) => string | undefined): FastifyInstance {
+function newApp(
+  homeFor: (request: IncomingMessage) => string | undefined,
+  onFailure: ServerOptions['onFailure'],
+): FastifyInstance {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { problem, isFault } = problemFromError(error);
-    if (isFault && !isDisconnect(error, reply.raw)) options.onFailure?.(error);
+    if (isFault && !isDisconnect(error, reply.raw)) onFailure?.(error);
     reply.hijack();
     sendProblem(request.raw, reply.raw, problem, homeFor(request.raw));
   };
@@ -154,7 +151,7 @@ function newApp(options: ServerOptions, homeFor: (request: IncomingMessage) => s
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: URL_CHARACTERS_MAX },
-    // What fails before there is a route, such as a path that cannot be decoded.
+    // Called when a request fails before a route is found, for example because its path cannot be decoded.
     frameworkErrors: fail,
   });
   app.setNotFoundHandler((request, reply) => {

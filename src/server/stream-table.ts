@@ -1,6 +1,6 @@
 /**
- * A stream as Parquet tables, a chunk a reply: each a file of its own, with as many rows as were asked for. Where the
- * next chunk begins is known before the first byte goes out, so it stands in the fields of the reply.
+ * A stream as Parquet tables. Each reply is one complete file with the requested number of rows. The cursor of the next
+ * table is known before the reply begins, so it is in the header fields.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -10,8 +10,8 @@ import { pipeline } from 'node:stream/promises';
 import { type Archive, type StreamedRecord, type StreamQuery, writeParquet } from '../archive/index.ts';
 import { CURSOR_FIELD, END_FIELD } from './http/stream-body.ts';
 
-/** Texts of the rows of a chunk, all together. */
-const CHUNK_CHARACTERS_MAX = 32 * 1024 * 1024;
+/** All texts of a table together. */
+const TABLE_CHARACTERS_MAX = 32 * 1024 * 1024;
 
 const COLUMNS = [
   { name: 'type', type: 'VARCHAR' },
@@ -40,7 +40,7 @@ export async function sendTable(
 ): Promise<void> {
   const scratch = await mkdtemp(join(archive.scratch, 'table-'));
   try {
-    const path = join(scratch, 'chunk.parquet');
+    const path = join(scratch, 'table.parquet');
     const { rows, cursor, isEnd } = await takeRows(archive, query, options.rows);
     await writeParquet(path, COLUMNS, rows, query.signal ? { signal: query.signal } : {});
     const bytes = (await stat(path)).size;
@@ -64,7 +64,7 @@ export async function sendTable(
 async function takeRows(
   archive: Archive,
   query: StreamQuery,
-  most: number,
+  rowsMax: number,
 ): Promise<{ rows: Row[]; cursor: string; isEnd: boolean }> {
   const stream = await archive.stream(query);
   const rows: Row[] = [];
@@ -73,7 +73,7 @@ async function takeRows(
     const row = await rowOf(record);
     rows.push(row);
     for (const value of row) characters += typeof value === 'string' ? value.length : 0;
-    if (rows.length < most && characters < CHUNK_CHARACTERS_MAX) continue;
+    if (rows.length < rowsMax && characters < TABLE_CHARACTERS_MAX) continue;
     return { rows, cursor: stream.cursor(), isEnd: false };
   }
   return { rows, cursor: stream.cursor(), isEnd: true };

@@ -1,7 +1,7 @@
 /**
- * The files of the web page, read once when the server starts: what is not in the table is not served, whatever the
- * path says. Names that carry a hash of their content may be kept forever; `index.html` stands for every screen of the
- * application and is asked for anew each time.
+ * The files of the web page, read once when the server starts. Only these files are served, whatever a path contains.
+ * Files with a hash of their content in the name can be cached forever. `index.html` is sent for every screen and is
+ * revalidated each time.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -10,8 +10,8 @@ import { join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fileError } from '../base/index.ts';
-import { takesGzip } from './http/accept-encoding.ts';
-import { namesTag } from './http/file-reply.ts';
+import { acceptsGzip } from './http/accept-encoding.ts';
+import { hasTag } from './http/file-reply.ts';
 import { endReply } from './http/reply-end.ts';
 
 const MIMES: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ export class UiFiles {
     this.#files = files;
   }
 
-  /** Without a directory there are no files, and every screen is missing. */
+  /** Without a directory there are no files and no screens. */
   static async load(directory: string | undefined): Promise<UiFiles> {
     const files = new Map<string, UiFile>();
     if (directory !== undefined) {
@@ -64,21 +64,21 @@ export class UiFiles {
     return path !== '/index.html' && this.#files.has(path);
   }
 
-  /** Whether there is an application to show screens with. */
+  /** Whether the web page is there. */
   get hasScreens(): boolean {
     return this.#files.has('/index.html');
   }
 
-  /** The page may show frames of the origin of replay and of no other. */
+  /** Sends a file. The page may show frames of the replay origin only. */
   send(request: IncomingMessage, response: ServerResponse, path: string, replayOrigin: string): void {
     const file = this.#files.get(path)!;
-    const isPacked = file.packed !== undefined && takesGzip(request);
+    const isPacked = file.packed !== undefined && acceptsGzip(request);
     const body = isPacked ? file.packed! : file.bytes;
     const fields = {
       ...fieldsOf(file, replayOrigin),
       ...(file.packed && { vary: 'accept-encoding' }),
     };
-    if (namesTag(request.headers['if-none-match'], file.etag)) {
+    if (hasTag(request.headers['if-none-match'], file.etag)) {
       response.writeHead(304, fields).end();
       return;
     }
@@ -91,7 +91,7 @@ export class UiFiles {
     endReply(response, body);
   }
 
-  /** The application, which looks at the address to know which screen is meant. */
+  /** Sends the application, which shows the screen of the address. */
   sendScreen(request: IncomingMessage, response: ServerResponse, replayOrigin: string): void {
     this.send(request, response, '/index.html', replayOrigin);
   }

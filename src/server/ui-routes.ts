@@ -1,49 +1,45 @@
 /**
- * Who answers what on the first socket: the web page's own files and screens, the API, CDX, TimeGates and TimeMaps,
- * metrics. Archived bytes never come from here but as downloads of whole segments: what a browser could run is on the
- * other socket.
+ * Routes of the first socket: files and screens of the web page, the API, CDX, TimeGates and TimeMaps, metrics. Archived
+ * bytes are sent here only as downloads of whole segments. What a browser could run is on the other socket.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Archive } from '../archive/index.ts';
-import type { Replayer } from '../replay/index.ts';
+import type { ReplayOrigins } from '../replay/index.ts';
 import type { CdxRoute } from './cdx/cdx-route.ts';
-import type { Answer, Visit } from './entry-handler.ts';
+import type { Dispatched, RequestContext } from './entry-handler.ts';
 import { accepts, HttpProblem, isForWindow, methodRefused, NOT_FOUND, SCREENS_MISSING } from './http/problem.ts';
 import { endReply } from './http/reply-end.ts';
 import type { Metrics } from './metrics.ts';
 import { sendSegment } from './replay/segment-files.ts';
-import { WebRoutes } from './replay/web-routes.ts';
+import type { WebRoutes } from './replay/web-routes.ts';
 import type { UiFiles } from './ui-files.ts';
 
-export type UiParts = {
+export type UiRoutesOptions = {
   readonly archive: Archive;
-  readonly replayer: Replayer;
   readonly app: FastifyInstance;
+  readonly cdx: CdxRoute;
+  readonly web: WebRoutes;
   readonly metrics: Metrics;
   readonly uiFiles: UiFiles;
-  readonly cdx: CdxRoute;
-  readonly uiOrigin: string;
-  readonly replayOrigin: string;
+  readonly origins: ReplayOrigins;
 };
 
 export class UiRoutes {
-  readonly #parts: UiParts;
-  readonly #web: WebRoutes;
+  readonly #options: UiRoutesOptions;
   readonly #canonicalHost: string;
 
-  constructor(parts: UiParts) {
-    this.#parts = parts;
-    this.#web = new WebRoutes(parts);
-    this.#canonicalHost = new URL(parts.uiOrigin).host;
+  constructor(options: UiRoutesOptions) {
+    this.#options = options;
+    this.#canonicalHost = new URL(options.origins.uiOrigin).host;
   }
 
-  answer(visit: Visit): Answer {
-    const { request, response, path, search } = visit;
-    const { app, cdx, archive } = this.#parts;
+  dispatch(context: RequestContext): Dispatched {
+    const { request, response, path, search } = context;
+    const { archive, app, cdx, web } = this.#options;
     if (path.startsWith('/cdx') || path === '/web-cdx')
       return { route: 'cdx', done: cdx.answer(request, response, path, search) };
-    if (path.startsWith('/web/')) return { route: 'web', done: this.#redirected(visit) ?? this.#web.answer(visit) };
+    if (path.startsWith('/web/')) return { route: 'web', done: this.#redirected(context) ?? web.answer(context) };
     if (path === '/api' || path.startsWith('/api/')) return { route: 'api', done: app.routing(request, response) };
     if (path === '/metrics') return { route: 'metrics', done: this.#sendMetrics(request, response) };
     if (path === '/healthz') return { route: 'healthz', done: this.#sendHealth(request, response) };
@@ -51,27 +47,28 @@ export class UiRoutes {
       requireReading(request);
       return { route: 'segments', done: sendSegment(archive, request, response, path.slice('/warc/'.length)) };
     }
-    return { route: 'ui', done: this.#redirected(visit) ?? this.#sendPage(visit) };
+    return { route: 'ui', done: this.#redirected(context) ?? this.#sendPage(context) };
   }
 
   /**
-   * The web page works under one name only, which is what the API and the frames of replay know. Who comes by another
-   * is sent there.
+   * The web page works under one host name only, which the API and the frames of replay know. A browser that uses
+   * another name is redirected.
    */
-  #redirected({ request, response }: Visit): Promise<void> | undefined {
+  #redirected({ request, response }: RequestContext): Promise<void> | undefined {
     if (!isForWindow(request) || this.#isCanonical(request.headers.host)) return undefined;
-    response.writeHead(307, { location: this.#parts.uiOrigin + request.url!, 'content-length': 0 }).end();
+    response.writeHead(307, { location: this.#options.origins.uiOrigin + request.url!, 'content-length': 0 }).end();
     return Promise.resolve();
   }
 
-  /** Some proxies pass the port on that all have, and would be sent to and fro. */
+  /** Some proxies add the default port to the Host field. Redirecting their clients would never end. */
   #isCanonical(host: string | undefined): boolean {
-    const { uiOrigin } = this.#parts;
+    const { uiOrigin } = this.#options.origins;
     return host === this.#canonicalHost || URL.parse(`${new URL(uiOrigin).protocol}//${host}`)?.origin === uiOrigin;
   }
 
-  async #sendPage({ request, response, path }: Visit): Promise<void> {
-    const { uiFiles, replayOrigin } = this.#parts;
+  async #sendPage({ request, response, path }: RequestContext): Promise<void> {
+    const { uiFiles, origins } = this.#options;
+    const { replayOrigin } = origins;
     requireReading(request);
     if (uiFiles.has(path)) uiFiles.send(request, response, path, replayOrigin);
     else if (uiFiles.hasScreens && isScreen(path)) uiFiles.sendScreen(request, response, replayOrigin);
@@ -83,18 +80,18 @@ export class UiRoutes {
 
   async #sendMetrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireReading(request);
-    send(response, this.#parts.metrics.contentType, await this.#parts.metrics.text());
+    send(response, this.#options.metrics.contentType, await this.#options.metrics.text());
   }
 
-  /** Well when the catalog answers. */
+  /** Reports `ok` when the catalog answers. */
   async #sendHealth(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireReading(request);
-    const { captures } = await this.#parts.archive.totals();
+    const { captures } = await this.#options.archive.totals();
     send(response, 'application/json; charset=utf-8', `${JSON.stringify({ status: 'ok', captures })}\n`);
   }
 }
 
-/** The paths that `ui/app/route.ts` has screens for, besides those under /web/. */
+/** The paths of the screens in `ui/app/route.ts`, besides those under /web/. */
 const SCREEN = /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|compare|delete|help|links|search)\/?)?$/;
 
 function isScreen(path: string): boolean {

@@ -28,7 +28,7 @@ async function allPages(one: Served, path: string): Promise<Record<string, unkno
   }
 }
 
-test('neighbours are what replay shows at a time, and before and after it', async (t) => {
+test('neighbours are the captures that replay shows at a time, before it and after it', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2, 3]);
   const around = async (query: string) => (await one.call(`/api/neighbours?${query}`)).json;
@@ -48,7 +48,7 @@ test('neighbours are what replay shows at a time, and before and after it', asyn
   assert.equal((await one.call('/api/neighbours?url=a.test&time=2024-99-99')).status, 400);
 });
 
-test('captures come in pages, either way, and each says whether it is the same as the one before it in time', async (t) => {
+test('captures are listed in pages, in both orders, and each says whether its content is that of the previous capture', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 1, 2, 2, 1, 3, 3]);
   const path = '/api/captures?url=http://a.test/';
@@ -73,7 +73,7 @@ test('captures come in pages, either way, and each says whether it is the same a
   );
 });
 
-test('the calendar counts no change where no content is known, and none to the content from before that', async (t) => {
+test('the calendar counts no change for unknown content, nor for a return to the content before it', async (t) => {
   const one = await served(t);
   const url = 'http://gaps.test/';
   await storeDays(one.archive, url, [1, 2, 2]);
@@ -103,14 +103,14 @@ test('the calendar counts no change where no content is known, and none to the c
   );
 });
 
-test('a URL of very many captures is paged through without one missing or coming twice', async (t) => {
+test('pages over very many captures of a URL have each capture exactly once', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://other.test/', [1]);
   const key = urlKey('http://busy.test/');
   const count = 20_000;
   const captureAt = (number: number): Capture => ({
     urlKey: key,
-    // Three captures a millisecond: a page may end between captures of one time.
+    // Three captures for each millisecond: a page may end between captures of one time.
     time: START_MS + Math.floor(number / 3),
     place: { segment: 1, offset: number * 10, length: 10 },
     url: 'http://busy.test/',
@@ -157,7 +157,7 @@ test('URLs are listed by prefix and by domain, in pages', async (t) => {
   ]);
 });
 
-test('pages of URLs go on behind a URL that is as long as any', async (t) => {
+test('pages of URLs continue after a URL of maximum length', async (t) => {
   const one = await served(t);
   const all = ['/a', `/b${'x'.repeat(60_000)}`, `/b${'x'.repeat(60_000)}y`, '/c', '/d'].map(
     (path) => `http://a.test${path}`,
@@ -167,7 +167,7 @@ test('pages of URLs go on behind a URL that is as long as any', async (t) => {
   assert.deepEqual(listed.sort(), all);
 });
 
-test('long URLs that begin alike are listed each once, in pages', async (t) => {
+test('long URLs with a common beginning are listed once each, in pages', async (t) => {
   const one = await served(t);
   const start = `http://a.test/${'x'.repeat(600)}`;
   const all = ['', '/1', '/2', '/2/a', '/2/b?c', '/3'].map((end) => start + end);
@@ -188,7 +188,7 @@ test('long URLs that begin alike are listed each once, in pages', async (t) => {
   assert.equal(seen.length, 12);
 });
 
-test('one capture is told with its heads and with the record that holds its content', async (t) => {
+test('one capture has its WARC and HTTP fields and the record with its content', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 1]);
   const [, revisit] = (await allPages(one, '/api/captures?url=http://a.test/')) as unknown as Item[];
@@ -205,7 +205,7 @@ test('one capture is told with its heads and with the record that holds its cont
   assert.ok(holder.offset < (detail.place as { offset: number }).offset);
 });
 
-test('an id names the same capture after compaction and after a rebuild', async (t) => {
+test('an id identifies the same capture after compaction and after a rebuild', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2]);
   await storeDays(one.archive, 'http://b.test/', [3]);
@@ -219,7 +219,7 @@ test('an id names the same capture after compaction and after a rebuild', async 
   assert.notDeepEqual(after.place, before.place);
 });
 
-test('text and source are decoded from coded and foreign-coded contents, and cut at the limit', async (t) => {
+test('text and source are decoded by content coding and charset, and cut at the limit', async (t) => {
   const one = await served(t);
   const html = '<title>T</title><p>Kat\u00e9t\u00f3l &amp; co</p><p>second</p><script>hidden()</script>';
   const body = gzipSync(Buffer.from(html, 'latin1'));
@@ -235,7 +235,7 @@ test('text and source are decoded from coded and foreign-coded contents, and cut
   assert.deepEqual([cut.text, cut.truncated], [html.slice(0, 10), true]);
 });
 
-test('a content that bombs when it is decoded is cut at the limit', async (t) => {
+test('a decompression bomb is cut at the limit', async (t) => {
   const one = await served(t);
   const body = gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x20), { level: 9 });
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n';
@@ -245,7 +245,7 @@ test('a content that bombs when it is decoded is cut at the limit', async (t) =>
   assert.deepEqual([(reply.json.text as string).length, reply.json.truncated], [1000, true]);
 });
 
-test('what is no text says so, and a revisit without its original too', async (t) => {
+test('content without text and a revisit without its original are refused with a reason', async (t) => {
   const one = await served(t);
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n';
   const picture = { kind: 'http', url: 'http://p.test/', time: START_MS, responseHead: utf8(head) } as const;
@@ -255,7 +255,7 @@ test('what is no text says so, and a revisit without its original too', async (t
   assert.deepEqual([reply.status, (reply.json.error as { code: string }).code], [422, 'NO_TEXT']);
 });
 
-test('stats, collections and growth follow the archive, and say when they were computed', async (t) => {
+test('stats, collections and growth follow the archive, and have the time of their computation', async (t) => {
   let now = START_MS;
   const one = await served(t, { clock: () => now });
   await storeDays(one.archive, 'http://a.test/', [1, 1, 2], 'first');
@@ -282,13 +282,13 @@ test('stats, collections and growth follow the archive, and say when they were c
     ],
   );
   const { points } = (await one.call('/api/collections/first/growth')).json;
-  // Content 2 came first in the other collection, on the day before.
+  // The first capture of content 2 is in the other collection, on the day before.
   assert.deepEqual(points, [
     { month: '2024-03', captures: 3, payloadBytes: 3 * size, newBytes: size, duplicateCaptures: 2 },
   ]);
 });
 
-test('a host with a port and no scheme finds what a whole URL finds', async (t) => {
+test('a host with a port and without a scheme finds the same as the whole URL', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://localhost:18099/git.html', [1, 2]);
   await storeDays(one.archive, 'http://www.a.test/images/one.png', [3]);

@@ -1,5 +1,5 @@
 /**
- * The command line on an archive that is being served, in processes of their own: the same words give the same answers
+ * The command line on an archive that a server has open, in separate processes: the same commands give the same results
  * as without a server.
  */
 import assert from 'node:assert/strict';
@@ -42,7 +42,7 @@ async function serve(t: TestContext, at: string): Promise<Serving> {
   throw new Error('the server did not start');
 }
 
-/** Without what may differ: compressed sizes depend on the times and ids in the records. */
+/** Removes what may differ: compressed sizes depend on the times and ids in the records. */
 function settled({ code, out, err }: Outcome): Outcome {
   const plain = (text: string) =>
     text
@@ -53,7 +53,7 @@ function settled({ code, out, err }: Outcome): Outcome {
   return { code, out: plain(out), err: plain(err) };
 }
 
-test('commands say and do the same with a server as without one, and the server shows the long ones as jobs', async (t) => {
+test('commands print and do the same with a server as without one, and the server shows long ones as jobs', async (t) => {
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
   await writeWarc(join(at, 'two.warc.gz'), 'two', 12);
@@ -81,7 +81,7 @@ test('commands say and do the same with a server as without one, and the server 
   }
   const { items } = (await (await fetch(`${url}/api/jobs?limit=100`)).json()) as { items: JobReply[] };
   const kinds = items.map(({ kind }) => kind).reverse();
-  // The deletion that had nobody to ask changed nothing, and is none.
+  // The deletion without a terminal changed nothing, and is not a job.
   assert.deepEqual(kinds, ['add', 'add', 'verify', 'delete']);
   assert.ok(items.every(({ origin }) => origin === 'command'));
   child.kill('SIGTERM');
@@ -90,7 +90,7 @@ test('commands say and do the same with a server as without one, and the server 
   assert.equal((await runPinakes(at, 'get', 'http://one.test/3', '--archive', 'served')).code, 0);
 });
 
-test('a server that is killed under a command is told, and nothing is lost', async (t) => {
+test('a command reports that its server was killed, and nothing is lost', async (t) => {
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
   await runPinakes(at, 'init', 'served');
@@ -98,7 +98,7 @@ test('a server that is killed under a command is told, and nothing is lost', asy
   assert.equal((await pinakes(at, ['add', 'one.warc.gz', '--archive', 'served'])).code, 0);
   const put = spawn(LAUNCHER, ['put', '-', '--archive', 'served'], { cwd: at, stdio: ['pipe', 'pipe', 'pipe'] });
   put.stdin.on('error', () => {});
-  // Larger than what is kept in memory on the way: it shows in the scratch of the archive that the command has begun.
+  // Too large for memory: a file in the scratch directory of the archive shows that the command has started.
   put.stdin.write(Buffer.alloc(6 * 1024 * 1024, 7));
   const err: Buffer[] = [];
   put.stderr.on('data', (piece: Buffer) => err.push(piece));

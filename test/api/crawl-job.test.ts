@@ -1,4 +1,4 @@
-/** Crawls that a server runs: asked for over HTTP, and by the clock. */
+/** Crawls that a server runs: by request over HTTP, and by schedule. */
 import assert from 'node:assert/strict';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ async function urlsOf({ call }: Served, prefix: string): Promise<string[]> {
   return (json.items as { url: string }[]).map(({ url }) => url).sort();
 }
 
-test('a crawl job goes on with what the owner began, and renders pages where it is told to', async (t) => {
+test('a crawl job continues a crawl of the command line, and renders pages when its input says so', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const seed = `http://${HOST}:${web.port}/`;
@@ -49,7 +49,7 @@ test('a crawl job goes on with what the owner began, and renders pages where it 
   assert.deepEqual(await urlsOf(one, seed), [seed, `${seed}app`, `${seed}made.gif`, `${seed}robots.txt`].sort());
 });
 
-test('who comes over HTTP has no way to the private network, and is told what an input may be', async (t) => {
+test('crawl jobs cannot reach the private network, and an invalid input is refused with the allowed values', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const one = await served(t, { clock: Date.now });
@@ -63,7 +63,7 @@ test('who comes over HTTP has no way to the private network, and is told what an
   }
 });
 
-test('networks that archive.yaml names are open to crawl jobs, and survive a change of volumes', async (t) => {
+test('crawl jobs can reach the networks in archive.yaml, which survive a change of volumes', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   web.put(HOST, '/', html('intranet', ''));
@@ -90,7 +90,7 @@ async function withSetting(connector: string, setting: string, work: () => Promi
   await writeFile(connector, before);
 }
 
-test('a crawl whose time has come is run by the server itself, and is due again later', async (t) => {
+test('the server runs a scheduled crawl when it is due, and the crawl is due again later', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const seed = `http://${HOST}:${web.port}/`;

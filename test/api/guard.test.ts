@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { FRAMES_MIME, formatFrame } from '../../src/base/index.ts';
 import { type Served, served, storeDays, TOKEN } from './served-archive.ts';
 
-/** fetch does not let the Host field be chosen. */
+/** Sends a Host field, which fetch does not allow. */
 async function withHost({ server }: Served, host: string): Promise<number> {
   const { port } = new URL(server.uiAddress);
   return new Promise((resolve, reject) => {
@@ -18,7 +18,7 @@ async function withHost({ server }: Served, host: string): Promise<number> {
   });
 }
 
-test('pages of other origins get nothing, not even to read, and archived pages are of another origin', async (t) => {
+test('pages of other origins are refused, even for reading, and archived pages are of another origin', async (t) => {
   const one = await served(t);
   const origin = one.server.uiUrl;
   for (const [headers, status] of [
@@ -44,14 +44,14 @@ test('pages of other origins get nothing, not even to read, and archived pages a
   assert.equal(posted.status, 403);
 });
 
-test('a name that is not ours in the Host field is refused', async (t) => {
+test('a Host field with the name of another site is refused', async (t) => {
   const one = await served(t);
   const { port } = new URL(one.server.uiAddress);
   assert.equal(await withHost(one, `localhost:${port}`), 200);
   assert.equal(await withHost(one, `evil.test:${port}`), 421);
 });
 
-/** The status that a command gets, sent to a port or to a socket. */
+/** The status of the reply to a command, sent to a port or to a socket. */
 async function commandStatus(to: { port: string; host: string } | { socketPath: string }): Promise<number> {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': FRAMES_MIME };
   const command = { argv: ['stats'], directory: '/', isTerminal: false, columns: 80 };
@@ -65,11 +65,11 @@ async function commandStatus(to: { port: string; host: string } | { socketPath: 
   });
 }
 
-test('commands are taken over the command socket only, which answers nothing else', async (t) => {
+test('commands are accepted over the command socket only, which accepts nothing else', async (t) => {
   const one = await served(t, { runCommand: async () => 0 });
   const { hostname: host, port } = new URL(one.server.uiAddress);
   const socketPath = one.server.commandPath!;
-  assert.equal(await commandStatus({ port, host }), 403, 'also from this machine, without any field of a proxy');
+  assert.equal(await commandStatus({ port, host }), 403, 'also from this machine, without fields of a proxy');
   assert.equal(await commandStatus({ socketPath }), 200);
   const sent = request({ socketPath, path: '/api/info' }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -77,7 +77,7 @@ test('commands are taken over the command socket only, which answers nothing els
   assert.equal(response.statusCode, 404);
 });
 
-test('writing takes the token as a bearer, and nothing else will do', async (t) => {
+test('writing needs the token as a Bearer token, and nothing else is accepted', async (t) => {
   const one = await served(t);
   const begin = (headers: Record<string, string>, search = '') =>
     one.call(`/api/jobs${search}`, { json: { kind: 'compact', input: {} }, token: '', headers });
@@ -99,7 +99,7 @@ test('writing takes the token as a bearer, and nothing else will do', async (t) 
   assert.equal((await begin({}, `?token=${TOKEN}`)).status, 401);
 });
 
-test('what is not described is refused with a sentence, and never with a trace', async (t) => {
+test('invalid requests are refused with a sentence, never with a stack trace', async (t) => {
   const one = await served(t);
   const begin = (json: unknown) => one.call('/api/jobs', { json });
   for (const reply of [
@@ -127,7 +127,7 @@ test('what is not described is refused with a sentence, and never with a trace',
   assert.equal(xml.status, 415);
 });
 
-test('what jobs are about is told to who shows the token; everyone else sees that there are jobs', async (t) => {
+test('details of jobs need the token; without it, clients see only that there are jobs', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://secret.test/', [1]);
   const selection = { url: 'http://secret.test/' };

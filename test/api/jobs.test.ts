@@ -18,7 +18,7 @@ import {
   writeWarc,
 } from './served-archive.ts';
 
-/** Jobs that wait until they are let go, so that tests can look at them while they run. */
+/** Jobs that wait until the test releases them, so that it can look at them while they run. */
 class Waiting implements JobKind {
   readonly name = 'wait';
   readonly input = Type.Object({ number: Type.Integer() }, { additionalProperties: false });
@@ -65,7 +65,7 @@ async function stateOf({ call }: Served, id: string): Promise<string> {
   return ((await call(`/api/jobs/${id}`)).json as unknown as JobReply).state;
 }
 
-test('jobs that write run one after another, others beside them, and the newest is listed first', async (t) => {
+test('writing jobs run one after another, other jobs in parallel, and the newest is listed first', async (t) => {
   const waiting = new Waiting();
   const one = await served(t, { jobKinds: [waiting] });
   await storeDays(one.archive, 'http://a.test/', [1]);
@@ -92,7 +92,7 @@ test('jobs that write run one after another, others beside them, and the newest 
   assert.deepEqual(waiting.begun, [1, 2]);
 });
 
-test('a job is cancelled while it runs, and one that waits never begins', async (t) => {
+test('a running job can be cancelled, and a cancelled waiting job never starts', async (t) => {
   const waiting = new Waiting();
   const one = await served(t, { jobKinds: [waiting] });
   const first = await begin(one, 'wait', { number: 1 });
@@ -110,7 +110,7 @@ test('a job is cancelled while it runs, and one that waits never begins', async 
   assert.equal(await stateOf(one, first.id), 'cancelled');
 });
 
-test('the log keeps its last hundred lines, scratch is gone at the end, and a bug in a job is told as one', async (t) => {
+test('the log keeps its last hundred lines, scratch files are removed, and a bug in a job is reported as a bug', async (t) => {
   let scratchOfJob = '';
   const chatty: JobKind = {
     name: 'chat',
@@ -134,7 +134,7 @@ test('the log keeps its last hundred lines, scratch is gone at the end, and a bu
 
 type ServerEvent = { readonly id: string; readonly job: JobReply };
 
-/** Events as a browser would get them, until enough have come. */
+/** Reads events as a browser does, until there are enough. */
 async function eventsUntil(
   one: Served,
   path: string,
@@ -145,7 +145,7 @@ async function eventsUntil(
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const response = await fetch(`${one.server.uiAddress}${path}`, { headers });
   assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
-  assert.equal(response.headers.get('x-accel-buffering'), 'no', 'a proxy passes events on at once');
+  assert.equal(response.headers.get('x-accel-buffering'), 'no', 'a proxy must forward events at once');
   onOpen?.();
   const events: ServerEvent[] = [];
   let text = '';
@@ -162,7 +162,7 @@ async function eventsUntil(
   return events;
 }
 
-test('events tell of every change, and a client that comes back gets only what it missed', async (t) => {
+test('every change is an event, and a client that reconnects gets only the events it missed', async (t) => {
   const waiting = new Waiting();
   const one = await served(t, { jobKinds: [waiting] });
   const old = await begin(one, 'wait', { number: 1 });
@@ -199,14 +199,14 @@ test('events tell of every change, and a client that comes back gets only what i
     own.map(({ job }) => job.id),
     [third.id],
   );
-  // A HEAD request is over at once.
+  // A HEAD request ends at once.
   const head = await one.call('/api/jobs/events', { method: 'HEAD' });
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
   const all = await eventsUntil(one, '/api/jobs/events', (seen) => seen.length >= 3, 'another-17');
   assert.deepEqual(new Set(all.map(({ job }) => job.id)), new Set([old.id, id, third.id]));
 });
 
-test('jobs that a dead server left are told as interrupted, with their input and their upload to run again', async (t) => {
+test('jobs of a killed server are shown as interrupted, with their input and upload to run them again', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   const upload = '00000000-0000-4000-8000-000000000001-site.warc.gz';
@@ -241,7 +241,7 @@ test('jobs that a dead server left are told as interrupted, with their input and
   assert.deepEqual(readdirSync(join(directory, 'uploads')), []);
 });
 
-test('the file of an upload that was interrupted can be removed without being added, unless it is being added', async (t) => {
+test('the file of an interrupted upload can be removed, unless a job is adding it', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   const uploads = ['job-0', 'job-1'].map((id) => leaveUpload(directory, id, Buffer.from('waiting')));
@@ -261,7 +261,7 @@ test('the file of an upload that was interrupted can be removed without being ad
   assert.equal(await remove('job-1'), 404);
 });
 
-test('uploads that wait for their turn when a server dies are all kept, however many, until they are added', async (t) => {
+test('all waiting uploads of a killed server are kept until they are added', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   mkdirSync(join(directory, 'uploads'));
@@ -272,7 +272,7 @@ test('uploads that wait for their turn when a server dies are all kept, however 
     return JSON.stringify({ ...job, createdAt: '2024-03-01T10:00:00Z', log: [] });
   });
   writeFileSync(join(directory, 'jobs.jsonl'), `${lines.join('\n')}\n`);
-  // The second start sees what the first left of the history.
+  // The second start reads the history that the first start wrote.
   for (let start = 0; start < 2; start++) {
     const one = await openServed(directory);
     try {
@@ -293,11 +293,11 @@ test('uploads that wait for their turn when a server dies are all kept, however 
   const { input } = (await last.call('/api/jobs/job-0')).json as unknown as JobReply;
   await last.overJob((await begin(last, 'add', input)).id);
   assert.equal(readdirSync(join(directory, 'uploads')).length, 299);
-  // Nothing can be had of it any more.
+  // Its file is gone, so the job is not needed any more.
   await until(async () => ((await last.call('/api/jobs/job-0')).status === 404 ? true : undefined));
 });
 
-test('a server that stops asks its jobs to stop, and they are told as interrupted when it starts again', async (t) => {
+test('a stopping server asks its jobs to stop, and shows them as interrupted when it starts again', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   const waiting = new Waiting();
@@ -319,7 +319,7 @@ test('a server that stops asks its jobs to stop, and they are told as interrupte
   assert.deepEqual(waiting.begun, [1]);
 });
 
-test('the history stays bounded, and what it forgets is the oldest', async (t) => {
+test('the history is limited, and the oldest jobs are dropped first', async (t) => {
   const one = await served(t, {
     jobKinds: [{ name: 'nothing', input: Type.Object({}), run: async () => ({}) }],
   });
@@ -330,14 +330,14 @@ test('the history stays bounded, and what it forgets is the oldest', async (t) =
   await one.overJob(last);
   assert.equal((await one.call(`/api/jobs/${first}`)).status, 404);
   assert.equal((await one.call(`/api/jobs/${last}`)).status, 200);
-  // What can still be downloaded is not forgotten.
+  // A job whose file can still be downloaded is kept.
   assert.equal((await one.call(`/api/jobs/${exported.id}`)).status, 200);
   assert.equal((await one.call((exported.report as { href: string }).href)).status, 200);
   const lines = readFileSync(join(one.directory, 'jobs.jsonl'), 'utf8').split('\n').length;
   assert.ok(lines < 1500, `${lines} lines`);
 });
 
-test('who pages through the jobs goes on behind one that was forgotten meanwhile', async (t) => {
+test('a page of jobs continues after a job that was dropped meanwhile', async (t) => {
   let now = Date.parse('2024-03-01T10:00:00Z');
   const one = await served(t, {
     clock: () => now,
@@ -362,7 +362,7 @@ test('who pages through the jobs goes on behind one that was forgotten meanwhile
   assert.deepEqual((await page(first.next, 200)).ids, [exported.id]);
 });
 
-test('a deletion wants the token of a preview of the same selection, and refuses when more would go than was shown', async (t) => {
+test('a deletion needs the token of a preview of the same selection, and is refused when more would be deleted', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2, 3]);
   await storeDays(one.archive, 'http://b.test/', [1]);
@@ -396,7 +396,7 @@ test('a deletion wants the token of a preview of the same selection, and refuses
   );
 });
 
-test('a preview is good for an hour', async (t) => {
+test('a preview is valid for an hour', async (t) => {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const one = await served(t, { clock: () => now });
   await storeDays(one.archive, 'http://a.test/', [1]);
@@ -406,7 +406,7 @@ test('a preview is good for an hour', async (t) => {
   assert.equal((await one.call('/api/deletes', { json: { selection, token } })).status, 409);
 });
 
-test('a rebuild cannot be cancelled half-way', async (t) => {
+test('a running rebuild cannot be cancelled', async (t) => {
   const one = await served(t);
   for (let site = 0; site < 20; site++) await storeDays(one.archive, `http://s${site}.test/`, [1, 2, 3]);
   const gate = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * Every route is called here, with success and with failure, and every reply is held to the OpenAPI document. A route
- * that nobody calls fails the test.
+ * Calls every route, with success and with failure, and checks every reply against the OpenAPI document. A route that is
+ * not called fails the test.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ type Document = {
   readonly components: { readonly schemas: object };
 };
 
-/** Calls routes by their names in the document, and holds what comes back to it. */
+/** Calls routes by their names in the document, and checks the replies against it. */
 class Checker {
   readonly #served: Served;
   readonly #document: Document;
@@ -47,7 +47,7 @@ class Checker {
     this.#ajv.addSchema({ $id: 'document', components: document.components });
   }
 
-  /** `GET /api/captures/{id}` with what stands in for `{id}` and what follows the path. */
+  /** Calls a route such as `GET /api/captures/{id}`. `values` replace `{id}`; `search` follows the path. */
   async call(
     route: string,
     wanted: number,
@@ -68,9 +68,9 @@ class Checker {
     const operation = this.#document.paths[path]?.[method.toLowerCase()];
     assert.ok(operation, `${route} is not in the document`);
     const response = operation.responses[status === 206 ? 200 : status];
-    assert.ok(response, `${route}: the document does not speak of status ${status}`);
+    assert.ok(response, `${route}: the document does not have status ${status}`);
     const described = response.content[mime] ?? response.content['application/octet-stream'];
-    assert.ok(described, `${route}: the document does not speak of ${mime} with status ${status}`);
+    assert.ok(described, `${route}: the document does not have ${mime} with status ${status}`);
     if (json !== undefined && described.schema) this.#validate(`${route} ${status}`, described.schema, json);
     const seen = this.#seen.get(route) ?? new Set<number>();
     this.#seen.set(route, seen.add(status));
@@ -85,7 +85,7 @@ class Checker {
     );
   }
 
-  /** Routes that were not seen to succeed, or not seen to fail. */
+  /** Routes that have not succeeded, or have not failed. */
   missing(): string[] {
     const routes = Object.entries(this.#document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
@@ -93,19 +93,19 @@ class Checker {
     return routes.flatMap((route) => {
       const statuses = [...(this.#seen.get(route) ?? [])];
       const missing: string[] = [];
-      if (!statuses.some((status) => status < 300)) missing.push(`${route} was not seen to succeed`);
-      if (!statuses.some((status) => status >= 400)) missing.push(`${route} was not seen to fail`);
+      if (!statuses.some((status) => status < 300)) missing.push(`${route} has not succeeded`);
+      if (!statuses.some((status) => status >= 400)) missing.push(`${route} has not failed`);
       return missing;
     });
   }
 
-  /** Routes that write and were not refused without the token. */
-  /** Routes that are answered without the token too, and say more with it. */
-  tellingMore(): string[] {
+  /** Routes that work without the token, and return more with it. */
+  withOptionalToken(): string[] {
     return this.#guarded((security) => security.some((scheme) => Object.keys(scheme).length === 0));
   }
 
-  writing(): string[] {
+  /** Routes that need the token. */
+  withToken(): string[] {
     return this.#guarded((security) => security.every((scheme) => Object.keys(scheme).length > 0));
   }
 
@@ -135,7 +135,7 @@ async function checker(t: TestContext): Promise<{ one: Served; check: Checker }>
   return { one, check: new Checker(one, document) };
 }
 
-test('every route answers as the OpenAPI document says, in success and in failure', async (t) => {
+test('the replies of every route match the OpenAPI document, in success and in failure', async (t) => {
   const { one, check } = await checker(t);
   const foreign = { headers: { origin: 'http://evil.test' } };
   const at = (values: Record<string, string>) => ({ values });
@@ -250,10 +250,10 @@ test('every route answers as the OpenAPI document says, in success and in failur
   await check.call('POST /api/commands', 403, { body: formatFrame('I') });
   check.check('POST /api/commands', await runCommand(one, ['stats']), 'application/x-pinakes-frames', undefined);
 
-  for (const route of check.writing()) {
+  for (const route of check.withToken()) {
     await check.call(route, 401, { values: { id: exported.id, jobId: exported.id }, token: '', json: {} });
   }
-  for (const route of check.tellingMore()) {
+  for (const route of check.withOptionalToken()) {
     const values = { id: exported.id };
     await check.call(route, 401, { values, token: 'wrong' });
     if (!route.endsWith('/events')) await check.call(route, 200, { values, token: '' });
@@ -261,7 +261,7 @@ test('every route answers as the OpenAPI document says, in success and in failur
   assert.deepEqual(check.missing(), []);
 });
 
-/** Sends a command the way the command line does, and answers with the status. */
+/** Sends a command as the command line does, and returns the status. */
 async function runCommand(one: Served, argv: string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const sending = request(
@@ -284,11 +284,11 @@ async function runCommand(one: Served, argv: string[]): Promise<number> {
   });
 }
 
-test('the document is OpenAPI 3.1, says what each kind of job takes, and marks what needs the token', async (t) => {
+test('the document is OpenAPI 3.1, has the input of each job kind, and marks the routes that need the token', async (t) => {
   const { one, check } = await checker(t);
   const document = (await one.call('/api/openapi.json', { token: '' })).json as unknown as Document;
   assert.equal(document.openapi, '3.1.0');
-  assert.deepEqual(check.writing().sort(), [
+  assert.deepEqual(check.withToken().sort(), [
     'DELETE /api/exports/{jobId}',
     'DELETE /api/uploads/{jobId}',
     'POST /api/commands',

@@ -1,6 +1,6 @@
 /**
- * What clients sent, what was exported for them and what jobs are about is read by the owner of the archive only; and a
- * client that leaves makes no fault.
+ * Only the owner of the archive can read uploads, exports and the history of jobs. A client that disconnects does not
+ * cause a failure.
  */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ function modesBelow(directory: string, names: readonly string[]): string[] {
 
 const KEPT = ['jobs.jsonl', 'uploads', 'exports'];
 
-test('the history of jobs, uploads and exports are for the owner alone', {
+test('only the owner can read the history of jobs, uploads and exports', {
   skip: isWindows && 'Windows has other permissions',
 }, async (t) => {
   const before = process.umask(0o022);
@@ -60,7 +60,7 @@ test('the history of jobs, uploads and exports are for the owner alone', {
     assert.match(mode, /(?:jobs\.jsonl|\.part|\.gz|\.cdxj) 600$|(?:uploads|exports|-[0-9a-f]+|[0-9a-f]+) 700$/);
 });
 
-test('what an earlier server left open to others is closed to them at the start', {
+test('files that an earlier server left readable are closed to other users at the start', {
   skip: isWindows && 'Windows has other permissions',
 }, async (t) => {
   const directory = scratch(t);
@@ -90,7 +90,7 @@ test('what an earlier server left open to others is closed to them at the start'
   ]);
 });
 
-test('a request whose client leaves in the middle of its body is not a fault of the server', async (t) => {
+test('a client that disconnects in the middle of a body does not cause a failure of the server', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   const token = 'Authorization: Bearer trial-token-0123456789';
   const requests: readonly (readonly [address: string, target: string, body: string])[] = [

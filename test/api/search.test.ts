@@ -1,4 +1,4 @@
-/** The index that a server keeps up by itself, and what it answers from it. */
+/** The index that a server updates by itself, and searches over it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ async function ask(one: Served, route: string, query: Record<string, string>) {
   return one.call(`/api/${route}?${new URLSearchParams(query)}`);
 }
 
-/** Waits until the status of the index is this. */
+/** Waits for a status of the index. */
 async function untilIndexing(one: Served, state: string): Promise<Record<string, unknown>> {
   for (;;) {
     const indexing = (await one.call('/api/info')).json.indexing as Record<string, unknown>;
@@ -36,7 +36,7 @@ async function untilIndexing(one: Served, state: string): Promise<Record<string,
   }
 }
 
-test('what is stored while the server runs is found, and what is deleted is found no more', async (t) => {
+test('captures stored while the server runs are found, and deleted ones are not', async (t) => {
   const one = await served(t, { isIndexing: true });
   await storePage(one, 'http://a.test/', 0, '<title>Harbour</title><p>The lighthouse keeper reads.</p>', 'first');
   await storePage(one, 'http://a.test/', 3, '<title>Harbour</title><p>The keeper has left.</p>', 'second');
@@ -81,7 +81,7 @@ test('what is stored while the server runs is found, and what is deleted is foun
   await untilFound(one, 'lighthouse', 0);
 });
 
-test('a query that cannot be read is refused with its place', async (t) => {
+test('a query with an error is refused with the position of the error', async (t) => {
   const one = await served(t);
   const { status, json } = await ask(one, 'search', { q: 'flood (size>big' });
   assert.equal(status, 400);
@@ -91,7 +91,7 @@ test('a query that cannot be read is refused with its place', async (t) => {
   assert.deepEqual([other.status, (other.json.error as { at: number }).at], [400, 2]);
 });
 
-test('pages of results go on where the one before ended, and a place of another search is refused', async (t) => {
+test('pages of results continue after the page before, and the cursor of another search is refused', async (t) => {
   const one = await served(t, { isIndexing: true });
   for (let page = 0; page < 5; page++) await storeDays(one.archive, `http://a.test/${page}`, [page]);
   await untilFound(one, 'scroll', 5);
@@ -110,7 +110,7 @@ test('pages of results go on where the one before ended, and a place of another 
   );
 });
 
-test('without an index, search says what to do, and nothing else changes', async (t) => {
+test('without an index, search returns advice, and everything else works', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);
   for (const [route, query] of [
@@ -131,7 +131,7 @@ test('without an index, search says what to do, and nothing else changes', async
   assert.equal((await ask(one, 'captures', { url: 'http://a.test/' })).status, 200);
 });
 
-test('a damaged index is told once; the server goes on, and an index made anew is used at once', async (t) => {
+test('a damaged index is reported once; the server continues, and uses a rebuilt index at once', async (t) => {
   const told: string[] = [];
   let milliseconds = 0;
   const one = await served(t, {
@@ -144,7 +144,7 @@ test('a damaged index is told once; the server goes on, and an index made anew i
   await untilIndexing(one, 'waiting');
   const path = join(one.directory, SEARCH_FILE);
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-  writeFileSync(path, 'this is no database, and it is long enough to be looked at as one. '.repeat(100));
+  writeFileSync(path, 'this is not a database, but it is long enough for one. '.repeat(100));
   const { status, json } = await ask(one, 'search', { q: 'scroll' });
   const { code, advice } = json.error as { code: string; advice: string };
   assert.deepEqual([status, code], [503, 'INDEX_DAMAGED']);
@@ -153,7 +153,7 @@ test('a damaged index is told once; the server goes on, and an index made anew i
   await storeDays(one.archive, 'http://b.test/', [2, 3]);
   const failed = await untilIndexing(one, 'failed');
   const problem = failed.problem as { code: string; message: string };
-  // Where it lies is told to the operator only.
+  // Only the operator gets the path of the index.
   assert.deepEqual([problem.code, problem.message], ['INDEX_DAMAGED', 'the search index is damaged']);
   await storeDays(one.archive, 'http://c.test/', [4]);
   assert.equal((await ask(one, 'captures', { url: 'http://b.test/' })).status, 200);
@@ -166,7 +166,7 @@ test('a damaged index is told once; the server goes on, and an index made anew i
   assert.equal(damaged.length, 1, told.join('\n'));
 });
 
-test('the command line searches beside a server that indexes', async (t) => {
+test('the command line can search while a server indexes', async (t) => {
   const one = await served(t, { isIndexing: true });
   await storePage(one, 'http://a.test/', 0, '<title>Pinakes</title><a href="http://b.test/">tables</a>');
   await untilFound(one, 'tables', 1);
@@ -184,7 +184,7 @@ test('the command line searches beside a server that indexes', async (t) => {
   await untilFound(one, 'scroll', 20);
 });
 
-test('a server that stops in the middle of its indexing leaves an index that the next one goes on with', async (t) => {
+test('after a server stops in the middle of indexing, the next one continues with its index', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   const before = await openServed(directory);

@@ -1,4 +1,4 @@
-/** A small archive that is being served, and a client of its API. */
+/** A server on a small archive, and a client of its API. */
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -57,7 +57,7 @@ export type JobReply = {
 
 export function scratch(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-api-'));
-  // What is open in it is closed by later hooks, and may write meanwhile.
+  // Later hooks close the files in it, and may still write.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
@@ -66,7 +66,7 @@ export function contentOf(number: number): string {
   return `<!doctype html><title>Scroll ${number}</title><h1>Scroll ${number}</h1>${`<p>Shelf ${number}, row by row.</p>`.repeat(60)}`;
 }
 
-/** Stores captures of a URL, a day apart; the number of each is that of its content. */
+/** Stores captures of a URL, one for each day. The numbers are those of the contents. */
 export async function storeDays(
   archive: Archive,
   url: string,
@@ -80,7 +80,7 @@ export async function storeDays(
   }
 }
 
-/** A WARC file with a page for each number. */
+/** Writes a WARC file with this many pages. */
 export async function writeWarc(path: string, site: string, pages: number): Promise<void> {
   const writer = await WarcFileWriter.create(path, { coding: 'gzip' });
   const newId = seededIds(seededRandom(++seed));
@@ -98,9 +98,7 @@ export async function writeWarc(path: string, site: string, pages: number): Prom
   await writer.finish();
 }
 
-/**
- * What a server that died leaves of an upload that it was adding: the bytes, and its job; says what jobs call the file.
- */
+/** Leaves the file and the job of an upload, as a killed server does. Returns the name of the file in jobs. */
 export function leaveUpload(directory: string, jobId: string, bytes: Uint8Array): string {
   const upload = `${randomUUID()}-site.warc.gz`;
   mkdirSync(join(directory, 'uploads'), { recursive: true });
@@ -141,14 +139,14 @@ export async function openServed(directory: string, options: Partial<ServerOptio
   return { directory, archive, server, call, overJob };
 }
 
-/** Served until the end of the test. */
+/** Serves a new archive until the end of the test. */
 export async function served(t: TestContext, options: Partial<ServerOptions> = {}): Promise<Served> {
   const directory = scratch(t);
   await createArchive(directory, { name: 'trial' });
   return servedAt(t, directory, options);
 }
 
-/** The same for an archive that is there. */
+/** Serves an existing archive until the end of the test. */
 export async function servedAt(t: TestContext, directory: string, options: Partial<ServerOptions>): Promise<Served> {
   const one = await openServed(directory, options);
   t.after(async () => {
@@ -158,7 +156,7 @@ export async function servedAt(t: TestContext, directory: string, options: Parti
   return one;
 }
 
-/** Waits until the index that the server keeps has so many results for a query. */
+/** Waits until a search has this many results. */
 export async function untilFound({ call }: Served, query: string, total: number): Promise<Record<string, unknown>> {
   for (;;) {
     const { status, json } = await call(`/api/search?${new URLSearchParams({ q: query })}`);

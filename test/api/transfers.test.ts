@@ -36,7 +36,7 @@ async function finished(one: Served, reply: Reply): Promise<JobReply> {
   return one.overJob((reply.json as unknown as JobReply).id);
 }
 
-test('an upload is added to its collection and leaves nothing behind, whatever it calls itself', async (t) => {
+test('an upload is added to its collection and leaves no file behind, whatever its name', async (t) => {
   const one = await served(t);
   const file = join(scratch(t), 'site.warc.gz');
   await writeWarc(file, 'site', 5);
@@ -64,7 +64,7 @@ test('an upload is added to its collection and leaves nothing behind, whatever i
   assert.ok(one.archive.collections.find('sent') !== undefined);
 });
 
-test('what is no archive file is refused with 422 and leaves nothing, be it text, a picture, an empty file or a false package', async (t) => {
+test('text, a picture, an empty file and a false package are refused with 422 and leave nothing', async (t) => {
   const one = await served(t);
   const samples: Record<string, Buffer> = {
     text: Buffer.from('WARC files are great'),
@@ -83,7 +83,7 @@ test('what is no archive file is refused with 422 and leaves nothing, be it text
   assert.deepEqual((await one.call('/api/jobs')).json, { items: [] });
 });
 
-test('an upload that breaks off leaves nothing', async (t) => {
+test('an upload that is cut off leaves nothing', async (t) => {
   const one = await served(t);
   const { port } = new URL(one.server.uiAddress);
   const socket = connect(Number(port), '127.0.0.1');
@@ -97,7 +97,7 @@ test('an upload that breaks off leaves nothing', async (t) => {
   assert.deepEqual((await one.call('/api/jobs')).json, { items: [] });
 });
 
-test('an upload that decodes to very much keeps nobody waiting, and is let go of when its sender leaves', async (t) => {
+test('a compression bomb does not delay other requests, and is dropped when its sender disconnects', async (t) => {
   const one = await served(t);
   // Each line could be the head of a record.
   const bytes = gzipSync(Buffer.alloc(48 * 1024 * 1024, 'a\n'));
@@ -121,11 +121,11 @@ test('an upload that decodes to very much keeps nobody waiting, and is let go of
   await until(() => uploadsOf(one).length === 0);
 });
 
-test('an upload over the limit is refused with 413, told beforehand or not', async (t) => {
+test('an upload over the limit is refused with 413, with or without a Content-Length', async (t) => {
   const one = await served(t, { uploadBytesMax: 1000 });
   const told = await one.call('/api/uploads?name=a.warc', { body: Buffer.alloc(2000, 65) });
   assert.deepEqual([told.status, codeOf(told)], [413, 'BODY_TOO_LARGE']);
-  // Many at once: some are refused before their file is there.
+  // Many at once: some are refused before their file exists.
   const untold = Array.from({ length: 50 }, () => {
     const body = new ReadableStream({
       start(controller) {
@@ -140,7 +140,7 @@ test('an upload over the limit is refused with 413, told beforehand or not', asy
   assert.deepEqual(uploadsOf(one), []);
 });
 
-test('files are added by path only from the directories that are allowed, and links do not lead out of them', async (t) => {
+test('files are added by path only from allowed directories, and links do not lead out of them', async (t) => {
   const at = scratch(t);
   mkdirSync(join(at, 'allowed'));
   mkdirSync(join(at, 'other'));
@@ -152,7 +152,7 @@ test('files are added by path only from the directories that are allowed, and li
     finished(one, await one.call('/api/jobs', { json: { kind: 'add', input: { paths: [path] } } }));
   for (const path of ['other/out.warc.gz', 'allowed/../other/out.warc.gz', 'allowed/link.warc.gz', 'allowed'])
     assert.equal((await add(join(at, path))).error?.code, 'PATH_REFUSED', path);
-  // What lies elsewhere is not even told to be missing.
+  // The reply does not even reveal whether a file elsewhere exists.
   for (const path of ['other/none.warc.gz', 'none/none.warc.gz', 'allowed/../none'])
     assert.equal((await add(join(at, path))).error?.code, 'PATH_REFUSED', path);
   assert.equal((await add(join(at, 'allowed', 'none.warc.gz'))).error?.code, 'FILE_MISSING');
@@ -160,7 +160,7 @@ test('files are added by path only from the directories that are allowed, and li
   assert.equal((await add(join(at, 'allowed', 'in.warc.gz'))).state, 'done');
 });
 
-test('a job that adds a damaged file is done with errors, counts them, and keeps what can be read', async (t) => {
+test('a job that adds a damaged file ends with errors, counts them, and keeps the readable records', async (t) => {
   const path = join(scratch(t), 'cut.warc.gz');
   await writeWarc(path, 'cut', 4);
   truncateSync(path, statSync(path).size - 20);
@@ -171,11 +171,11 @@ test('a job that adds a damaged file is done with errors, counts them, and keeps
   assert.ok(captures > 0 && errors > 0, JSON.stringify(job.report));
 });
 
-test('a job that still looks for its files can be cancelled, and does not keep the server from stopping', {
+test('a job can be cancelled while it searches for its files, and does not block a stop of the server', {
   timeout: 60_000,
 }, async (t) => {
   const at = scratch(t);
-  // Each level can be reached in twice as many ways as the one above it: nobody sees the end of the walk.
+  // Each level can be reached in twice as many ways as the level above it: the walk takes almost forever.
   const levels = 26;
   for (let level = 0; level < levels; level++) {
     mkdirSync(join(at, `level-${level}`));
@@ -202,7 +202,7 @@ async function segmentsOf(one: Served): Promise<SegmentRow[]> {
   return (await one.call('/api/segments')).json.items as SegmentRow[];
 }
 
-test('a segment is sent as the WARC file that it is, up to its last durable record while it is still open', async (t) => {
+test('a segment is sent as a WARC file, up to its last durable record while it is open', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2]);
   const [before] = await segmentsOf(one);
@@ -238,7 +238,7 @@ test('a segment is sent as the WARC file that it is, up to its last durable reco
   assert.deepEqual(grown.bytes.subarray(0, whole.bytes.length), whole.bytes);
 });
 
-test('nothing but segments of the catalog is sent, however the path is written', async (t) => {
+test('only segments of the catalog are sent, however the path is written', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);
   const [segment] = await segmentsOf(one);
@@ -275,7 +275,7 @@ test('an export is downloaded with ranges, in every format, and can be removed',
   assert.deepEqual(readdirSync(join(one.directory, 'exports')), []);
 });
 
-test('a WACZ stands alone, unless it is not to', async (t) => {
+test('a WACZ is self-contained, unless the input says otherwise', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 1, 2]);
   for (const [format, selfContained, expanded] of [
@@ -289,7 +289,7 @@ test('a WACZ stands alone, unless it is not to', async (t) => {
   }
 });
 
-test('an export is downloaded by whom its address was told, and by nobody who goes by what is public of its job', async (t) => {
+test('an export can be downloaded at its address, which public facts of its job do not reveal', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);
   const input = { format: 'warc.gz', selection: { url: 'http://a.test/' } };
@@ -302,12 +302,12 @@ test('an export is downloaded by whom its address was told, and by nobody who go
   assert.equal((await one.call(`/api/exports/${id}/${guess}.warc.gz`, { token: '' })).status, 404);
 });
 
-test('the file of an export that is not over yet cannot be removed', async (t) => {
+test('the file of an export that has not ended cannot be removed', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2]);
   const input = { format: 'wacz', selection: { url: 'http://a.test/' } };
   const begin = () => one.call('/api/jobs', { json: { kind: 'export', input } });
-  // One after another: while the others are made, the last one waits.
+  // Exports run one after another, so the last one waits.
   const replies = await Promise.all(Array.from({ length: 12 }, begin));
   const queued = await Promise.all(
     replies.map(async ({ json }) => one.call(`/api/exports/${(json as unknown as JobReply).id}`, { method: 'DELETE' })),
@@ -317,7 +317,7 @@ test('the file of an export that is not over yet cannot be removed', async (t) =
   for (const { state } of jobs) assert.equal(state, 'done');
 });
 
-test('an export of damaged records says so: in its state, its numbers and its log', async (t) => {
+test('an export of damaged records reports them in its state, its numbers and its log', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);
   await storeDays(one.archive, 'http://b.test/', [2]);
@@ -335,7 +335,7 @@ test('an export of damaged records says so: in its state, its numbers and its lo
   assert.deepEqual([sound.state, sound.hasErrors, sound.log], ['done', undefined, []]);
 });
 
-test('a compaction that had to leave a damaged segment says so', async (t) => {
+test('a compaction reports a damaged segment that it could not rewrite', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2]);
   await one.archive.close();
@@ -351,7 +351,7 @@ test('a compaction that had to leave a damaged segment says so', async (t) => {
   assert.deepEqual([job.state, job.hasErrors], ['done', true]);
 });
 
-test('an export stays when the server starts again, and what a dead job left of one goes', async (t) => {
+test('an export survives a restart of the server, and files of unfinished exports are removed', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   const before = await openServed(directory);

@@ -263,7 +263,10 @@ test('the banner names a page that is not here, or cannot be shown, once a link 
   await (await replayFrame(page)).click('#circle');
   await page.waitForURL(`${uiOrigin}/web/20200401100000/http://gaps.example/in`);
   await until(() => address.inputValue(), /^http:\/\/gaps\.example\/in$/);
-  await page.frameLocator('iframe').getByText('It leads to http://gaps.example/out and from there back').waitFor();
+  await page
+    .frameLocator('iframe')
+    .getByText('The page redirects to http://gaps.example/out, which redirects back')
+    .waitFor();
   assert.deepEqual(record.outsideRequests, []);
 });
 

@@ -186,7 +186,7 @@ suite('screens', () => {
       await page.getByRole('option', { name: 'library-2022' }).waitFor({ state: 'attached' });
       assert.equal(await page.getByRole('combobox').locator('option').first().textContent(), 'any');
       await page.getByRole('button', { name: 'Preview' }).click();
-      await page.getByRole('alert').getByText('This is no time').waitFor();
+      await page.getByRole('alert').getByText('The time is not valid').waitFor();
       await page.getByRole('alert').getByText('yesterday', { exact: true }).waitFor();
       await screenshot(page, `ui-delete-wrong-time-${options === WIDE ? 'wide' : 'phone'}`);
     }

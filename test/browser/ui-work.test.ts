@@ -465,7 +465,7 @@ suite('work with the web page', () => {
       await using checked = await setting.open(options);
       const { page } = checked;
       await page.goto(`${origin}/web/2030/http://nope.example/`);
-      await page.getByText('Nothing else of that site is here either.').waitFor();
+      await page.getByText('The archive has no other pages of that site.').waitFor();
       await screenshot(page, `ui-missing-capture-${size}`);
       await page.getByRole('link', { name: 'Start page' }).waitFor();
       await page.getByLabel('Search for').fill('harbour');

@@ -1,6 +1,6 @@
 /**
- * Requests that are wrong, absurd or hostile: the right status, a sentence in JSON or HTML as the client likes, no
- * traces of the program, and the server goes on.
+ * Invalid, absurd and hostile requests get the right status and a sentence in JSON or HTML, as the client prefers. Replies
+ * have no stack traces, and the server continues.
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -10,11 +10,11 @@ import { ask, makeServer, type Reply } from './trial-server.ts';
 
 const TIME = Date.UTC(2024, 2, 1, 10);
 
-function tellsNothing(reply: Reply, what: string): void {
+function assertNoTrace(reply: Reply, what: string): void {
   assert.doesNotMatch(reply.text, /node_modules|\.ts:\d|^\s+at /m, what);
 }
 
-/** What a server answers to bytes that need not be HTTP. */
+/** Sends bytes, which need not be HTTP, and returns the reply. */
 function sendRaw(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
@@ -31,7 +31,7 @@ function sendRaw(port: number, bytes: string): Promise<string> {
   });
 }
 
-test('requests that are wrong', async (t) => {
+test('invalid requests', async (t) => {
   const archive = await makeArchive(t);
   for (const path of ['', 'a', 'a/b', 'c'])
     await archive.store(page(`http://site.test/${path}`, TIME, contentOf(path)));
@@ -55,12 +55,12 @@ test('requests that are wrong', async (t) => {
         const reply = await ask(address, target);
         assert.equal(reply.status, 400, `${address}${target}`);
         assert.equal(JSON.parse(reply.text).error.code, 'BAD_REQUEST', target);
-        tellsNothing(reply, target);
+        assertNoTrace(reply, target);
       }
     }
   });
 
-  await t.test('odd URLs are looked for like any other, and are missing', async () => {
+  await t.test('odd URLs are looked up like any other, and are missing', async () => {
     const targets = [
       'http://[::bad/',
       'http://a b/',
@@ -83,15 +83,15 @@ test('requests that are wrong', async (t) => {
           String(reply.headers['content-type']),
           accept === 'text/html' ? /^text\/html/ : /^application\/json/,
         );
-        // One script is our own, and the policy names it.
+        // The one script is from the server, and the policy allows it.
         if (accept === 'text/html') assert.equal(reply.text.match(/<script/g)?.length, 1);
         assert.equal(reply.headers['x-content-type-options'], 'nosniff');
-        tellsNothing(reply, url);
+        assertNoTrace(reply, url);
       }
     }
   });
 
-  await t.test('a missing capture is a 404 that offers what is near, as a page or as JSON', async () => {
+  await t.test('a missing capture is a 404 with links to nearby captures, as a page or as JSON', async () => {
     for (const [address, target] of [
       [uiAddress, '/web/20240301100000/http://site.test/a/missing'],
       [uiAddress, '/web/http://site.test/a/missing'],
@@ -112,13 +112,13 @@ test('requests that are wrong', async (t) => {
       assert.match(html.text, /<form action="[^"]+\/search".*>Start page<\/a>/s);
       const framed = await ask(address, target, { headers: { accept: 'text/html,*/*', 'sec-fetch-dest': 'iframe' } });
       assert.equal(framed.status, 404);
-      assert.doesNotMatch(framed.text, /<form/, 'nothing in a frame leads out of it');
+      assert.doesNotMatch(framed.text, /<form/, 'a page in a frame has no links out of it');
     }
     const image = await ask(replayAddress, '/web/20240301100000im_/http://site.test/none.png');
     assert.deepEqual([image.status, image.headers['content-type']], [404, 'image/svg+xml']);
   });
 
-  await t.test('dots in paths lead nowhere', async () => {
+  await t.test('dots in paths do not lead to files', async () => {
     const targets = [
       '/../../etc/passwd',
       '/..%2f..%2fetc/passwd',
@@ -133,12 +133,12 @@ test('requests that are wrong', async (t) => {
       for (const target of targets) {
         const reply = await ask(address, target);
         assert.equal(reply.status, 404, `${address}${target}`);
-        tellsNothing(reply, target);
+        assertNoTrace(reply, target);
       }
     }
   });
 
-  await t.test('a URL of 100 KB or of 1 MB is answered with 414, on both sockets', async () => {
+  await t.test('a URL of 100 KB or 1 MB is refused with 414 on both sockets', async () => {
     for (const address of [uiAddress, replayAddress]) {
       for (const characters of [70_000, 100_000, 1_000_000]) {
         const answer = await sendRaw(
@@ -150,7 +150,7 @@ test('requests that are wrong', async (t) => {
     }
   });
 
-  await t.test('fields without end are answered with 431, and what is no HTTP with 400', async () => {
+  await t.test('too many fields are refused with 431, and bytes that are not HTTP with 400', async () => {
     const port = Number(new URL(uiAddress).port);
     const fields = Array.from({ length: 4000 }, (_, i) => `X-Field-${i}: ${'v'.repeat(40)}`).join('\r\n');
     assert.match(await sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n\r\n`), /^HTTP\/1\.1 431 /);
@@ -158,7 +158,7 @@ test('requests that are wrong', async (t) => {
     assert.match(await sendRaw(port, 'GET / HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 /);
   });
 
-  await t.test('a Host field that is not valid, or a second one, is refused with 400 on both sockets', async () => {
+  await t.test('an invalid Host field, or a second one, is refused with 400 on both sockets', async () => {
     for (const address of [uiAddress, replayAddress]) {
       const port = Number(new URL(address).port);
       const fields = [
@@ -181,7 +181,7 @@ test('requests that are wrong', async (t) => {
     }
   });
 
-  await t.test('a name that is not ours is refused, and no proxy is played', async () => {
+  await t.test('a foreign host name is refused, and the server is not a proxy', async () => {
     for (const host of ['evil.test', 'localhost.evil.test', 'evil.test:80']) {
       const reply = await ask(uiAddress, '/healthz', { headers: { host } });
       assert.equal(reply.status, 421, host);
@@ -192,7 +192,7 @@ test('requests that are wrong', async (t) => {
     assert.equal((await ask(uiAddress, 'http://site.test/', { headers: { host: 'localhost' } })).status, 400);
   });
 
-  await t.test('methods that an address does not take are refused with 405 and those it takes', async () => {
+  await t.test('other methods are refused with 405 and the list of allowed methods', async () => {
     for (const [address, target, method] of [
       [uiAddress, '/web/http://site.test/', 'POST'],
       [uiAddress, '/web/20240301100000/http://site.test/', 'PUT'],
@@ -208,13 +208,13 @@ test('requests that are wrong', async (t) => {
     }
   });
 
-  await t.test('a body that is too large for a form of an archived page is refused with 413', async () => {
+  await t.test('a form of an archived page with too large a body is refused with 413', async () => {
     const body = Buffer.alloc(1_100_000, 'x');
     const reply = await ask(replayAddress, '/web/20240301100000mp_/http://site.test/', { method: 'POST', body });
     assert.equal(reply.status, 413);
   });
 
-  await t.test('the error is a page for who likes pages', async () => {
+  await t.test('the error is a page for a client that accepts HTML', async () => {
     const reply = await ask(uiAddress, '/nothing.txt', { headers: { accept: 'text/html' } });
     assert.equal(reply.status, 404);
     assert.match(reply.text, /^<!doctype html>/);

@@ -1,6 +1,6 @@
 /**
- * Files of the hand-over corpus, linked where they lie, against the indexes that other tools made of them: the same
- * lines at the same offsets, but for the digest, which is the archive's own, and the name of the segment.
+ * Compares files of the hand-over corpus, linked in place, with the indexes that other tools made of them: the same lines
+ * at the same offsets, except for the digest, which is the archive's own, and the name of the segment.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -13,12 +13,12 @@ import { ask, makeServer } from './trial-server.ts';
 const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.url));
 const skip = !existsSync(CORPORA) && 'the hand-over corpus is absent';
 
-/** A line without what must differ. */
+/** A line without the fields that must differ. */
 function comparable(line: string, file: string): string {
   return line.replace(/"digest": "[^"]*"/, '"digest": "X"').replaceAll(file, 'FILE');
 }
 
-test('the worked examples of the formats have the index lines that were written down for them', { skip }, async (t) => {
+test('the worked examples of the formats have the index lines in their documentation', { skip }, async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.add([`${CORPORA}formats-examples/demo.warc.gz`], { inPlace: true });
   const file = basename(archive.segments()[0]!.name);
@@ -33,7 +33,7 @@ test('the worked examples of the formats have the index lines that were written 
   );
 });
 
-test('an answer in JSON has the shape that the Internet Archive was recorded to send', { skip }, async (t) => {
+test('a JSON reply has the same form as recorded replies of the Internet Archive', { skip }, async (t) => {
   const recorded = `${CORPORA}cdx-server/cocrawler+cdx_toolkit/data__mock_responses__test_cli__test_multi_ia.jsonl`;
   const theirs = (JSON.parse((await readFile(recorded, 'utf8')).split('\n')[0]!) as { response_text: string })
     .response_text;

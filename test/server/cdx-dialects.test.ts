@@ -1,6 +1,5 @@
 /**
- * Answers of the CDX server, byte for byte as the three dialects have them. The lines follow from the file in
- * hand-over-warc.ts.
+ * Replies of the CDX server, byte for byte, in three dialects. The lines follow from the file in hand-over-warc.ts.
  */
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
@@ -48,7 +47,7 @@ const pywbLine = (
 ) =>
   `test,example)/a ${time} {"url": "${url}", "mime": "${mime}", "status": "${status}", "digest": "sha256:${digest}", "length": "${length}", "offset": "${offset}", "filename": "${file}"${more}}\n`;
 
-test('the CDX server answers byte for byte as its dialects have it', async (t) => {
+test('the CDX server replies in the exact format of each dialect', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   const path = await writeHandOver(await temporaryDirectory(t));
   await archive.add([path], { inPlace: true, collection: 'given' });
@@ -64,7 +63,7 @@ test('the CDX server answers byte for byte as its dialects have it', async (t) =
     assert.equal((await get('/cdx?url=example.test&matchType=domain')).text, IA_DOMAIN);
   });
 
-  await t.test('IA: counters of duplicates and of what was left out, as further columns', async () => {
+  await t.test('IA: counters of duplicates and of skipped captures, as more columns', async () => {
     const duplicates = await get('/cdx?url=*.example.test&showDupeCount=true&limit=6');
     assert.equal(
       duplicates.text,
@@ -88,7 +87,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     );
   });
 
-  await t.test('IA: json is an array of arrays with a header, one a line', async () => {
+  await t.test('IA: json is an array of arrays with a header, one on each line', async () => {
     const reply = await get('/cdx?url=example.test/a&output=json');
     assert.equal(reply.text, IA_JSON);
     assert.equal(reply.headers['content-type'], 'application/json; charset=utf-8');
@@ -96,7 +95,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     assert.equal((await get('/cdx?url=nothing.test')).text, '');
   });
 
-  await t.test('IA: resolved revisits get the place of their content, and its status and type', async () => {
+  await t.test('IA: resolved revisits have the position of their content, and its status and type', async () => {
     const reply = await get('/cdx?url=example.test/a&resolveRevisits=true&limit=2');
     assert.equal(
       reply.text,
@@ -105,7 +104,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     );
   });
 
-  await t.test('pywb: CDXJ as its indexer writes it', async () => {
+  await t.test('pywb: CDXJ as written by its indexer', async () => {
     const all =
       pywbLine('20240301100000', 'http://www.example.test/a', 'text/html', '200', HELLO, 347, 0, file) +
       pywbLine('20240303100000', 'http://www.example.test/a', 'warc/revisit', '304', HELLO, 524, 887, file) +
@@ -126,7 +125,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     );
   });
 
-  await t.test('pywb: json is an object a line, absent values are left out, text has columns', async () => {
+  await t.test('pywb: json is one object on each line without absent values; text has columns', async () => {
     const reply = await get('/cdx/pywb?url=pictures.example.test/*&output=json');
     const url = 'http://pictures.example.test/one%20two.png';
     assert.equal(
@@ -139,7 +138,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     assert.equal(some.text, `{"url": "${url}"}\n`);
   });
 
-  await t.test('pywb: says 404 when there is no line, and 400 for a page behind the last', async () => {
+  await t.test('pywb: 404 without any line, and 400 for a page after the last', async () => {
     const none = await get('/cdx/pywb?url=nothing.test/');
     assert.equal(none.status, 404);
     assert.equal(JSON.parse(none.text).error.message, 'No Captures found for: nothing.test/');
@@ -151,7 +150,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     assert.equal((await get('/cdx?url=*.example.test&showNumPages=true')).text, '1\n');
   });
 
-  await t.test('IA: says 400 for a page behind the last, where clients that count no pages stop asking', async () => {
+  await t.test('IA: 400 for a page after the last, where clients that do not count pages stop', async () => {
     for (const output of ['text', 'json']) {
       const query = `url=*.example.test&output=${output}`;
       assert.equal((await get(`/cdx?${query}&page=0&filter=statuscode:999`)).status, 200);
@@ -162,7 +161,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     }
   });
 
-  await t.test('IA, OutbackCDX: a filter in the words of pywb is refused, not taken for one of the line', async () => {
+  await t.test('IA, OutbackCDX: a filter in the form of pywb is refused, not applied to the whole line', async () => {
     for (const filter of ['=status:404', '!=status:200']) {
       for (const path of ['/cdx', '/cdx/outbackcdx']) {
         const { status, text } = await get(`${path}?url=*.example.test&filter=${encodeURIComponent(filter)}`);

@@ -1,4 +1,4 @@
-/** What a question to the CDX server can ask for: ranges, order, filters, collapsing, paging; and what is refused. */
+/** Queries to the CDX server: ranges, order, filters, collapsing, paging; and invalid queries. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -9,7 +9,7 @@ import { ask, makeServer, TOKEN } from './trial-server.ts';
 const DAY = 24 * 3600 * 1000;
 const START = Date.UTC(2020, 0, 1);
 
-test('questions to the CDX server', async (t) => {
+test('queries to the CDX server', async (t) => {
   const archive = await makeArchive(t);
   // Ten days of one page, whose content changes every third day, and three captures in one second.
   for (let day = 0; day < 10; day++)
@@ -30,7 +30,7 @@ test('questions to the CDX server', async (t) => {
   const days = async (query: string) =>
     (await lines(`url=site.test/daily&fl=timestamp&${query}`)).map((line) => Number(line.slice(6, 8)));
 
-  await t.test('match types and wildcards find what they name and nothing beside it', async () => {
+  await t.test('match types and wildcards find exactly the URLs they name', async () => {
     assert.equal((await lines('url=site.test/daily')).length, 10);
     assert.equal((await lines('url=site.test/*')).length, 13);
     assert.equal((await lines('url=site.test/d&matchType=prefix')).length, 10);
@@ -43,7 +43,7 @@ test('questions to the CDX server', async (t) => {
     assert.equal((await lines('url=*&matchType=exact')).length, 0);
   });
 
-  await t.test('times bound the answer, short ones padded down and up', async () => {
+  await t.test('from and to limit the reply; short times are padded down and up', async () => {
     assert.deepEqual(await days('from=20200103&to=20200105'), [3, 4, 5]);
     assert.deepEqual(await days('from=2020010&to=2020010'), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert.deepEqual(await days('from=2020011&to=20201'), [10]);
@@ -51,7 +51,7 @@ test('questions to the CDX server', async (t) => {
     assert.deepEqual(await days('from=202&to=20200101000000'), [1]);
   });
 
-  await t.test('limit takes the first or the last lines, offset passes over some', async () => {
+  await t.test('limit selects the first or last lines, and offset skips lines', async () => {
     assert.deepEqual(await days('limit=3'), [1, 2, 3]);
     assert.deepEqual(await days('limit=-3'), [8, 9, 10]);
     assert.deepEqual(await days('limit=2&offset=4'), [5, 6]);
@@ -59,7 +59,7 @@ test('questions to the CDX server', async (t) => {
     assert.deepEqual(await days('offset=20'), []);
   });
 
-  await t.test('sort turns the order around, or begins with the nearest', async () => {
+  await t.test('sort reverses the order, or begins with the nearest line', async () => {
     assert.deepEqual(await days('sort=reverse&limit=3'), [10, 9, 8]);
     assert.deepEqual(await days('sort=closest&closest=20200105&limit=4'), [5, 4, 6, 3]);
     assert.deepEqual(await days('sort=closest&closest=1990&limit=2'), [1, 2]);
@@ -96,7 +96,7 @@ test('questions to the CDX server', async (t) => {
     assert.deepEqual(await pywb('filter=!mime:revisit&filter=nothing:'), [1, 4, 7, 10]);
   });
 
-  await t.test('an expression that would never end is stopped, and the server goes on', async () => {
+  await t.test('a regular expression that would never end is stopped, and the server continues', async () => {
     await archive.store(page(`http://evil.test/${'a'.repeat(60)}`, START, contentOf('evil')));
     const reply = await get(`/cdx?url=evil.test/*&filter=${encodeURIComponent('original:.*(a|a)*(a|a)*(a|a)*b')}`);
     assert.equal(reply.status, 400);
@@ -104,7 +104,7 @@ test('questions to the CDX server', async (t) => {
     assert.equal((await get('/healthz')).status, 200);
   });
 
-  await t.test('collapsing keeps the first of neighbours that begin alike', async () => {
+  await t.test('collapsing keeps the first of neighbouring lines with the same beginning', async () => {
     assert.deepEqual(await days('collapse=digest'), [1, 4, 7, 10]);
     assert.deepEqual(await days('collapse=timestamp:7'), [1, 10]);
     assert.deepEqual(await days('collapse=digest&limit=-2'), [7, 10]);
@@ -119,7 +119,7 @@ test('questions to the CDX server', async (t) => {
     assert.equal(pywb.text, '20200101000000\n20200110000000\n');
   });
 
-  await t.test('counters tell of duplicates, and of what filters and collapsing left out', async () => {
+  await t.test('counters count duplicates, and captures skipped by filters and collapsing', async () => {
     const fields = 'fl=timestamp,dupecount,skipcount,endtimestamp';
     const counted = async (query: string) => {
       const found = await lines(`url=site.test/daily&${fields}&${query}`);
@@ -147,7 +147,7 @@ test('questions to the CDX server', async (t) => {
     assert.doesNotMatch(pywb.text, /dupecount/);
   });
 
-  await t.test('a collection can be asked for alone', async () => {
+  await t.test('a query can be limited to one collection', async () => {
     assert.deepEqual(await days('collection=early'), [1, 2, 3, 4, 5]);
     assert.equal((await get('/cdx?url=site.test&collection=nothing')).status, 404);
     const outback = await get('/cdx/outbackcdx/late?url=site.test/daily&fl=timestamp&limit=1');
@@ -181,7 +181,7 @@ test('questions to the CDX server', async (t) => {
     },
   );
 
-  await t.test('an answer that goes on by resume key collapses as a whole one does', async () => {
+  await t.test('a reply continued by resume key is collapsed like a whole one', async () => {
     const whole = async (query: string) => {
       const seen: string[] = [];
       let key: string | undefined = '';
@@ -207,10 +207,10 @@ test('questions to the CDX server', async (t) => {
     const ofIa = 'url=site.test/daily&fl=timestamp&collapse=timestamp:4';
     assert.deepEqual(await lines(`${ofIa}&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21`), []);
     const nearest = await get('/cdx?url=site.test/daily&sort=closest&closest=20200105&limit=2&showResumeKey=true');
-    assert.doesNotMatch(nearest.text, /\n\n/, 'the nearest have no order to go on in');
+    assert.doesNotMatch(nearest.text, /\n\n/, 'sort=closest has no resume key');
   });
 
-  await t.test('a field is given once, however often it is asked for', async () => {
+  await t.test('a field is in the reply once, even when requested several times', async () => {
     const fields = `fl=${'original,timestamp,'.repeat(3000)}original`;
     assert.deepEqual(await lines(`url=site.test/daily&limit=1&${fields}`), ['http://site.test/daily 20200101000000']);
     const json = await get(`/cdx?url=site.test/daily&limit=1&output=json&${fields}`);
@@ -219,12 +219,12 @@ test('questions to the CDX server', async (t) => {
     assert.equal(outback.text.match(/original/g)!.length, 1);
   });
 
-  await t.test('a filter by the number of a column reads that column', async () => {
+  await t.test('a filter can name a column by its number', async () => {
     assert.deepEqual(await days('filter=1:2020010[12].*'), [1, 2]);
     assert.deepEqual(await days('filter=77:x'), []);
   });
 
-  await t.test('an answer is packed when the client takes that, unless it says no', async () => {
+  await t.test('a reply is compressed when the client accepts gzip and does not refuse it', async () => {
     const target = '/cdx?url=*.site.test&fl=urlkey,timestamp,original,digest,filename';
     const packed = await ask(server.uiAddress, target, { headers: { 'accept-encoding': 'gzip' } });
     assert.equal(packed.headers['content-encoding'], 'gzip');
@@ -235,7 +235,7 @@ test('questions to the CDX server', async (t) => {
     assert.deepEqual([head.status, head.text], [200, '']);
   });
 
-  await t.test('what cannot be understood is refused with a sentence, never guessed at', async () => {
+  await t.test('invalid parameters are refused with a sentence', async () => {
     const refused = [
       '/cdx',
       '/cdx?url=',
@@ -279,7 +279,7 @@ test('questions to the CDX server', async (t) => {
   assert.deepEqual(failures, []);
 });
 
-test('lines that clients of OutbackCDX post are taken when the archive has the capture, and refused when it has not', async (t) => {
+test('a line that a client of OutbackCDX posts is accepted when the archive has its capture, and refused otherwise', async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.add([await writeHandOver(await temporaryDirectory(t))], { collection: 'given' });
   const authorization = `Bearer ${TOKEN}`;

@@ -1,6 +1,6 @@
 /**
- * What CDX answers say of revisits that are resolved: where their content is, and its status and type, whatever the
- * revisit itself has to say.
+ * Resolved revisits in CDX replies: the position of their content, and its status and type, whatever the revisit itself
+ * has.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { type ForeignRecord, foreignId, response, revisitOf, sha1Of, writeForeig
 import { contentOf, NOON } from '../archive/trial-archive.ts';
 import { ask, makeServer } from './trial-server.ts';
 
-test('resolved revisits have the status and the type of their content, also those without a head of their own', async (t) => {
+test('resolved revisits have the status and type of their content, even without an HTTP head of their own', async (t) => {
   const { archive, server } = await makeServer(t);
   const original = response('http://site.example/', NOON, contentOf('shared'));
   const withHead = (url: string, head: string): ForeignRecord => ({

@@ -1,7 +1,7 @@
 /**
- * A small WARC file without compression, so that every offset and length in it follows from its text and can be written
- * down. It has what index answers differ about: a chunked response, revisits of both profiles, another host and port, a
- * status other than 200, a resource, captures of one second.
+ * A small uncompressed WARC file, in which every offset and length follows from its text. It has the records for which
+ * index formats differ: a chunked response, revisits of both profiles, another host and port, a status other than 200, a
+ * resource, captures of one second.
  */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -55,7 +55,7 @@ function revisit(url: string, date: string, profile: string, block: string): Pie
   };
 }
 
-/** Writes the file and answers with its path. */
+/** Writes the file and returns its path. */
 export async function writeHandOver(directory: string): Promise<string> {
   serial = 0;
   const chunked = `d${CRLF}${HELLO}${CRLF}0${CRLF}${CRLF}`;

@@ -1,6 +1,6 @@
 /**
- * What the first socket answers at its addresses: screens by reload, nothing at others, and stored bytes to programs,
- * as cdx_toolkit asks for them.
+ * The addresses of the first socket: every screen can be reloaded, other addresses are missing, and programs such as
+ * cdx_toolkit get stored bytes.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
@@ -16,11 +16,11 @@ import { ask, makeServer } from './trial-server.ts';
 const TIME = Date.UTC(2024, 2, 1, 10);
 const WINDOW = { 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', accept: 'text/html' };
 const ROUTES = new URL('../../ui/app/route.ts', import.meta.url);
-/** The Python that has cdx_toolkit. */
+/** The Python interpreter with cdx_toolkit. */
 const PYTHON = process.env.CDX_TOOLKIT_PYTHON ?? 'python3';
 const isAbsent = spawnSync(PYTHON, ['-c', 'import cdx_toolkit']).status !== 0;
 
-test('every screen of the web page is answered, and nothing else is', async (t) => {
+test('every screen of the web page is served, and no other path', async (t) => {
   const uiDirectory = await temporaryDirectory(t);
   await writeFile(join(uiDirectory, 'index.html'), '<!doctype html><title>the application</title>');
   await mkdir(join(uiDirectory, 'assets'));
@@ -58,7 +58,7 @@ test('every screen of the web page is answered, and nothing else is', async (t) 
   }
 });
 
-test('a program gets stored bytes at the address that it asked, a browser only from the origin of replay', async (t) => {
+test('a program gets stored bytes at the address it requested, a browser only from the replay origin', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://site.test/packed?a=b';
   const packed = gzipSync(contentOf('packed'));

@@ -1,4 +1,4 @@
-/** Answers about URLs of many thousand characters: what is in memory at a time is bounded by bytes, not by lines. */
+/** Replies with URLs of many thousand characters: memory is limited by bytes, not by lines. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ const START = Date.UTC(2020, 0, 1);
 const LONG = 'x'.repeat(30_000);
 const COUNT = 300;
 
-/** The sizes of the chunks that a reply is sent in. */
+/** The sizes of the chunks of a reply. */
 function chunkSizes(address: string, target: string): Promise<number[]> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ function chunkSizes(address: string, target: string): Promise<number[]> {
   });
 }
 
-test('answers about long URLs are bounded by bytes', async (t) => {
+test('replies with long URLs are limited by bytes', async (t) => {
   const archive = await makeArchive(t);
   await Promise.all(
     Array.from({ length: COUNT }, (_, index) =>
@@ -48,7 +48,7 @@ test('answers about long URLs are bounded by bytes', async (t) => {
   );
   const { server, failures } = await makeServer(t, { archive });
 
-  await t.test('lines of CDX go out before many of them are in memory', async () => {
+  await t.test('CDX lines are sent before many of them are in memory', async () => {
     const outputs = [
       '/cdx?output=text',
       '/cdx?output=json',
@@ -63,16 +63,16 @@ test('answers about long URLs are bounded by bytes', async (t) => {
     }
   });
 
-  await t.test('lines that must be sorted first are refused when they are too long together', async () => {
+  await t.test('lines that must be sorted are refused when they are too long together', async () => {
     for (const order of ['sort=reverse&collapse=digest', 'sort=closest&closest=2020', 'limit=-10000']) {
       const reply = await ask(server.uiAddress, `/cdx?url=site.test/*&${order}`);
       assert.equal(reply.status, 400, order);
-      assert.match(reply.text, /Ask for fewer with limit/);
+      assert.match(reply.text, /Set a lower limit/);
       assert.equal((await ask(server.uiAddress, `/cdx?url=site.test/*&limit=5&fl=timestamp`)).status, 200);
     }
   });
 
-  await t.test('pages of the API end before their limit, and go on without loss', async () => {
+  await t.test('pages of the API end before their limit, and continue without loss', async () => {
     const whole = async (path: string): Promise<{ pages: number; items: Record<string, string>[] }> => {
       const items: Record<string, string>[] = [];
       let after: string | undefined = '';
@@ -100,7 +100,7 @@ test('answers about long URLs are bounded by bytes', async (t) => {
     assert.deepEqual([urls.items.length, new Set(urls.items.map(({ urlKey }) => urlKey)).size], [COUNT + 1, COUNT + 1]);
   });
 
-  await t.test('a TimeMap goes on at a next page, and no memento is lost', async () => {
+  await t.test('a TimeMap continues on a next page, and no memento is lost', async () => {
     const seen: string[] = [];
     let target: string | undefined = `/web/timemap/json/http://site.test/${LONG}`;
     let pages = 0;

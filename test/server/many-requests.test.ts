@@ -1,4 +1,4 @@
-/** Clients that ask for very much at once, or hold very many connections: others are answered all the same. */
+/** Clients with very many requests or connections do not block other clients. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -8,9 +8,9 @@ import { formatFrame, readFrames } from '../../src/base/index.ts';
 import { page } from '../archive/trial-archive.ts';
 import { ask, makeServer, TOKEN } from './trial-server.ts';
 
-/** What one address may hold. */
+/** How many connections one address may have. */
 const CONNECTIONS = 512;
-/** As many as fit into what Node reads at once. */
+/** As many requests as Node reads at once. */
 const PIPELINED = 1000;
 
 function connection(t: TestContext, address: string): Socket {
@@ -21,12 +21,12 @@ function connection(t: TestContext, address: string): Socket {
   return socket;
 }
 
-test('a client that sends many requests at once is answered in turns with others, in order', async (t) => {
+test('many requests of one connection are served in order, and other clients in between', async (t) => {
   const { server, failures } = await makeServer(t);
   const flooding = connection(t, server.uiAddress);
   const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
   flooding.write(health.repeat(PIPELINED - 2));
-  // A body in the middle and one that is cut in two come through as well.
+  // A request with a body that arrives in two parts is served as well.
   const post = 'POST /api/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000\r\n\r\n';
   flooding.write(`${post}${'{'.repeat(10_000)}`);
   flooding.write(`${'{'.repeat(10_000)}GET /missing.txt HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -48,7 +48,7 @@ test('a client that sends many requests at once is answered in turns with others
   assert.deepEqual(failures, []);
 });
 
-test('replies that a client takes slowly keep its later requests waiting, and all are answered', async (t) => {
+test('later requests of a connection wait while the client reads a reply slowly, and all are served', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   const body = Buffer.alloc(1024 * 1024, 'a large page ');
   await archive.store(page('http://site.test/', Date.UTC(2024, 2, 1), body));
@@ -62,13 +62,13 @@ test('replies that a client takes slowly keep its later requests waiting, and al
   assert.deepEqual(failures, []);
 });
 
-test('one address cannot take all connections, and the command line keeps its own way in', async (t) => {
+test('one address cannot use all connections, and the command socket stays reachable', async (t) => {
   const { server } = await makeServer(t, { runCommand: async () => 0 });
   const held = Array.from({ length: CONNECTIONS }, () => connection(t, server.uiAddress));
   await Promise.all(held.map((socket) => once(socket, 'connect')));
   const reply = await ask(server.uiAddress, '/healthz');
   assert.deepEqual([reply.status, /TOO_MANY_CONNECTIONS/.test(reply.text)], [503, true]);
-  assert.equal((await ask(server.replayAddress, '/static/none')).status, 404, 'each port counts for itself');
+  assert.equal((await ask(server.replayAddress, '/static/none')).status, 404, 'each port has its own limit');
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-pinakes-frames' };
   const sent = httpRequest({ socketPath: server.commandPath, path: '/api/commands', method: 'POST', headers });
   sent.write(formatFrame('C', JSON.stringify({ argv: ['stats'], directory: '/', isTerminal: false, columns: 80 })));
@@ -82,7 +82,7 @@ test('one address cannot take all connections, and the command line keeps its ow
   for (;;) if ((await ask(server.uiAddress, '/healthz')).status === 200) break;
 });
 
-test('the connections of a proxy are those of many clients', async (t) => {
+test('the connections of a proxy are not limited', async (t) => {
   const { server } = await makeServer(t, { proxies: ['127.0.0.1'] });
   const held = Array.from({ length: CONNECTIONS }, () => connection(t, server.uiAddress));
   await Promise.all(held.map((socket) => once(socket, 'connect')));

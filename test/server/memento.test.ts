@@ -1,4 +1,4 @@
-/** Memento (RFC 7089), clause by clause: every row of the table in docs/memento.md names a test here. */
+/** Memento (RFC 7089), clause by clause. Every row of the table in docs/memento.md names a test here. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const AT_MAY = 'Wed, 01 May 2024 10:00:00 GMT';
 
 type Link = { readonly uri: string; readonly rel: string[]; readonly parameters: Record<string, string> };
 
-/** Links as a Memento client reads them. */
+/** Parses a Link field as a Memento client does. */
 function linksOf(text: string): Link[] {
   return [...text.matchAll(/<([^>]*)>((?:\s*;\s*[a-z]+="[^"]*")*)/g)].map(([, uri, rest]) => {
     const parameters = Object.fromEntries(
@@ -63,20 +63,20 @@ test('Memento', async (t) => {
     await t.test(name, check);
   };
 
-  await clause('a TimeGate answers Accept-Datetime with a redirect to the nearest memento', async () => {
+  await clause('a TimeGate redirects to the memento nearest to Accept-Datetime', async () => {
     const reply = await gate({ 'accept-datetime': 'Mon, 18 Mar 2024 10:00:00 GMT' });
     assert.deepEqual([reply.status, reply.headers.location], [302, memento('20240401100000')]);
     const earlier = await gate({ 'accept-datetime': 'Sat, 02 Mar 2024 10:00:00 GMT' });
     assert.equal(earlier.headers.location, memento('20240301100000'));
   });
 
-  await clause('a TimeGate says Vary: accept-datetime', async () => {
+  await clause('a TimeGate sends Vary: accept-datetime', async () => {
     assert.match(String((await gate({ 'accept-datetime': AT_MARCH })).headers.vary), /\baccept-datetime\b/);
     assert.match(String((await gate()).headers.vary), /\baccept-datetime\b/);
     assert.match(String((await gate({}, 'http://nothing.test/')).headers.vary), /\baccept-datetime\b/);
   });
 
-  await clause('the redirect of a TimeGate carries no Memento-Datetime', async () => {
+  await clause('the redirect of a TimeGate has no Memento-Datetime', async () => {
     assert.equal((await gate({ 'accept-datetime': AT_MARCH })).headers['memento-datetime'], undefined);
   });
 
@@ -101,7 +101,7 @@ test('Memento', async (t) => {
     assert.ok(related(links, 'memento').some(({ uri }) => uri === memento('20240401100000')));
   });
 
-  await clause('without Accept-Datetime a TimeGate leads to the most recent memento', async () => {
+  await clause('without Accept-Datetime a TimeGate redirects to the most recent memento', async () => {
     const reply = await gate();
     assert.deepEqual([reply.status, reply.headers.location], [302, memento('20240501100000')]);
   });
@@ -129,7 +129,7 @@ test('Memento', async (t) => {
     assert.doesNotMatch(list.text, /mp_\/http/);
   });
 
-  await clause('a redirection of a URL to itself is a memento as it was', async () => {
+  await clause('a redirection of a URL to itself is a memento, unchanged', async () => {
     const [plain, secure] = ['http://moved.test/', 'https://moved.test/'];
     const head = utf8(`HTTP/1.1 301 Moved Permanently\r\nLocation: ${secure}\r\n\r\n`);
     await archive.store({ kind: 'http', url: plain, time: MARCH, responseHead: head, body: utf8('') });
@@ -143,14 +143,14 @@ test('Memento', async (t) => {
     assert.deepEqual([second!.status, second!.headers['memento-datetime']], [200, AT_MARCH]);
   });
 
-  await clause('a datetime before the first or after the last memento leads to that one', async () => {
+  await clause('a datetime before the first or after the last memento leads to that memento', async () => {
     const before = await gate({ 'accept-datetime': 'Mon, 01 Jan 1990 00:00:00 GMT' });
     assert.equal(before.headers.location, memento('20240301100000'));
     const after = await gate({ 'accept-datetime': 'Fri, 01 Jan 2100 00:00:00 GMT' });
     assert.equal(after.headers.location, memento('20240501100000'));
   });
 
-  await clause('an Accept-Datetime that is no date is refused with 400', async () => {
+  await clause('an Accept-Datetime that is not a date is refused with 400', async () => {
     for (const bad of [
       'yesterday',
       '2024-03-01T10:00:00Z',
@@ -161,11 +161,11 @@ test('Memento', async (t) => {
       assert.equal((await gate({ 'accept-datetime': bad })).status, 400, bad);
   });
 
-  await clause('a TimeGate of a resource without mementos answers 404', async () => {
+  await clause('a TimeGate of a resource without mementos returns 404', async () => {
     assert.equal((await gate({ 'accept-datetime': AT_MARCH }, 'http://nothing.test/')).status, 404);
   });
 
-  await clause('a TimeGate answers HEAD as it answers GET', async () => {
+  await clause('a TimeGate replies to HEAD as to GET', async () => {
     const target = `/web/${URL_R}`;
     const headers = { 'accept-datetime': AT_MARCH };
     const [head, get] = [
@@ -178,7 +178,7 @@ test('Memento', async (t) => {
     );
   });
 
-  await clause('a memento says its Memento-Datetime', async () => {
+  await clause('a memento has a Memento-Datetime', async () => {
     const reply = await fetchMemento('20240301100000');
     assert.deepEqual([reply.status, reply.headers['memento-datetime']], [200, AT_MARCH]);
   });
@@ -217,7 +217,7 @@ test('Memento', async (t) => {
     assert.equal(asked.headers['memento-datetime'], AT_MARCH);
   });
 
-  await clause('archived redirects and errors are mementos too', async () => {
+  await clause('archived redirects and errors are also mementos', async () => {
     const found = await fetchMemento('20240401100000', 'http://www.example.test/old');
     assert.deepEqual([found.status, found.headers['memento-datetime']], [302, 'Mon, 01 Apr 2024 10:00:00 GMT']);
     assert.match(String(found.headers.location), /\/web\/20240401100000mp_\/http:\/\/www\.example\.test\/page$/);
@@ -225,12 +225,12 @@ test('Memento', async (t) => {
     assert.deepEqual([error.status, error.headers['memento-datetime']], [404, 'Mon, 01 Apr 2024 10:00:00 GMT']);
   });
 
-  await clause('what is not in the archive is no memento', async () => {
+  await clause('the reply for a missing capture is not a memento', async () => {
     const reply = await fetchMemento('20240401100000', 'http://nothing.test/');
     assert.deepEqual([reply.status, reply.headers['memento-datetime']], [404, undefined]);
   });
 
-  await clause('a time without a memento leads to the one that is nearest', async () => {
+  await clause('a time without a memento leads to the nearest memento', async () => {
     const reply = await fetchMemento('20240402000000');
     assert.equal(reply.status, 302);
     assert.equal(new URL(reply.headers.location!, replay).href, memento('20240401100000'));
@@ -254,7 +254,7 @@ test('Memento', async (t) => {
     );
   });
 
-  await clause('a TimeMap of one memento calls it first and last', async () => {
+  await clause('in a TimeMap of one memento it is both first and last', async () => {
     const links = linksOf((await ask(server.uiAddress, '/web/timemap/link/http://www.example.test/gone')).text);
     assert.deepEqual(
       related(links, 'memento').map(({ rel }) => rel),
@@ -269,12 +269,12 @@ test('Memento', async (t) => {
     assert.doesNotMatch(String(reply.headers.vary ?? ''), /accept-datetime/i);
   });
 
-  await clause('a TimeMap of a resource without mementos answers 404', async () => {
+  await clause('a TimeMap of a resource without mementos returns 404', async () => {
     assert.equal((await ask(server.uiAddress, '/web/timemap/link/http://nothing.test/')).status, 404);
     assert.equal((await ask(server.uiAddress, '/web/timemap/klingon/http://nothing.test/')).status, 400);
   });
 
-  await clause('TimeMaps come as JSON and CDXJ too', async () => {
+  await clause('TimeMaps are also available as JSON and CDXJ', async () => {
     const json = JSON.parse((await ask(server.uiAddress, `/web/timemap/json/${URL_R}`)).text);
     assert.equal(json.original_uri, URL_R);
     assert.deepEqual(
@@ -290,7 +290,7 @@ test('Memento', async (t) => {
     );
   });
 
-  await clause('mementos of one second have URIs of their own', async () => {
+  await clause('mementos of one second have different URIs', async () => {
     for (const count of [3, 60]) {
       const url = `http://quick.test/${count}`;
       for (let i = 0; i < count; i++)
@@ -309,7 +309,7 @@ test('Memento', async (t) => {
     }
   });
 
-  await clause('a TimeGate leads to the very URL among those that share a key', async () => {
+  await clause('a TimeGate redirects to exactly the requested URL among URLs with the same key', async () => {
     await archive.store(page('http://short.test/AbC', MARCH, contentOf('upper')));
     await archive.store(page('http://short.test/abc', MARCH + 60_000, contentOf('lower')));
     for (const path of ['AbC', 'abc']) {
@@ -318,7 +318,7 @@ test('Memento', async (t) => {
     }
   });
 
-  await clause('a long TimeMap goes on at further TimeMaps that it links to', async () => {
+  await clause('a long TimeMap continues in further TimeMaps that it links to', async () => {
     const url = 'http://busy.test/';
     const body = contentOf('busy');
     await Promise.all(Array.from({ length: 5200 }, (_, i) => archive.store(page(url, MARCH + i * 1000, body))));
@@ -336,7 +336,7 @@ test('Memento', async (t) => {
   });
 
   assert.deepEqual(failures, []);
-  await t.test('docs/memento.md names all of these tests and no others', async () => {
+  await t.test('docs/memento.md names exactly these tests', async () => {
     const text = await readFile(new URL('../../docs/memento.md', import.meta.url), 'utf8');
     const named = [...text.matchAll(/^\|[^|]*\|[^|]*\| (.*?) +\|$/gm)].map(([, name]) => name!);
     assert.deepEqual(named.filter((name) => name !== 'test' && !/^-+$/.test(name)).sort(), [...tests].sort());

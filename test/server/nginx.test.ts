@@ -1,6 +1,6 @@
 /**
- * The server behind nginx: with the configuration of docs/serve.md, and with nginx's defaults as far as these do.
- * Skipped where nginx is not installed; NGINX names its program.
+ * The server behind nginx: with the configuration of docs/serve.md, and with the defaults of nginx as far as these work.
+ * Skipped when nginx is not installed; NGINX names its program.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -29,7 +29,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts nginx with server blocks, and gives it back when it listens. */
+/** Starts nginx with server blocks, and returns when it listens. */
 async function startNginx(t: TestContext, servers: string, port: number): Promise<void> {
   const directory = await temporaryDirectory(t);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`);
@@ -63,7 +63,7 @@ ${servers}
   }
 }
 
-/** The example of the documentation, without what needs certificates, on a port of this machine. */
+/** The example of the documentation, without certificates, on a port of this machine. */
 async function documented(port: number, addresses: { uiAddress: string; replayAddress: string }): Promise<string> {
   const [, example] = /```nginx\n(.*?)```/s.exec(await readFile(DOCS, 'utf8'))!;
   return example!
@@ -73,7 +73,7 @@ async function documented(port: number, addresses: { uiAddress: string; replayAd
     .replace('http://127.0.0.1:8081', addresses.replayAddress);
 }
 
-/** The text of events up to one that says what is looked for. */
+/** The text of events up to one that matches. */
 async function eventsUntil(
   address: string,
   host: string,
@@ -144,7 +144,7 @@ test('behind nginx pages are shown, large files arrive, and progress is seen', {
     assert.equal((await upload(address, 'one.warc', files[0]!)).status, 202),
   );
   assert.equal((await ask(address, '/web/http://site.test/one', { headers: { host: UI } })).status, 302);
-  // What the documentation says of the defaults: events come through, and nginx itself refuses large bodies.
+  // As documented for the defaults: events are forwarded, and nginx itself refuses large bodies.
   await eventsUntil(plainAddress, UI, done, async () =>
     assert.equal((await upload(server.uiAddress, 'two.warc', files[1]!)).status, 202),
   );

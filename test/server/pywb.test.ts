@@ -1,6 +1,6 @@
 /**
- * pywb itself on top of the server: as a client of its index that loads captures by replay, as one that reads the
- * records by range, and as a client of Memento. Skipped where pywb is not installed; PYWB_WAYBACK names its program.
+ * pywb as a client of the server: of its index with captures by replay, of its index with records by range, and of
+ * Memento. Skipped when pywb is not installed; PYWB_WAYBACK names its program.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -53,7 +53,7 @@ async function follow(address: string, target: string): Promise<Reply> {
   return reply;
 }
 
-test('pywb replays captures and revisits out of this archive', {
+test('pywb replays captures and revisits of this archive', {
   skip: isAbsent && 'pywb is not installed',
 }, async (t) => {
   const archive = await makeArchive(t);

@@ -1,6 +1,4 @@
-/**
- * `pinakes serve` and `pinakes demo` as processes of their own, started, asked and stopped the way a person does it.
- */
+/** `pinakes serve` and `pinakes demo` as separate processes, started, used and stopped as a person does. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +27,7 @@ type Served = {
 
 type Running = { readonly child: ChildProcess; readonly served: Served; readonly said: () => string };
 
-/** Starts it on free ports and waits until it says where. */
+/** Starts it on free ports, and waits until it prints its addresses. */
 async function start(t: TestContext, cwd: string, verb: string, ...args: string[]): Promise<Running> {
   const child = startPinakes(cwd, verb, '--json', '--port', '0', '--replay-port', '0', ...args);
   t.after(() => child.kill('SIGKILL'));
@@ -44,7 +42,7 @@ async function start(t: TestContext, cwd: string, verb: string, ...args: string[
   return { child, served: JSON.parse(String(line[0])) as Served, said: () => said };
 }
 
-test('serve makes an archive when asked to, serves it, and leaves nothing behind when stopped', async (t) => {
+test('serve --init creates an archive, serves it, and leaves no lock behind when stopped', async (t) => {
   const cwd = await temporaryDirectory(t);
   const refused = pinakes(cwd, 'serve', '--port', '0', '--replay-port', '0');
   assert.deepEqual([refused.code, existsSync(join(cwd, 'archive'))], [2, false]);
@@ -83,14 +81,14 @@ test('serve makes an archive when asked to, serves it, and leaves nothing behind
   assert.match(readFileSync(log, 'utf8'), /^127\.0\.0\.1 - - \[[^\]]+\] "GET \/healthz HTTP\/1\.1" 200 \d+ "-" "-"$/m);
 });
 
-test('serve says in words what is damaged, where, and what to do, without a trace', async (t) => {
+test('serve reports damage with a place and advice, without a stack trace', async (t) => {
   const cwd = await temporaryDirectory(t);
   writeFileSync(join(cwd, 'a.warc'), WARC);
   assert.equal(pinakes(cwd, 'init', 'archive').code, 0);
   assert.equal(pinakes(cwd, 'add', 'a.warc').code, 0);
   const [segment] = segmentFiles(join(cwd, 'archive'));
   const bytes = readFileSync(segment!);
-  // A bit of the last member's checksum.
+  // Flips a bit in the checksum of the last member.
   bytes[bytes.length - 8]! ^= 1;
   writeFileSync(segment!, bytes);
   const { served, said } = await start(t, cwd, 'serve', '--no-index');
@@ -104,7 +102,7 @@ test('serve says in words what is damaged, where, and what to do, without a trac
   assert.deepEqual(rest, []);
 });
 
-test('serve says where other machines find it, when it listens everywhere and was not told its name', async (t) => {
+test('serve prints addresses for other machines when it listens on all addresses without --ui-origin', async (t) => {
   const cwd = await temporaryDirectory(t);
   assert.equal(pinakes(cwd, 'init', 'archive').code, 0);
   const told = async (...args: string[]) => {
@@ -125,7 +123,7 @@ test('serve says where other machines find it, when it listens everywhere and wa
   assert.doesNotMatch(await told(), hint);
 });
 
-test('serve takes a token from a file, and says what it does not understand', async (t) => {
+test('serve reads the token from a file, and refuses invalid options', async (t) => {
   const cwd = await temporaryDirectory(t);
   writeFileSync(join(cwd, 'token'), 'a-token-of-my-own\n');
   const { child, served } = await start(t, cwd, 'serve', '--init', '--token', '@token');
@@ -158,7 +156,7 @@ test('serve takes a token from a file, and says what it does not understand', as
   }
 });
 
-test('the link that serve prints hands the token over whatever characters it has', async (t) => {
+test('the link that serve prints has the token, whatever its characters', async (t) => {
   const cwd = await temporaryDirectory(t);
   const token = '100%&more#than+that';
   const child = startPinakes(
@@ -185,7 +183,7 @@ test('the link that serve prints hands the token over whatever characters it has
   assert.deepEqual(await ended, [0, null]);
 });
 
-test('serve adds files from below the given directories only, and takes no larger upload than it was told', async (t) => {
+test('serve adds files from the given directories only, and limits the size of uploads', async (t) => {
   const cwd = await temporaryDirectory(t);
   const [inside, also, outside] = [join(cwd, 'inside'), join(cwd, 'also'), join(cwd, 'outside')];
   for (const directory of [inside, also, outside]) {
@@ -232,7 +230,7 @@ test('serve adds files from below the given directories only, and takes no large
   }
 });
 
-test('demo makes an archive of three days without any network, with revisits, and replays it', async (t) => {
+test('demo creates an archive of three days with revisits, without a network, and replays it', async (t) => {
   const cwd = await temporaryDirectory(t);
   const { child, served, said } = await start(t, cwd, 'demo', '--no-open', '--keep', 'sample');
   assert.match(said(), /Made \d+ captures of a sample site on three days/);
@@ -252,7 +250,7 @@ test('demo makes an archive of three days without any network, with revisits, an
   assert.equal((await runPinakes(cwd, 'verify', '--archive', 'sample')).code, 0);
 });
 
-test('demo with a port that is none makes nothing', async (t) => {
+test('demo with an invalid port creates nothing', async (t) => {
   const cwd = await temporaryDirectory(t);
   for (const port of ['eighty', '99999', '8081']) {
     const { code, out, err } = await runPinakes(cwd, 'demo', '--no-open', '--keep', 'sample', '--port', port);

@@ -12,7 +12,7 @@ import { contentOf, makeArchive, page, temporaryDirectory } from '../archive/tri
 import { ask, makeServer, TOKEN } from './trial-server.ts';
 
 const TIME = Date.UTC(2024, 2, 1, 10);
-/** More than the buffers of both ends of a connection can hold. */
+/** More than the buffers at both ends of a connection can take. */
 const LARGE = Buffer.alloc(30_000_000, 'a long text that repeats itself ');
 const WINDOW = { 'sec-fetch-dest': 'document', accept: 'text/html' };
 
@@ -24,7 +24,7 @@ async function makeUi(t: TestContext): Promise<string> {
   return directory;
 }
 
-test('the web page is served from its directory, under a policy that lets nothing in', async (t) => {
+test('the web page is served from its directory, with a strict policy', async (t) => {
   const { server } = await makeServer(t, { uiDirectory: await makeUi(t) });
   const get = (target: string, headers: Record<string, string> = {}) => ask(server.uiAddress, target, { headers });
   for (const screen of ['/', '/jobs', '/collections/given', '/web/*/http://site.test/']) {
@@ -50,7 +50,7 @@ test('the web page is served from its directory, under a policy that lets nothin
   assert.equal((await get('/assets/')).status, 404);
 });
 
-test('without the files of the web page browsers are told what to do, and sent nowhere', async (t) => {
+test('without the files of the web page, browsers get advice and are not redirected', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
   const { host } = new URL(server.uiUrl);
@@ -63,7 +63,7 @@ test('without the files of the web page browsers are told what to do, and sent n
     assert.match(reply.text, /npm run ui/);
     assert.match(String(reply.headers['content-type']), /^text\/html/);
   }
-  // A window at the other socket is sent here for its frame, and no further.
+  // A browser window at the second socket is redirected here for the frame, and no further.
   const windowed = await ask(server.replayAddress, '/web/20240301100000mp_/http://site.test/', { headers: WINDOW });
   assert.equal(windowed.headers.location, `${server.uiUrl}${memento}`);
   assert.equal((await ui('/assets/main.js')).status, 404);
@@ -74,7 +74,7 @@ test('without the files of the web page browsers are told what to do, and sent n
   assert.deepEqual(failures, []);
 });
 
-test('a page about what went wrong leads on, but neither out of a frame nor where there are no screens', async (t) => {
+test('an error page has links, except in a frame or without screens', async (t) => {
   const { server } = await makeServer(t, { uiDirectory: await makeUi(t) });
   const ways = new RegExp(
     `<form action="${server.uiUrl}/search".*<a href="${server.uiUrl}/collections">.*<a href="${server.uiUrl}/">`,
@@ -106,7 +106,7 @@ test('a page about what went wrong leads on, but neither out of a frame nor wher
   assert.doesNotMatch(nowhere.text, /<form|<a /);
 });
 
-test('a browser window gets the frame page, everybody else the memento', async (t) => {
+test('a browser window gets the frame page, other clients the memento', async (t) => {
   const { archive, server, failures } = await makeServer(t, { uiDirectory: await makeUi(t) });
   const body = contentOf('a page');
   await archive.store(page('http://site.test/', TIME, body));
@@ -131,7 +131,7 @@ test('a browser window gets the frame page, everybody else the memento', async (
   assert.match(
     (await ui('/web/2024/http://site.test/span', WINDOW)).headers.location ?? '',
     /\/web\/20240830/,
-    'a page of a year is one of that year, though another lies nearer to its beginning',
+    'the capture for a year is of that year, although another is nearer to its beginning',
   );
   assert.match((await ui('/web/2022/http://site.test/span', WINDOW)).headers.location ?? '', /\/web\/20230302/);
   const missing = await ui('/web/20240301100000/http://other.test/', WINDOW);
@@ -156,7 +156,7 @@ test('a browser window gets the frame page, everybody else the memento', async (
   assert.equal((await replay('/web/20240301100000mp_/http://site.test/', { 'service-worker': 'script' })).status, 403);
   const script = await replay('/static/wombat.js');
   assert.equal(script.status, 200);
-  assert.match(String(script.headers['content-security-policy']), /^default-src 'self'/, 'for workers made of it');
+  assert.match(String(script.headers['content-security-policy']), /^default-src 'self'/, 'for workers made from it');
   assert.equal((await replay('/api/info')).status, 404);
   assert.equal((await replay('/cdx?url=http://site.test/')).status, 404);
   assert.equal((await replay('/metrics')).status, 404);
@@ -168,7 +168,7 @@ test('a browser window gets the frame page, everybody else the memento', async (
   assert.deepEqual(failures, []);
 });
 
-test('a server that listens everywhere is found under the name it was asked by, and under no name of others', async (t) => {
+test('a server on all addresses uses the host name of the request, but no foreign names', async (t) => {
   const { archive, server } = await makeServer(t, { host: '0.0.0.0', uiDirectory: await makeUi(t) });
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
   const [uiPort, replayPort] = [server.uiUrl, server.replayUrl].map((origin) => new URL(origin).port);
@@ -192,12 +192,12 @@ test('a server that listens everywhere is found under the name it was asked by, 
   const otherPort = await ui('192.0.2.7:1', '/jobs', WINDOW);
   assert.deepEqual([otherPort.status, otherPort.headers.location], [307, `http://192.0.2.7:${uiPort}/jobs`]);
   const byNumber = await ui(`[2001:db8::7]:${uiPort}`, '/jobs', WINDOW);
-  assert.equal(byNumber.headers.location, `http://localhost:${uiPort}/jobs`, 'no policy can name it');
+  assert.equal(byNumber.headers.location, `http://localhost:${uiPort}/jobs`, 'a policy cannot name it');
   for (const name of ['evil.test', 'localhost.evil.test', `x;script-src'unsafe-inline'.localhost`])
     assert.equal((await ui(`${name}:${uiPort}`, '/api/info')).status, 421, name);
 });
 
-test('a proxy that passes the port on which all sites have is not sent to and fro', async (t) => {
+test('a proxy that adds the default port to the Host field causes no redirect loop', async (t) => {
   const uiDirectory = await makeUi(t);
   for (const [uiOrigin, port] of [
     ['https://archive.test', 443],
@@ -210,16 +210,16 @@ test('a proxy that passes the port on which all sites have is not sent to and fr
   }
 });
 
-test('a window gets the frame page over plain HTTP too, where browsers do not say what they ask for', async (t) => {
+test('a window also gets the frame page over plain HTTP, where browsers send no Sec-Fetch fields', async (t) => {
   const { archive, server } = await makeServer(t, { uiDirectory: await makeUi(t) });
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
   const { host } = new URL(server.uiUrl);
   const headers = { host, accept: 'text/html', 'upgrade-insecure-requests': '1' };
   const reply = await ask(server.uiAddress, '/web/20240301100000/http://site.test/', { headers });
-  assert.match(reply.text, /the application/, 'sent to the memento it would be led back here, for ever');
+  assert.match(reply.text, /the application/, 'a redirect to the memento would be redirected back here');
 });
 
-test('a path that a script of an archived page made up is looked for on that page its site', async (t) => {
+test('a path that a script of an archived page requests is looked up on the site of the page', async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.store(page('http://site.test/images/a.png?x=1', TIME, contentOf('picture')));
   const referer = `${server.replayUrl}/web/20240301100000mp_/http://site.test/deep/page`;
@@ -236,7 +236,7 @@ test('a path that a script of an archived page made up is looked for on that pag
   assert.equal(foreign.status, 404);
 });
 
-test('segments are given by their file name, whole or by range, as an index line names them', async (t) => {
+test('segments are sent by the file name in an index line, whole or by range', async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
   const line = (await ask(server.uiAddress, '/cdx?url=site.test&fl=filename,offset,length')).text.trim();
@@ -260,7 +260,7 @@ test('segments are given by their file name, whole or by range, as an index line
   assert.equal((await ask(server.uiAddress, '/warc/other.warc.gz')).status, 404);
 });
 
-test('where files lie on the machine is told to the operator, and to nobody else', async (t) => {
+test('paths of the machine are reported to the operator only', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   const file = await writeForeign(join(archive.directory, 'linked.warc.gz'), [
     response('http://site.test/', TIME, contentOf('a page')),
@@ -281,7 +281,7 @@ test('where files lie on the machine is told to the operator, and to nobody else
   assert.ok(failures.length === 3 && failures.every((error) => (error as Error).message.includes(file)));
 });
 
-test('requests are counted, and logged without what is secret', async (t) => {
+test('requests are counted, and logged without secrets', async (t) => {
   const lines: AccessLine[] = [];
   const { archive, server } = await makeServer(t, { onAccess: (line) => lines.push(line) });
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
@@ -293,7 +293,7 @@ test('requests are counted, and logged without what is secret', async (t) => {
   await ask(server.uiAddress, '/cdx?url=site.test', { headers });
   await ask(server.replayAddress, '/web/20240301100000mp_/http://site.test/', { headers });
   await ask(server.uiAddress, '/healthz', { headers: { host: 'evil.test' } });
-  // A request is counted when its reply has left, which the client may see a moment earlier.
+  // A request is counted when its reply has closed, a moment after the client has it.
   while (lines.length < 4) await new Promise((resolve) => setImmediate(resolve));
   const metrics = (await ask(server.uiAddress, '/metrics')).text;
   assert.match(metrics, /^pinakes_http_requests_total\{route="cdx",status="200"\} 1$/m);
@@ -308,7 +308,7 @@ test('requests are counted, and logged without what is secret', async (t) => {
   assert.ok(line.bytes > 100);
 });
 
-/** A reply that has begun, and is too large to have ended before somebody reads it. */
+/** A reply that has begun, and is too large to end before the test reads it. */
 async function beginLargeReply(t: TestContext) {
   const archive = await makeArchive(t);
   await archive.store(page('http://site.test/large', TIME, LARGE));
@@ -321,7 +321,7 @@ async function beginLargeReply(t: TestContext) {
   return { archive, server, reply };
 }
 
-test('stopping lets a reply under way end, takes no new requests, and leaves the archive open', async (t) => {
+test('stopping waits for replies under way, refuses new requests, and leaves the archive open', async (t) => {
   const { archive, server, reply } = await beginLargeReply(t);
   const closing = server.close();
   await assert.rejects(ask(server.uiAddress, '/healthz'), { code: 'ECONNREFUSED' });
@@ -332,7 +332,7 @@ test('stopping lets a reply under way end, takes no new requests, and leaves the
   assert.equal((await archive.totals()).captures, 1);
 });
 
-test('stopping in a force breaks off what is under way', async (t) => {
+test('stopping by force breaks off replies under way', async (t) => {
   const { server, reply } = await beginLargeReply(t);
   await server.close({ force: AbortSignal.abort() });
   await assert.rejects(async () => {
@@ -340,7 +340,7 @@ test('stopping in a force breaks off what is under way', async (t) => {
   });
 });
 
-test('a port that is taken is told by its number, and the other port is let go', async (t) => {
+test('a port in use is reported by its number, and the other port is released', async (t) => {
   const { archive, server } = await makeServer(t);
   const { port } = new URL(server.uiAddress);
   const options = {

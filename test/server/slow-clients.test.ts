@@ -1,7 +1,4 @@
-/**
- * Clients that send or take slowly, on purpose or not: they are let go after a while, cost little until then, and
- * nobody else notices.
- */
+/** Clients that send or read slowly are disconnected after a while, cost little until then, and do not affect others. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -18,7 +15,7 @@ const TIME = Date.UTC(2024, 2, 1, 10);
 const LARGE_BYTES = 16 * 1024 * 1024;
 const DRIP_MS = 20;
 
-/** A connection, what came over it, and when it is over. */
+/** A connection, the bytes it received, and a promise of its end. */
 class Client {
   readonly socket: Socket;
   readonly closed: Promise<unknown>;
@@ -36,7 +33,7 @@ class Client {
     t.after(() => this.socket.destroy());
   }
 
-  /** Sends a piece again and again. */
+  /** Sends a piece repeatedly. */
   drip(piece: string): void {
     this.#drip = setInterval(() => this.socket.write(piece), DRIP_MS);
   }
@@ -44,7 +41,7 @@ class Client {
 
 const addresses = ({ server }: TrialServer) => [server.uiAddress, server.replayAddress];
 
-test('a request whose head does not come to its end is answered with 408 and let go, on both ports', async (t) => {
+test('a request with an endless head gets 408 and is disconnected, on both ports', async (t) => {
   const trial = await makeServer(t, { timeouts: { headMs: 300 } });
   for (const address of addresses(trial)) {
     const dripping = new Client(t, address);
@@ -53,7 +50,7 @@ test('a request whose head does not come to its end is answered with 408 and let
     const silent = new Client(t, address);
     const halfway = new Client(t, address);
     halfway.socket.write('GET /healthz HT');
-    assert.notEqual((await ask(address, '/healthz')).status, 408, 'others are served meanwhile');
+    assert.notEqual((await ask(address, '/healthz')).status, 408, 'other clients are served meanwhile');
     await Promise.all([dripping.closed, silent.closed, halfway.closed]);
     assert.match(dripping.received, /^HTTP\/1\.1 408 .*TOO_SLOW/s);
     assert.match(halfway.received, /^HTTP\/1\.1 408 /);
@@ -61,7 +58,7 @@ test('a request whose head does not come to its end is answered with 408 and let
   assert.deepEqual(trial.failures, []);
 });
 
-test('a body that trickles in is answered with 408 and let go, on both ports; one that keeps coming is taken', async (t) => {
+test('a body that arrives too slowly gets 408 and is disconnected, on both ports; a steady one is accepted', async (t) => {
   const trial = await makeServer(t, { timeouts: { body: { windowMs: 400, bytesMin: 4096 } } });
   await trial.archive.store(page('http://site.test/', TIME, Buffer.from('a page')));
   const { uiAddress, replayAddress } = trial.server;
@@ -93,14 +90,14 @@ test('a body that trickles in is answered with 408 and let go, on both ports; on
   }
   await steady.closed;
   assert.match(steady.received, /^HTTP\/1\.1 4\d\d /);
-  assert.doesNotMatch(steady.received, /^HTTP\/1\.1 408/, 'it took longer than the window, and came all the time');
+  assert.doesNotMatch(steady.received, /^HTTP\/1\.1 408/, 'it took longer than the window, but arrived steadily');
   assert.deepEqual(trial.failures, []);
 });
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Asks for something large and reads no more than the head of the reply. */
+/** Requests something large and reads only the head of the reply. */
 async function askAndStop(t: TestContext, address: string, target: string): Promise<IncomingMessage> {
   const { hostname, port } = new URL(address);
   const sent = httpRequest({ hostname, port, path: target, agent: false }).end();
@@ -115,7 +112,7 @@ async function askAndStop(t: TestContext, address: string, target: string): Prom
 async function largeServer(t: TestContext, options: Parameters<typeof makeServer>[1] = {}): Promise<TrialServer> {
   const trial = await makeServer(t, options);
   const body = Buffer.alloc(LARGE_BYTES);
-  // Not to be packed well, so that what is sent is as large as what is stored: gzip does not look back this far.
+  // Does not compress, because gzip does not look back this far. So as many bytes are sent as are stored.
   const random = seededRandom(1);
   const block = Buffer.from(Array.from({ length: 256 * 1024 }, () => Math.floor(random() * 256)));
   for (let at = 0; at < body.length; at += block.length) block.copy(body, at);
@@ -129,7 +126,7 @@ const LARGE_TARGETS = ({ server }: TrialServer) =>
     [server.uiAddress, '/api/stream'],
   ] as const;
 
-test('clients that do not take what they asked for cost little memory, and others are served', async (t) => {
+test('clients that do not read their replies cost little memory, and others are served', async (t) => {
   const trial = await largeServer(t);
   const CLIENTS = 16;
   const used = () => {
@@ -141,22 +138,22 @@ test('clients that do not take what they asked for cost little memory, and other
     assert.ok((await ask(address, target)).body.length >= LARGE_BYTES);
     const before = used();
     const stopped = await Promise.all(Array.from({ length: CLIENTS }, () => askAndStop(t, address, target)));
-    // While these are read to their end, the server could send all the others everything.
+    // While these are read to their end, the server has time to send the others everything.
     for (let round = 0; round < 2; round++) {
       const { body } = await ask(address, target);
       assert.ok(body.length >= LARGE_BYTES);
     }
     const grown = used() - before;
     t.diagnostic(`${target}: ${CLIENTS} clients took ${(grown / 1e6).toFixed(0)} MB`);
-    // Parcels that are shared, up to 64 MiB, or what each reader has read ahead, and what waits before each socket; all
-    // bodies would be 256 MB.
+    // Shared chunks, up to 64 MiB, or what each reader has read ahead, and the buffers of the sockets. All bodies would be
+    // 256 MB.
     assert.ok(grown < 170e6, `${grown} bytes for ${CLIENTS} clients`);
     for (const response of stopped) response.destroy();
   }
   assert.deepEqual(trial.failures, []);
 });
 
-test('a client that takes nothing any more is let go', async (t) => {
+test('a client that stops reading is disconnected', async (t) => {
   const lines: AccessLine[] = [];
   const told = new EventTarget();
   const trial = await largeServer(t, {
@@ -170,7 +167,7 @@ test('a client that takes nothing any more is let go', async (t) => {
     lines.length = 0;
     await askAndStop(t, address, target);
     while (lines.length === 0) await once(told, 'line');
-    assert.ok(lines[0]!.bytes < LARGE_BYTES, 'the reply was broken off');
+    assert.ok(lines[0]!.bytes < LARGE_BYTES, 'the reply should be incomplete');
     assert.equal(lines[0]!.target, target);
   }
   assert.deepEqual(trial.failures, []);

@@ -1,4 +1,4 @@
-/** A server on a trial archive, and bare requests to it: Node's own fetch hides heads that matter here. */
+/** A server on a trial archive, and plain requests to it. (Node's fetch hides header fields that matter here.) */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
@@ -16,9 +16,7 @@ export type Reply = {
   readonly text: string;
 };
 
-/**
- * Both sockets on free ports; all is closed when the test ends, and the test fails when a request made the server fail.
- */
+/** Starts a server on free ports until the end of the test. `failures` collects errors of the server. */
 export async function makeServer(t: TestContext, options: Partial<ServerOptions> = {}): Promise<TrialServer> {
   const archive = options.archive ?? (await makeArchive(t));
   const failures: unknown[] = [];
@@ -45,7 +43,7 @@ export type AskOptions = {
   readonly body?: string | Uint8Array;
 };
 
-/** One request, its target sent letter for letter; redirects are not followed. */
+/** Sends one request with its target unchanged. Redirects are not followed. */
 export function ask(
   address: string,
   target: string,

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { FRAME_BYTES_MAX, formatFrame } from '../../src/base/index.ts';
 import { ArchiveStream, StreamBrokenError, type StreamPart } from '../../src/client/index.ts';
 
-/** A server that answers with what is told, one reply after the other. */
+/** A server that sends the given replies one after another. */
 async function answering(
   t: TestContext,
   replies: readonly ((response: ServerResponse) => void)[],
@@ -38,13 +38,13 @@ async function partsOf(stream: ArchiveStream): Promise<StreamPart[]> {
   return parts;
 }
 
-test('everything that can be asked of a server can be asked with its client', async (t) => {
+test('the client sends every parameter of a stream', async (t) => {
   const { origin, asked } = await answering(t, [whole]);
   await partsOf(new ArchiveStream(origin, { order: 'url', status: '4xx', key: 'main:sha256:00', resolve: true }));
   assert.equal(asked[0], '/api/stream?order=url&status=4xx&key=main%3Asha256%3A00&resolve=true&frames=true');
 });
 
-test('a stream that goes on tells whether records may have been deleted meanwhile', async (t) => {
+test('a continued stream reports whether records may have been deleted meanwhile', async (t) => {
   const lacking = (response: ServerResponse) => response.write(formatFrame('X', 'yes'));
   const { origin } = await answering(
     t,
@@ -57,14 +57,14 @@ test('a stream that goes on tells whether records may have been deleted meanwhil
   assert.equal(stream.mayLack, true);
 });
 
-test('a signal that was given up before asks for nothing', async (t) => {
+test('with an aborted signal, the client sends no request', async (t) => {
   const { origin, asked } = await answering(t, [whole]);
   const reason = new Error('no longer wanted');
   await assert.rejects(partsOf(new ArchiveStream(origin, {}, { signal: AbortSignal.abort(reason) })), reason);
   assert.deepEqual(asked, []);
 });
 
-test('a signal that is given up while a part is handled ends the stream there, and its cursor goes on behind that part', async (t) => {
+test('an abort while a part is handled ends the stream, and its cursor is after that part', async (t) => {
   const { origin } = await answering(t, [whole]);
   const leaving = new AbortController();
   const reason = new Error('no longer wanted');
@@ -80,7 +80,7 @@ test('a signal that is given up while a part is handled ends the stream there, a
   assert.deepEqual([cursors, stream.cursor], [['1'], '1']);
 });
 
-test('a stream that broke inside of a large record can be asked again, and counts anew what to throw away', async (t) => {
+test('a stream that broke inside a large record can be repeated, and counts the incomplete bytes again', async (t) => {
   const mebibyte = Buffer.alloc(FRAME_BYTES_MAX);
   const brokenAfter = (frames: number) => (response: ServerResponse) => {
     for (let count = 0; count < frames; count++) response.write(formatFrame('D', mebibyte));

@@ -1,9 +1,9 @@
 /**
- * Streams that share their reading, paused and taken up again at random while the archive is stored to, deleted from
- * and compacted: every record of the snapshot exactly once, in order from where the client joined. What is deleted
- * meanwhile may or may not have come; nothing else may be missing.
+ * Shared streams that pause and continue at random, while records are stored, deleted and compacted: every record of the
+ * snapshot exactly once, in order from where the client joined. Only records that were deleted meanwhile may be missing.
  *
- * Even seeds have whole segments only, odd ones both kinds of clients. `PINAKES_SEED=n` runs another.
+ * With even seeds, clients read whole segments only; with odd seeds there are both kinds. `PINAKES_SEED=n` runs another
+ * seed.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -15,10 +15,7 @@ import { sampleArchive, storePages } from './stream-sample.ts';
 const SEEDS = process.env.PINAKES_SEED ? [Number(process.env.PINAKES_SEED)] : [12, 15];
 const CLIENTS = 5;
 
-/**
- * What a record is, whatever compaction made of it. Segments that are written anew have warcinfo records of their own;
- * those do not count.
- */
+/** The identity of a record, unchanged by compaction. Warcinfo records do not count: rewritten segments have new ones. */
 function nameOf(head: { readonly type: string; readonly targetUri: string | undefined }): string | undefined {
   if (head.type === 'warcinfo') return undefined;
   return `${head.type === 'request' ? 'request' : 'capture'} ${head.targetUri}`;
@@ -46,7 +43,7 @@ class Client {
   readonly #pieces: Uint8Array[] = [];
   #stream: Subscriber | undefined;
   #cursor: string | undefined;
-  /** How many pieces were there at the cursor. */
+  /** How many pieces there were at the cursor. */
   #whole = 0;
   snapshot = '';
   hasJoined = false;
@@ -84,7 +81,7 @@ class Client {
     this.#whole = this.#pieces.length;
   }
 
-  /** Leaves; what came behind the cursor is thrown away. */
+  /** Disconnects, and discards the bytes after the cursor. */
   async pause(): Promise<void> {
     await this.#stream?.[Symbol.asyncDispose]();
     this.#stream = undefined;
@@ -146,11 +143,11 @@ async function run(t: TestContext, seed: number): Promise<void> {
   const left = new Set(await storedNames(archive));
   for (const client of clients) {
     const wanted = snapshots.get(client.snapshot);
-    assert.ok(wanted, 'who joins reads a snapshot that another began with');
+    assert.ok(wanted, 'a client that joins reads the snapshot of the first client');
     const order = new Map(wanted.map((name, at) => [name, at]));
     const got = await client.names();
     assert.equal(new Set(got).size, got.length, 'nothing comes twice');
-    const places = got.map((name) => order.get(name) ?? assert.fail(`${name} is not of the snapshot`));
+    const places = got.map((name) => order.get(name) ?? assert.fail(`${name} is not in the snapshot`));
     const falls = places.filter((place, at) => at > 0 && place < places[at - 1]!).length;
     assert.ok(falls <= (client.hasJoined ? 1 : 0), `order breaks ${falls} times`);
     if (falls === 1) assert.ok(places.at(-1)! < places[0]!, 'ends where it joined');
@@ -162,6 +159,6 @@ async function run(t: TestContext, seed: number): Promise<void> {
   );
 }
 
-describe('I8: shared streams give each record of the snapshot exactly once, across pauses, stores, deletions and compactions', () => {
+describe('I8: shared streams deliver each record of the snapshot exactly once, across pauses, stores, deletions and compactions', () => {
   for (const seed of SEEDS) test(`seed ${seed}`, (t) => run(t, seed));
 });

@@ -60,7 +60,7 @@ const linesOf = (body: Buffer) =>
     .map((line) => JSON.parse(line) as Line);
 
 describe('GET /api/stream', () => {
-  test('gives the whole archive as one WARC file, and in the trailer where a later stream goes on', async (t) => {
+  test('sends the whole archive as one WARC file, and the cursor of a later stream in the trailer', async (t) => {
     const one = await served(t);
     const wanted = await storedIds(one.archive);
     const { status, fields, body, trailers } = await get(one, '');
@@ -75,7 +75,7 @@ describe('GET /api/stream', () => {
     assert.equal(again.fields['x-pinakes-deleted'], undefined);
   });
 
-  test('in parts of a limit, each with the cursor of the next, is the same bytes', async (t) => {
+  test('sends the same bytes in limited parts, each with the cursor of the next', async (t) => {
     const one = await served(t);
     const whole = (await get(one, '')).body;
     const parts: Buffer[] = [];
@@ -90,7 +90,7 @@ describe('GET /api/stream', () => {
     for (const part of parts) await idsOf(part);
   });
 
-  test('a cursor of a stream of one status is that of the selection, and several statuses are asked for too', async (t) => {
+  test('a cursor of one status belongs to the selection, and several statuses can be selected', async (t) => {
     const one = await served(t, 20);
     const cursor = (await one.archive.stream({ selection: { status: 200 } })).cursor();
     const whole = await get(one, '?status=200');
@@ -99,7 +99,7 @@ describe('GET /api/stream', () => {
     assert.deepEqual(await idsOf((await get(one, '?status=2xx,404')).body), await idsOf(whole.body));
   });
 
-  test('I8: a cursor goes on after the server started anew and the archive was compacted', async (t) => {
+  test('I8: a cursor is valid after a restart of the server and a compaction', async (t) => {
     const one = await served(t);
     const wanted = await storedIds(one.archive);
     const { body, trailers } = await get(one, '?limit=1500000');
@@ -113,7 +113,7 @@ describe('GET /api/stream', () => {
     const begun = await idsOf(body);
     const rest = await get(later, `?cursor=${cursor}`);
     assert.equal(rest.fields['x-pinakes-deleted'], 'possible');
-    // Compaction gives a record that it had to write anew another id, and says which it had.
+    // A record that compaction rewrote has a new id, and names its old one.
     const restIds = await previousIdsOf(rest.body);
     assert.deepEqual(
       restIds.map(({ before }) => before),
@@ -128,7 +128,7 @@ describe('GET /api/stream', () => {
     assert.ok(kept.length > 50);
   });
 
-  test('a cursor of before a rebuild is refused with 410, and one that is mangled with 400', async (t) => {
+  test('a cursor from before a rebuild is refused with 410, and a damaged one with 400', async (t) => {
     const one = await served(t, 20);
     const { fields } = await get(one, '');
     await one.archive.rebuild();
@@ -142,7 +142,7 @@ describe('GET /api/stream', () => {
     assert.equal((await get(one, '', 'HEAD')).body.length, 0);
   });
 
-  test('as JSON lines tells of every record, with cursors between the lines', async (t) => {
+  test('sends every record as a JSON line, with cursors between the lines', async (t) => {
     const one = await served(t);
     const wanted = await storedIds(one.archive);
     const lines = linesOf((await get(one, '?format=jsonl')).body);
@@ -162,7 +162,7 @@ describe('GET /api/stream', () => {
     assert.deepEqual(ids, wanted);
   });
 
-  test('gives what a selection or query means, in other orders too', async (t) => {
+  test('sends a selection or the matches of a query, also in other orders', async (t) => {
     const one = await served(t);
     const ofHost = linesOf((await get(one, '?format=jsonl&prefix=http://host3.test/&order=time')).body);
     assert.equal(ofHost.filter(({ type }) => type !== 'cursor').length, 21);
@@ -171,7 +171,7 @@ describe('GET /api/stream', () => {
     assert.equal((await get(one, '?query=kind')).status, 400);
   });
 
-  test('of nothing is an empty body, or one line with a cursor, in every order and with a limit too', async (t) => {
+  test('an empty selection is an empty body, or one line with a cursor, in every order and with a limit', async (t) => {
     const one = await served(t, 20);
     const nothing = `query=${encodeURIComponent('status:500')}`;
     for (const order of ['storage', 'url', 'time']) {
@@ -187,7 +187,7 @@ describe('GET /api/stream', () => {
     }
   });
 
-  test('with resolve, revisits are full records with the payload they lean on', async (t) => {
+  test('with resolve, revisits are full records with the payload they refer to', async (t) => {
     const one = await served(t, 30);
     const { body } = await get(one, '?resolve=true');
     let revisits = 0;
@@ -209,7 +209,7 @@ describe('GET /api/stream', () => {
     assert.ok((await get(one, '?resolve=true')).body.equals(body), 'the same again');
   });
 
-  test('JSON lines carry text and links of pages when asked', async (t) => {
+  test('JSON lines have text and links of pages when requested', async (t) => {
     const one = await served(t, 1);
     const html = '<!doctype html><title>Callimachus</title><p>The tables of the library.</p><a href="/next">next</a>';
     await one.archive.store({
@@ -228,7 +228,7 @@ describe('GET /api/stream', () => {
     );
   });
 
-  test('as Parquet gives a table a chunk, with the cursor of the next in a field', async (t) => {
+  test('sends Parquet tables, with the cursor of the next table in a header field', async (t) => {
     const one = await served(t, 40);
     const wanted = await storedIds(one.archive);
     const ids: string[] = [];
@@ -248,7 +248,7 @@ describe('GET /api/stream', () => {
     assert.deepEqual(ids, wanted);
   });
 
-  test('a client that stops reading holds up nobody, and gets all of it when it goes on', async (t) => {
+  test('a client that stops reading blocks no other, and gets everything when it continues', async (t) => {
     const one = await served(t, 400);
     const asked = request(`${one.server.uiAddress}/api/stream`).end();
     const [slow] = (await once(asked, 'response')) as [IncomingMessage];
@@ -261,10 +261,7 @@ describe('GET /api/stream', () => {
   });
 });
 
-/**
- * Ids of records, now and before compaction wrote them anew; a segment that was written anew has a warcinfo record of
- * its own.
- */
+/** Original ids of records, before compaction rewrote them. Warcinfo records do not count: rewritten segments have new ones. */
 async function previousIdsOf(bytes: Buffer): Promise<{ now: string; before: string }[]> {
   const found: { now: string; before: string }[] = [];
   async function* whole() {
@@ -286,7 +283,7 @@ describe('the client', () => {
     }
   }
 
-  test('pauses and goes on with its cursor, in one stream or another', async (t) => {
+  test('pauses and continues with its cursor, in the same stream or a new one', async (t) => {
     const one = await served(t);
     const whole = (await get(one, '')).body;
     const parts: Uint8Array[] = [];
@@ -300,7 +297,7 @@ describe('the client', () => {
     assert.ok(Buffer.concat(parts).equals(whole));
   });
 
-  test('goes on by itself when the server stops in the middle and starts anew', async (t) => {
+  test('continues by itself after a restart of the server', async (t) => {
     const one = await served(t, 400);
     const whole = (await get(one, '')).body;
     const parts: Uint8Array[] = [];
@@ -316,7 +313,7 @@ describe('the client', () => {
     assert.ok(Buffer.concat(parts).equals(whole));
   });
 
-  test('says with its code why it was refused', async (t) => {
+  test('reports the code of a refusal', async (t) => {
     const one = await served(t, 5);
     const stream = new ArchiveStream(one.server.uiAddress, { query: 'colour:blue' });
     await assert.rejects(collect(stream, []), (error: unknown) => {

@@ -1,7 +1,4 @@
-/**
- * Streams in the order of citations and of rank: what comes first, each capture once, and what becomes of it all while
- * the archive and the index change.
- */
+/** Streams in the order of citations and of rank: the right order, each capture once, also while archive and index change. */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,10 +16,7 @@ const pictureUrl = (at: number) => `http://host${at % 3}.test/picture/${at}.png`
 
 type Made = { readonly archive: Archive; readonly links: ReadonlyMap<string, readonly string[]> };
 
-/**
- * Pages that cite each other at random, some captured twice, one capture in two collections; and pictures, which no
- * index has.
- */
+/** Pages with random links, some captured twice, one in two collections; and pictures, which are not in the index. */
 async function storeSite(archive: Archive, random: Random): Promise<Made['links']> {
   const links = new Map<string, string[]>();
   const inputs: { url: string; time: number; collection: string }[] = [];
@@ -52,7 +46,7 @@ async function store(
 }
 
 async function rank(archive: Archive): Promise<void> {
-  // With a stopwatch it works on this thread; starting one takes longer than all the rest.
+  // With a stopwatch the indexer works on this thread. Starting another takes longer than the whole test.
   const indexer = await Indexer.open(archive, { stopwatch: () => 0 });
   try {
     await indexer.catchUp();
@@ -75,7 +69,7 @@ async function site(t: TestContext, seed: number): Promise<Made & { directory: s
 
 type Taken = { readonly names: string[]; readonly cursor: string };
 
-/** So many captures of a stream, as `url time collection`. */
+/** This many captures of a stream, as `url time collection`. */
 async function take(archive: Archive, query: StreamQuery, count = Number.POSITIVE_INFINITY): Promise<Taken> {
   const stream = await archive.stream(query);
   const names: string[] = [];
@@ -90,7 +84,7 @@ async function take(archive: Archive, query: StreamQuery, count = Number.POSITIV
 
 const urlOf = (name: string) => name.split(' ')[0]!;
 
-/** What the definition says: the greatest value first, then by URL key, then by time. */
+/** The defined order: greatest value first, then by URL key, then by time. */
 function expectedOrder(names: readonly string[], value: (url: string) => number): string[] {
   const compared = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   return names
@@ -110,7 +104,7 @@ async function ranksOf(archive: Archive): Promise<Map<string, number>> {
 }
 
 describe('a stream in the order of citations or rank', () => {
-  test('gives every capture once, the most cited first, and what is no page behind the rest', async (t) => {
+  test('has every capture once, the most cited pages first, and other contents last', async (t) => {
     const { archive, links } = await site(t, 21);
     const all = (await take(archive, { order: 'url' })).names;
     const citations = (url: string) => [...links].filter(([from, to]) => from !== url && to.includes(url)).length;
@@ -126,7 +120,7 @@ describe('a stream in the order of citations or rank', () => {
     );
   });
 
-  test('gives what a selection means, in the same order', async (t) => {
+  test('has the captures of a selection, in the same order', async (t) => {
     const { archive } = await site(t, 22);
     const order = new RankingStore(archive).ranking('rank');
     const all = (await take(archive, { order })).names;
@@ -140,12 +134,12 @@ describe('a stream in the order of citations or rank', () => {
     assert.ok(names.length > 5);
   });
 
-  test('goes on by the ranking that it began with, and says so when that is gone', async (t) => {
+  test('continues with its first ranking, and reports when that ranking is gone', async (t) => {
     const { archive } = await site(t, 23);
     const order = new RankingStore(archive).ranking('rank');
     const whole = (await take(archive, { order })).names;
     const first = await take(archive, { order }, 11);
-    // A page that was cited by nobody is cited by everybody.
+    // A page without citations is now cited by all pages.
     for (let at = 0; at < 30; at++) {
       const url = `http://late.test/${at}`;
       await store(archive, { url, time: START + at, collection: 'late' }, [pageUrl(39)]);
@@ -160,10 +154,10 @@ describe('a stream in the order of citations or rank', () => {
       const { code, message } = error as { code?: string; message: string };
       return code === 'CURSOR_EXPIRED' && message.includes('its ranking by rank');
     });
-    // What a process that was killed leaves behind is in nobody's way.
+    // Files of a killed process do not disturb.
     await mkdir(join(archive.directory, 'rankings'));
     await writeFile(join(archive.directory, 'rankings', 'rank.tmp'), 'half a file');
-    assert.deepEqual((await take(archive, { order })).names, now.names, 'begun anew, it is made again');
+    assert.deepEqual((await take(archive, { order })).names, now.names, 'a new stream has a new ranking');
     assert.equal((await readdir(join(archive.directory, 'rankings'))).length, 1);
     const other = new RankingStore(archive).ranking('inlinks');
     const { cursor } = await take(archive, { order }, 1);
@@ -171,7 +165,7 @@ describe('a stream in the order of citations or rank', () => {
     await assert.rejects(archive.stream({ order: 'url', cursor }), { code: 'BAD_ARGUMENT' });
   });
 
-  test('without an index or ranks says what to do', async (t) => {
+  test('returns advice without an index or ranks', async (t) => {
     const directory = newPlace(t);
     await createArchive(directory);
     const archive = await openAt(directory);
@@ -184,11 +178,7 @@ describe('a stream in the order of citations or rank', () => {
       await indexer.close();
     };
     await index();
-    assert.deepEqual(
-      (await take(archive, { order })).names,
-      [],
-      'where there is nothing to rank there is nothing to say',
-    );
+    assert.deepEqual((await take(archive, { order })).names, [], 'an archive without pages needs no ranks');
     await store(archive, { url: pageUrl(0), time: START, collection: 'one' }, []);
     await index();
     await assert.rejects(archive.stream({ order }), /pinakes rank/);
@@ -196,7 +186,7 @@ describe('a stream in the order of citations or rank', () => {
     assert.equal((await take(archive, { order })).names.length, 1);
   });
 
-  test('I6: a URL that left the archive is in no ranking any more, and the stream that stopped at it goes on', async (t) => {
+  test('I6: a deleted URL is in no ranking, and a stream that stopped at it continues', async (t) => {
     const { archive } = await site(t, 24);
     const order = new RankingStore(archive).ranking('inlinks');
     const whole = (await take(archive, { order })).names;
@@ -214,17 +204,17 @@ describe('a stream in the order of citations or rank', () => {
     const files = await readdir(join(archive.directory, 'rankings'));
     assert.equal(files.length, 1);
     const bytes = await readFile(join(archive.directory, 'rankings', files[0]!));
-    // Another key may begin with this one.
+    // Another key may begin with this key.
     const holds = [...bytes.toString('latin1').matchAll(new RegExp(`${RegExp.escape(key)}(?!\\d)`, 'g'))];
     assert.equal(holds.length, 0);
     await store(archive, { url: gone, time: START, collection: 'one' }, []);
     await rank(archive);
     const again = await take(archive, { order });
-    assert.equal(again.names.filter((name) => urlOf(name) === gone).length, 1, 'stored again, it comes again');
+    assert.equal(again.names.filter((name) => urlOf(name) === gone).length, 1, 'a URL stored again is streamed again');
   });
 });
 
-/** Streams in steps while everything changes; what came must be what was there, in its order, less what was deleted. */
+/** Streams in steps during changes. The result must be the captures of the start in their order, without deleted ones. */
 async function interrupted(t: TestContext, seed: number, name: RankingName): Promise<void> {
   const made = await site(t, seed);
   let { archive } = made;
@@ -246,7 +236,7 @@ async function interrupted(t: TestContext, seed: number, name: RankingName): Pro
       const at = next++;
       await store(archive, { url: pageUrl(at), time: START + at * 1000, collection: 'one' }, [pageUrl(at % PAGES)]);
     } else if (choice < 0.55) {
-      // Now and then the very URL that the stream stands at.
+      // Sometimes the URL at which the stream has stopped.
       const last = found.at(-1);
       const url = last !== undefined && random() < 0.4 ? urlOf(last) : pageUrl(Math.floor(random() * PAGES));
       await archive.delete({ url });
@@ -265,14 +255,14 @@ async function interrupted(t: TestContext, seed: number, name: RankingName): Pro
   assert.deepEqual(
     found,
     atStart.filter((one) => tally.has(one)),
-    'in the order of the beginning',
+    'in the order of the start',
   );
   for (const one of atStart)
     assert.ok(tally.has(one) || deleted.has(urlOf(one)), `${one} is missing and was not deleted`);
   assert.ok(found.length > 30, `${found.length} came`);
 }
 
-describe('I8: in the order of a ranking, each capture once, across pauses, restarts, stores, deletions, compactions and new ranks', () => {
+describe('I8: a ranked stream has each capture once, across pauses, restarts, stores, deletions, compactions and new ranks', () => {
   for (const [name, seeds] of [
     ['inlinks', [31, 32]],
     ['rank', [41, 42]],
@@ -293,7 +283,7 @@ describe('GET /api/stream?order=rank', () => {
     return lines.map((line) => JSON.parse(line) as { type: string; url: string; date: string; collection: string });
   };
 
-  test('goes on by its cursor after the server started anew, and after compaction', async (t) => {
+  test('continues from its cursor after a restart of the server and after compaction', async (t) => {
     const { archive, directory } = await site(t, 51);
     const order = new RankingStore(archive).ranking('rank');
     const wanted = (await take(archive, { order })).names;
@@ -326,7 +316,7 @@ describe('GET /api/stream?order=rank', () => {
     assert.match(await expired.text(), /CURSOR_EXPIRED.*ranking/);
   });
 
-  test('answers 503 with advice where there is no index', async (t) => {
+  test('returns 503 with advice without an index', async (t) => {
     const directory = newPlace(t);
     await createArchive(directory);
     const one = await serving(t, directory);

@@ -52,14 +52,14 @@ describe('clients of one scan', () => {
     const bodies = await Promise.all(clients);
     const [first, ...others] = bodies;
     assert.deepEqual(await idsOf(first!), wanted);
-    for (const other of others) assert.ok(other.equals(first!), 'all get the same bytes');
+    for (const other of others) assert.ok(other.equals(first!), 'all clients get the same bytes');
     t.diagnostic(`${(reads.bytes / scanBytes).toFixed(2)} scans, at most ${heldBytesMax} bytes held`);
     assert.ok(reads.bytes <= 1.5 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
     assert.ok(heldBytesMax <= 8 * MEBIBYTE, `${heldBytesMax} held`);
-    assert.equal(sharing.heldBytes, 0, 'nothing is held when everybody has left');
+    assert.equal(sharing.heldBytes, 0, 'nothing is held when all clients have disconnected');
   });
 
-  test('a client that stands still costs the others nothing, and gets its own reading when it goes on', async (t) => {
+  test('a client that pauses does not delay the others, and gets a scan of its own when it continues', async (t) => {
     const archive = await sampleArchive(t, 400);
     const scanBytes = storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: 3 * MEBIBYTE });
@@ -80,7 +80,7 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 2.2 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
   });
 
-  test('of clients too far apart for the memory given, those that are nearest behind another share its reading', async (t) => {
+  test('when clients are too far apart for the memory, those nearest behind another share its scan', async (t) => {
     const archive = await sampleArchive(t, 600);
     const scanBytes = storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: 8 * MEBIBYTE });
@@ -96,7 +96,7 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 2.2 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
   });
 
-  test('who comes late joins where the scan is, gets what it missed at the end, and nothing else is read twice', async (t) => {
+  test('a late client joins at the position of the scan and gets the missed records at the end; nothing else is read twice', async (t) => {
     const archive = await sampleArchive(t, 500);
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
@@ -117,7 +117,7 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 1.15 * (scanBytes + missedBytes), `${reads.bytes} read of ${scanBytes}`);
   });
 
-  test('who joined goes on with its cursor on either side of the end', async (t) => {
+  test('a client that joined can continue from its cursor before and after the end', async (t) => {
     const archive = await sampleArchive(t, 300);
     const wanted = await storedIds(archive);
     const sharing = new ScanHub();
@@ -141,7 +141,7 @@ describe('clients of one scan', () => {
     assert.deepEqual(ids.toSorted(), wanted.toSorted());
   });
 
-  test('records larger than a chunk are shared too, and a client that falls behind inside of one goes on in it', async (t) => {
+  test('records larger than a chunk are shared, and a client that falls behind inside one continues in it', async (t) => {
     const archive = await sampleArchive(t, 20);
     for (let n = 1000; n < 1003; n++)
       await archive.store({
@@ -158,7 +158,7 @@ describe('clients of one scan', () => {
     const reads = countReads(archive);
     await using slow = await archive.subscribe(sharing, allOf(archive));
     const pieces: Uint8Array[] = [];
-    // Into the middle of the first large record.
+    // Reads to the middle of the first large record.
     for (let chunk = await slow.next(); chunk; chunk = await slow.next()) {
       pieces.push(...chunk.pieces);
       if (chunk.cursor === undefined && Buffer.concat(pieces).length > 2_500_000) break;
@@ -171,11 +171,11 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 2.7 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
   });
 
-  test('what is being read for clients that have all left is broken off, and what one of them still waits for is not', async (t) => {
+  test('a read is aborted when all its clients have disconnected, but not while one still waits for it', async (t) => {
     const archive = await sampleArchive(t, 5);
     const sharing = new ScanHub();
     const readings: (AbortSignal | undefined)[] = [];
-    /** Finds nothing for as long as it is let. */
+    /** Finds nothing until it is released. */
     async function* nothing({ signal }: StreamQuery): AsyncGenerator<StreamPiece> {
       readings.push(signal);
       if (signal) await once(signal, 'abort');
@@ -205,7 +205,7 @@ describe('clients of one scan', () => {
     assert.equal(sharing.clients.size, 0);
   });
 
-  test('filtered streams and JSON lines are shared as well', async (t) => {
+  test('filtered streams and JSON lines are also shared', async (t) => {
     const archive = await sampleArchive(t, 200);
     const selection = { prefix: 'http://host3.test/' };
     for (const format of [warcOf(archive), jsonOf(archive)]) {
@@ -228,7 +228,7 @@ describe('clients of one scan', () => {
     }
   });
 
-  test('where nothing is meant for long the cursor moves on, and what goes on there reads nothing of it again', async (t) => {
+  test('the cursor advances over records that do not match, and a stream from there does not read them again', async (t) => {
     const archive = await sampleArchive(t, 300);
     await storePages(archive, 301, 302);
     const scanBytes = storedBytes(archive);
@@ -247,7 +247,7 @@ describe('clients of one scan', () => {
         const reads = countReads(archive);
         const rest = new ScanHub();
         await using stream = await archive.subscribe(rest, { format, query: { selection, cursor } });
-        assert.ok((await drain(stream)).equals(body), 'what is meant comes, wherever it is taken up');
+        assert.ok((await drain(stream)).equals(body), 'the matching records come from any cursor');
         assert.ok(reads.bytes < readBefore, `${reads.bytes} read of ${scanBytes}, ${readBefore} from the place before`);
         readBefore = reads.bytes;
       }
@@ -255,7 +255,7 @@ describe('clients of one scan', () => {
     }
   });
 
-  test('a stream of nothing ends at once, in every order and format, and so does one that is taken up at its end', async (t) => {
+  test('an empty stream ends at once, in every order and format, and so does one continued at its end', async (t) => {
     const archive = await sampleArchive(t, 20);
     const formats = [warcOf(archive), jsonOf(archive)];
     for (const format of formats) {

@@ -1,7 +1,4 @@
-/**
- * An archive of several mebibytes that streams are made of, the records in bytes of a stream, and a count of what is
- * read.
- */
+/** A sample archive of several mebibytes for streams, a parser for the bytes of a stream, and a count of the bytes read. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -18,7 +15,7 @@ let opened = 0;
 
 export function newPlace(t: TestContext): string {
   const place = mkdtempSync(join(tmpdir(), 'pinakes-shared-'));
-  // What is open in it is closed by later hooks, and may write meanwhile.
+  // Later hooks close the files in it, and may still write.
   t.after(() => rm(place, { recursive: true, force: true, maxRetries: 10 }));
   return place;
 }
@@ -37,12 +34,12 @@ export async function sampleArchive(t: TestContext, pages: number, segmentBytesM
   return archive;
 }
 
-/** Bytes that do not compress, told apart by their number. */
+/** Bytes that do not compress, different for each number. */
 export function content(number: number, bytes: number): Buffer {
   return createHash('shake256', { outputLength: bytes }).update(String(number)).digest();
 }
 
-/** Pages of 10 to 60 KB with requests; every fifth is one that came before. */
+/** Pages of 10 to 60 KB with requests. Every fifth repeats an earlier page. */
 export async function storePages(archive: Archive, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += 50) {
     const stores = Array.from({ length: Math.min(50, to - at) }, (_, i) => {
@@ -64,7 +61,7 @@ function sizeOf(number: number): number {
   return 10_000 + ((number * 7919) % 50_000);
 }
 
-/** Ids of the records in bytes of WARC; what is no whole record is an error. */
+/** Ids of the records in WARC bytes. An incomplete record is an error. */
 export async function idsOf(bytes: Uint8Array): Promise<string[]> {
   const ids: string[] = [];
   async function* whole() {
@@ -78,14 +75,14 @@ export async function idsOf(bytes: Uint8Array): Promise<string[]> {
   return ids;
 }
 
-/** Ids of all records that the archive streams now, in storage order, but for those of a type. */
+/** Ids of all records that the archive streams now, in storage order, without those of one type. */
 export async function storedIds(archive: Archive, but = ''): Promise<string[]> {
   const ids: string[] = [];
   for await (const { head } of await archive.stream()) if (head.type !== but) ids.push(head.recordId ?? 'nothing');
   return ids;
 }
 
-/** Everything that a client gets from here on. */
+/** All the remaining bytes of a client. */
 export async function drain(stream: Subscriber, beforeEach?: () => Promise<void>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for (;;) {

@@ -1,4 +1,4 @@
-/** A server over an archive, for as long as a test runs or until it is stopped. */
+/** Serves an archive until the test ends or the server is stopped. */
 import type { TestContext } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';

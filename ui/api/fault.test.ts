@@ -10,8 +10,8 @@ test('a sentence does not repeat the value that it is about, and does not capita
   };
   assert.equal(faultSentence(picture), 'This is neither a WARC nor an ARC file');
   assert.equal(faultPlace(picture), 'photo.warc.gz');
-  const time = { code: 'BAD_REQUEST', message: 'this is no time', where: 'yesterday' };
-  assert.equal(faultSentence(time), 'This is no time');
+  const time = { code: 'BAD_REQUEST', message: 'the time is not valid', where: 'yesterday' };
+  assert.equal(faultSentence(time), 'The time is not valid');
   assert.equal(faultPlace(time), 'yesterday');
   const field = { code: 'BAD_REQUEST', message: 'body/from must be string', where: 'body/from' };
   assert.equal(faultSentence(field), 'From must be string.');

@@ -1,15 +1,15 @@
 /** Types of the replies of the API. Written by scripts/reply-types.ts; do not edit. */
 
 export type Fault = {
-  /** Stable: look at this, not at the sentence. */
+  /** Stable. Programs should check this, not the message. */
   readonly code: string;
   readonly message: string;
   /** What you can do about it. */
   readonly advice: string;
   readonly where?: string;
-  /** Of a query: where in it, in UTF-16 code units. */
+  /** For a query: the offset of the error, in UTF-16 code units. */
   readonly at?: number;
-  /** How much of it, from `at` on. */
+  /** The length of the error, from `at`. */
   readonly length?: number;
 };
 
@@ -17,25 +17,25 @@ export type ErrorReply = {
   readonly error: Fault;
 };
 
-/** Of the search index: left as it is, waiting for changes, taking them in, or not kept up. */
+/** Of the search index: not updated by this server, waiting for changes, being updated, or failed. */
 export type IndexingState = 'off' | 'waiting' | 'working' | 'failed';
 
 export type Info = {
   readonly name: string;
-  /** Of Pinakes. */
+  /** The version of Pinakes. */
   readonly version: string;
-  /** How the command line is typed on the machine of the server. */
+  /** How to type the command line on the machine of the server. */
   readonly program: string;
-  /** Where archived pages are shown from. */
+  /** The origin of archived pages. */
   readonly replayOrigin: string;
   readonly capabilities: {
     readonly crawl: boolean;
     readonly search: boolean;
   };
   readonly indexing: {
-    /** Of the search index: left as it is, waiting for changes, taking them in, or not kept up. */
+    /** Of the search index: not updated by this server, waiting for changes, being updated, or failed. */
     readonly state: IndexingState;
-    /** The same for people. */
+    /** The state in words. */
     readonly message: string;
     /** W3C date in UTC: 2024-03-01T10:00:00Z */
     readonly caughtUpAt?: string;
@@ -58,11 +58,11 @@ export type CollectionStats = {
   readonly urls: number;
   /** Captures whose content is known. */
   readonly contents: number;
-  /** Of these: all but one of each content. */
+  /** Captures of known content, without one capture for each distinct content. */
   readonly duplicates: number;
-  /** Of these: those whose content the collection before has. */
+  /** Duplicates whose content is also in the previous collection. */
   readonly duplicatesOfPrevious?: number;
-  /** URLs that the collection before has. */
+  /** URLs that are also in the previous collection. */
   readonly persistentUrls?: number;
 };
 
@@ -73,22 +73,22 @@ export type Stats = {
   readonly revisits: number;
   /** Revisits whose content is not in the archive. */
   readonly unresolvedRevisits: number;
-  /** Records that break the standard, kept in segments of their own. */
+  /** Records that violate the standard, in separate segments. */
   readonly oddRecords: number;
-  /** Records without a usable date, which are in no index. */
+  /** Records without a valid date, which are not indexed. */
   readonly undatedRecords: number;
-  /** As captured: every capture counts. */
+  /** Of all captures, duplicates included. */
   readonly payloadBytes: number;
   /** Of distinct contents. */
   readonly uniquePayloadBytes: number;
-  /** Payloads that stand in segments. */
+  /** Payloads stored in segments. */
   readonly storedPayloadBytes: number;
-  /** Segments as they lie in the volumes. */
+  /** Size of the segments in the volumes. */
   readonly storedBytes: number;
-  /** Of these: deleted, not yet compacted away. */
+  /** Deleted, but not yet compacted. */
   readonly deadBytes: number;
   readonly savedByDeduplicationBytes: number;
-  /** Negative when heads weigh more than compression saves. */
+  /** Negative when record heads take more than compression saves. */
   readonly savedByCompressionBytes: number;
   readonly segments: number;
   readonly catalogBytes: number;
@@ -101,13 +101,13 @@ export type Collection = {
   readonly name: string;
   readonly captures: number;
   readonly revisits: number;
-  /** As captured: every capture counts. */
+  /** Of all captures, duplicates included. */
   readonly payloadBytes: number;
-  /** Of contents that are distinct within the collection. */
+  /** Of distinct contents of the collection. */
   readonly uniquePayloadBytes: number;
-  /** Records of its captures, as they lie in the segments. */
+  /** Size in the segments of the records of its captures. */
   readonly storedBytes: number;
-  /** Duplicates among captures of known content. */
+  /** Share of duplicates in the captures of known content. */
   readonly duplicateShare: number;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly first: string;
@@ -116,11 +116,11 @@ export type Collection = {
   readonly urls: number;
   /** Captures whose content is known. */
   readonly contents: number;
-  /** Of these: all but one of each content. */
+  /** Captures of known content, without one capture for each distinct content. */
   readonly duplicates: number;
-  /** Of these: those whose content the collection before has. */
+  /** Duplicates whose content is also in the previous collection. */
   readonly duplicatesOfPrevious?: number;
-  /** URLs that the collection before has. */
+  /** URLs that are also in the previous collection. */
   readonly persistentUrls?: number;
 };
 
@@ -128,9 +128,9 @@ export type GrowthPoint = {
   readonly month: string;
   readonly captures: number;
   readonly payloadBytes: number;
-  /** Of contents that no earlier capture of the archive has. */
+  /** Of contents without an earlier capture in the archive. */
   readonly newBytes: number;
-  /** Captures whose content an earlier one has. */
+  /** Captures whose content has an earlier capture. */
   readonly duplicateCaptures: number;
 };
 
@@ -150,19 +150,19 @@ export type Volume = {
   readonly deadBytes: number;
   readonly freeBytes: number | null;
   readonly totalBytes: number | null;
-  /** Why it is missing. */
+  /** Why the volume is missing. */
   readonly problem?: string;
 };
 
 export type UrlSummary = {
-  /** As its latest capture has it. */
+  /** As in its latest capture. */
   readonly url: string;
-  /** SURT key: what captures are filed under. */
+  /** The SURT key, by which captures are ordered. */
   readonly urlKey: string;
   readonly captures: number;
   /** Distinct contents. */
   readonly distinct: number;
-  /** There are more distinct contents than were counted. */
+  /** There are more distinct contents than counted. */
   readonly distinctIsLeast?: boolean;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly first: string;
@@ -173,26 +173,26 @@ export type UrlSummary = {
 };
 
 export type Capture = {
-  /** Names this capture, wherever its record is moved to. */
+  /** Identifies the capture, even when its record is moved. */
   readonly id: string;
   readonly url: string;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly time: string;
   /** 14 digits: 20240301100000 */
   readonly timestamp: string;
-  /** HTTP status; 0 when there is none. */
+  /** HTTP status; 0 without one. */
   readonly status: number;
   /** Media type without parameters; empty when unknown. */
   readonly mime: string;
   readonly kind: 'response' | 'revisit' | 'resource' | 'conversion' | 'metadata';
-  /** Names the content; null when it is not known, as of a revisit whose original was never added. */
+  /** Identifies the content. Null when it is not known, as for a revisit whose original was never added. */
   readonly contentKey: string | null;
-  /** Of the content, as captured. */
+  /** Size of the content. */
   readonly payloadBytes: number | null;
-  /** Of the record of this capture, as it lies in its segment. */
+  /** Size of the record of this capture in its segment. */
   readonly storedBytes: number;
   readonly collection: string;
-  /** Whether the capture of this URL before it has the same content. */
+  /** Whether the previous capture of this URL has the same content. */
   readonly sameAsPrevious: boolean;
 };
 
@@ -213,7 +213,7 @@ export type Neighbours = {
 export type CalendarDay = {
   readonly date: string;
   readonly captures: number;
-  /** Captures whose content is known, and not that of the last known one before. */
+  /** Captures whose content is known, and differs from the previous known content. */
   readonly changed: number;
   /** The HTTP statuses of the day, sorted; 0 for captures without one. */
   readonly statuses: readonly number[];
@@ -225,39 +225,39 @@ export type CalendarYear = {
 };
 
 export type Calendar = {
-  /** As the latest capture has it; as asked for when there is none. */
+  /** As in the latest capture, or as requested when there is none. */
   readonly url: string;
   readonly first: string | null;
   readonly last: string | null;
   readonly captures: number;
   /** Distinct contents. */
   readonly distinct: number;
-  /** There are more distinct contents than were counted. */
+  /** There are more distinct contents than counted. */
   readonly distinctIsLeast?: boolean;
   readonly years: readonly CalendarYear[];
 };
 
 export type CaptureDetail = {
-  /** Names this capture, wherever its record is moved to. */
+  /** Identifies the capture, even when its record is moved. */
   readonly id: string;
   readonly url: string;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly time: string;
   /** 14 digits: 20240301100000 */
   readonly timestamp: string;
-  /** HTTP status; 0 when there is none. */
+  /** HTTP status; 0 without one. */
   readonly status: number;
   /** Media type without parameters; empty when unknown. */
   readonly mime: string;
   readonly kind: 'response' | 'revisit' | 'resource' | 'conversion' | 'metadata';
-  /** Names the content; null when it is not known, as of a revisit whose original was never added. */
+  /** Identifies the content. Null when it is not known, as for a revisit whose original was never added. */
   readonly contentKey: string | null;
-  /** Of the content, as captured. */
+  /** Size of the content. */
   readonly payloadBytes: number | null;
-  /** Of the record of this capture, as it lies in its segment. */
+  /** Size of the record of this capture in its segment. */
   readonly storedBytes: number;
   readonly collection: string;
-  /** Whether the capture of this URL before it has the same content. */
+  /** Whether the previous capture of this URL has the same content. */
   readonly sameAsPrevious: boolean;
   readonly recordId?: string;
   readonly place: {
@@ -266,12 +266,12 @@ export type CaptureDetail = {
     readonly offset: number;
     readonly length: number;
   };
-  /** Names and values, in the order and the spelling of the record. */
+  /** Names and values, in the order and spelling of the record. */
   readonly warcFields: readonly (readonly [string, string])[];
   readonly httpStatusLine?: string;
-  /** Names and values, in the order and the spelling of the record. */
+  /** Names and values, in the order and spelling of the record. */
   readonly httpFields?: readonly (readonly [string, string])[];
-  /** The record that holds the content, and how many captures have it. */
+  /** The record with the content, and how many captures refer to it. */
   readonly holder?: {
     readonly volume: string;
     readonly segment: string;
@@ -283,9 +283,9 @@ export type CaptureDetail = {
 
 export type CaptureText = {
   readonly text: string;
-  /** There is more than this. */
+  /** The text continues beyond the limit. */
   readonly truncated: boolean;
-  /** Of the content, as found. */
+  /** The detected charset of the content. */
   readonly charset: string;
 };
 
@@ -297,9 +297,9 @@ export type SearchResult = {
   readonly timestamp: string;
   readonly title: string;
   readonly snippet: string;
-  /** Start and end in the snippet of each word that was found, in UTF-16 code units. */
+  /** Start and end in the snippet of each matching word, in UTF-16 code units. */
   readonly marks: readonly (readonly [number, number])[];
-  /** The higher the better; to be compared within one search only. */
+  /** Higher is better. Comparable within one search only. */
   readonly score: number;
   readonly status: number;
   readonly mime: string;
@@ -308,13 +308,13 @@ export type SearchResult = {
   readonly bytes: number;
   /** Of the content. */
   readonly digest: string;
-  /** Pages that cite this one. */
+  /** Pages that link to this page. */
   readonly inlinks: number;
   /** PageRank; the mean is 1. */
   readonly rank: number;
-  /** Contents of this URL that fit. */
+  /** Distinct contents of this URL that match. */
   readonly versions: number;
-  /** Captures of this URL in the index, whatever their content. */
+  /** All captures of this URL in the index. */
   readonly captures: number;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly first: string;
@@ -332,7 +332,7 @@ export type SearchPage = {
   /** Send as `after`. */
   readonly next?: string;
   readonly total: number;
-  /** False when more was found than is counted out. */
+  /** False when there are more results than were counted. */
   readonly isTotalExact: boolean;
   readonly facets?: {
     readonly site: readonly Facet[];
@@ -341,9 +341,9 @@ export type SearchPage = {
     readonly year: readonly Facet[];
     readonly collection: readonly Facet[];
   };
-  /** By facet, how many values it has besides the twenty largest, which are told; absent where all are. */
+  /** By facet: how many values there are besides the twenty most frequent. Without an entry, all values are listed. */
   readonly facetsLeftOut?: Readonly<Record<string, number>>;
-  /** Whether the server is bringing the index up to date: `working` means that there may be more soon. */
+  /** The state of the index. `working`: there may be more results soon. */
   readonly indexing: IndexingState;
 };
 
@@ -354,13 +354,13 @@ export type LinkEnd = {
   readonly kind: string;
   readonly text: string;
   readonly isNofollow: boolean;
-  /** Needed to show the page. */
+  /** Whether the page needs it for display. */
   readonly isEmbed: boolean;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly first: string;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly last: string;
-  /** The index has a page at the other end. */
+  /** Whether the index has a page at the other end. */
   readonly isKnown: boolean;
 };
 
@@ -368,20 +368,20 @@ export type LinkPage = {
   readonly items: readonly LinkEnd[];
   /** Send as `after`. */
   readonly next?: string;
-  /** In: pages that link here. Out: links. */
+  /** Direction `in`: pages that link to the URL. Direction `out`: links. */
   readonly total: number;
 };
 
 export type Appearances = {
-  /** Captures of the URL that are in the index. */
+  /** Captures of the URL in the index. */
   readonly captures: number;
-  /** Those that fit. */
+  /** Captures that match. */
   readonly found: number;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly first?: string;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly last?: string;
-  /** Times in which all captures fit, in order. */
+  /** Spans of time in which all captures match, in order. */
   readonly spans: readonly {
     /** W3C date in UTC: 2024-03-01T10:00:00Z */
     readonly from: string;
@@ -389,7 +389,7 @@ export type Appearances = {
     readonly to: string;
     readonly captures: number;
   }[];
-  /** False when there are more than are listed. */
+  /** False when there are more spans than listed. */
   readonly spansAreAll: boolean;
 };
 
@@ -398,12 +398,12 @@ export type Segment = {
   readonly volume: string;
   readonly collection: string;
   readonly state: 'open' | 'sealed';
-  /** Up to the last record that is durable. */
+  /** Up to the last durable record. */
   readonly bytes: number;
   readonly records: number;
-  /** Deleted, not yet compacted away. */
+  /** Deleted, but not yet compacted. */
   readonly deadBytes: number;
-  /** Where its bytes are. */
+  /** The address of its bytes. */
   readonly href: string;
 };
 
@@ -422,11 +422,11 @@ export type Job = {
   /** add, crawl, compact, verify, export, delete, rebuild. */
   readonly kind: string;
   readonly state: JobState;
-  /** `command`: begun on the command line; its input is the command, which only the command line can run again. */
+  /** `command`: started on the command line. Its input is the command, and only the command line repeats it. */
   readonly origin: 'api' | 'command';
-  /** It is done, and found or left something wrong; its report says what. */
+  /** The job is done, but found or left errors. Its report lists them. */
   readonly hasErrors?: boolean;
-  /** As it was sent; send it again to run the job again. Only for who shows the token. */
+  /** As it was sent. Send it again to repeat the job. Only with the token. */
   readonly input?: unknown;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly createdAt: string;
@@ -435,55 +435,55 @@ export type Job = {
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly endedAt?: string;
   readonly progress?: JobProgress;
-  /** What came of it. Only for who shows the token. */
+  /** The results. Only with the token. */
   readonly report?: unknown;
   readonly error?: Fault;
-  /** The last lines. Only for who shows the token. */
+  /** The last lines. Only with the token. */
   readonly log?: readonly string[];
 };
 
-/** Which captures are meant. All that is given must hold. */
+/** Selects the captures that match every given field. */
 export type Selection = {
   readonly collection?: string;
   readonly url?: string;
-  /** URLs that begin so; *.example.org for a domain with all below it. */
+  /** URLs that begin with this text; *.example.org for a domain and its subdomains. */
   readonly prefix?: string;
-  /** Captures of this content key. */
+  /** Captures with this content key. */
   readonly key?: string;
   /**
-   * For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. A range ends with the last moment that is
-   * meant.
+   * For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. The end of a range is the end of that year,
+   * month, day or second.
    */
   readonly from?: string;
   /**
-   * For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. A range ends with the last moment that is
-   * meant.
+   * For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. The end of a range is the end of that year,
+   * month, day or second.
    */
   readonly to?: string;
-  /** A media type: text/html, or image/* for all of a kind. */
+  /** A media type: text/html, or image/* for all images. */
   readonly mime?: string;
-  /** An HTTP status: 404, or "4xx" for all from 400 to 499; several with commas between them. */
+  /** An HTTP status: 404, or "4xx" for 400 to 499. Separate several with commas. */
   readonly status?: number | string;
 };
 
 export type DeletePreview = {
   readonly captures: number;
-  /** URLs that they are of. */
+  /** URLs of these captures. */
   readonly addresses: number;
-  /** Contents that nothing will refer to any more. */
+  /** Contents that no capture will refer to any more. */
   readonly contents: number;
-  /** Their payload bytes, which compaction will free. */
+  /** Payload bytes of these contents, which compaction will free. */
   readonly contentBytes: number;
-  /** Contents that other captures share, and that stay. */
+  /** Contents that stay because other captures share them. */
   readonly contentsKept: number;
   /** Some of the URLs. */
   readonly examples: readonly string[];
-  /** How many captures of each of these. */
+  /** How many captures each of these URLs has in the selection. */
   readonly exampleCaptures: readonly number[];
 };
 
 export type PreviewedDelete = {
   readonly preview: DeletePreview;
-  /** Shows that this was seen; good for an hour, while nothing of it changes. */
+  /** Proves that this preview was shown. Valid for an hour, unless the selected captures change. */
   readonly token: string;
 };

@@ -1,10 +1,11 @@
-/** Routes about the archive as a whole: what it is, what it holds, its collections and volumes. */
+/** Routes for the archive as a whole: facts, figures, collections and volumes. */
+import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import type { CollectionStats } from '../../archive/index.ts';
 import { ERROR_CATALOGUE, formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { IndexingStatus } from '../indexing.ts';
-import { Count, closed, named, When } from '../shape.ts';
-import type { ApiTools } from './api-tools.ts';
+import { Count, closed, named, W3cDate } from '../schema.ts';
+import type { ApiServices } from './api-services.ts';
 import type { CollectionFigures } from './collection-figures.ts';
 import { type ApiRoute, route } from './route.ts';
 
@@ -12,17 +13,17 @@ const TAG = 'archive';
 
 const Info = named('Info', {
   name: Type.String(),
-  version: Type.String({ description: 'Of Pinakes.' }),
-  program: Type.String({ description: 'How the command line is typed on the machine of the server.' }),
-  replayOrigin: Type.String({ description: 'Where archived pages are shown from.' }),
+  version: Type.String({ description: 'The version of Pinakes.' }),
+  program: Type.String({ description: 'How to type the command line on the machine of the server.' }),
+  replayOrigin: Type.String({ description: 'The origin of archived pages.' }),
   capabilities: closed({ crawl: Type.Boolean(), search: Type.Boolean() }),
   indexing: closed({
     state: Type.Enum(['off', 'waiting', 'working', 'failed'], {
       title: 'IndexingState',
-      description: 'Of the search index: left as it is, waiting for changes, taking them in, or not kept up.',
+      description: 'Of the search index: not updated by this server, waiting for changes, being updated, or failed.',
     }),
-    message: Type.String({ description: 'The same for people.' }),
-    caughtUpAt: Type.Optional(When),
+    message: Type.String({ description: 'The state in words.' }),
+    caughtUpAt: Type.Optional(W3cDate),
     problem: Type.Optional(closed({ code: Type.String(), message: Type.String(), advice: Type.String() })),
   }),
   jobKinds: Type.Array(Type.String()),
@@ -31,11 +32,16 @@ const Info = named('Info', {
 const COLLECTION_STATS = {
   urls: Count,
   contents: Type.Integer({ minimum: 0, description: 'Captures whose content is known.' }),
-  duplicates: Type.Integer({ minimum: 0, description: 'Of these: all but one of each content.' }),
+  duplicates: Type.Integer({
+    minimum: 0,
+    description: 'Captures of known content, without one capture for each distinct content.',
+  }),
   duplicatesOfPrevious: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Of these: those whose content the collection before has.' }),
+    Type.Integer({ minimum: 0, description: 'Duplicates whose content is also in the previous collection.' }),
   ),
-  persistentUrls: Type.Optional(Type.Integer({ minimum: 0, description: 'URLs that the collection before has.' })),
+  persistentUrls: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'URLs that are also in the previous collection.' }),
+  ),
 };
 
 const Stats = named('Stats', {
@@ -45,53 +51,59 @@ const Stats = named('Stats', {
   unresolvedRevisits: Type.Integer({ minimum: 0, description: 'Revisits whose content is not in the archive.' }),
   oddRecords: Type.Integer({
     minimum: 0,
-    description: 'Records that break the standard, kept in segments of their own.',
+    description: 'Records that violate the standard, in separate segments.',
   }),
-  undatedRecords: Type.Integer({ minimum: 0, description: 'Records without a usable date, which are in no index.' }),
-  payloadBytes: Type.Integer({ minimum: 0, description: 'As captured: every capture counts.' }),
+  undatedRecords: Type.Integer({ minimum: 0, description: 'Records without a valid date, which are not indexed.' }),
+  payloadBytes: Type.Integer({ minimum: 0, description: 'Of all captures, duplicates included.' }),
   uniquePayloadBytes: Type.Integer({ minimum: 0, description: 'Of distinct contents.' }),
-  storedPayloadBytes: Type.Integer({ minimum: 0, description: 'Payloads that stand in segments.' }),
-  storedBytes: Type.Integer({ minimum: 0, description: 'Segments as they lie in the volumes.' }),
-  deadBytes: Type.Integer({ minimum: 0, description: 'Of these: deleted, not yet compacted away.' }),
+  storedPayloadBytes: Type.Integer({ minimum: 0, description: 'Payloads stored in segments.' }),
+  storedBytes: Type.Integer({ minimum: 0, description: 'Size of the segments in the volumes.' }),
+  deadBytes: Type.Integer({ minimum: 0, description: 'Deleted, but not yet compacted.' }),
   savedByDeduplicationBytes: Count,
-  savedByCompressionBytes: Type.Integer({ description: 'Negative when heads weigh more than compression saves.' }),
+  savedByCompressionBytes: Type.Integer({
+    description: 'Negative when record heads take more than compression saves.',
+  }),
   segments: Count,
   catalogBytes: Count,
   collections: Type.Array(
     named('CollectionStats', {
       collection: Type.String(),
-      firstTime: When,
-      lastTime: When,
+      firstTime: W3cDate,
+      lastTime: W3cDate,
       captures: Count,
       ...COLLECTION_STATS,
     }),
   ),
-  computedAt: When,
+  computedAt: W3cDate,
 });
 
 const Collection = named('Collection', {
   name: Type.String(),
   captures: Count,
   revisits: Count,
-  payloadBytes: Type.Integer({ minimum: 0, description: 'As captured: every capture counts.' }),
-  uniquePayloadBytes: Type.Integer({ minimum: 0, description: 'Of contents that are distinct within the collection.' }),
-  storedBytes: Type.Integer({ minimum: 0, description: 'Records of its captures, as they lie in the segments.' }),
-  duplicateShare: Type.Number({ minimum: 0, maximum: 1, description: 'Duplicates among captures of known content.' }),
-  first: When,
-  last: When,
+  payloadBytes: Type.Integer({ minimum: 0, description: 'Of all captures, duplicates included.' }),
+  uniquePayloadBytes: Type.Integer({ minimum: 0, description: 'Of distinct contents of the collection.' }),
+  storedBytes: Type.Integer({ minimum: 0, description: 'Size in the segments of the records of its captures.' }),
+  duplicateShare: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'Share of duplicates in the captures of known content.',
+  }),
+  first: W3cDate,
+  last: W3cDate,
   ...COLLECTION_STATS,
 });
 
 const Growth = named('Growth', {
   name: Type.String(),
-  computedAt: When,
+  computedAt: W3cDate,
   points: Type.Array(
     named('GrowthPoint', {
       month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }),
       captures: Count,
       payloadBytes: Count,
-      newBytes: Type.Integer({ minimum: 0, description: 'Of contents that no earlier capture of the archive has.' }),
-      duplicateCaptures: Type.Integer({ minimum: 0, description: 'Captures whose content an earlier one has.' }),
+      newBytes: Type.Integer({ minimum: 0, description: 'Of contents without an earlier capture in the archive.' }),
+      duplicateCaptures: Type.Integer({ minimum: 0, description: 'Captures whose content has an earlier capture.' }),
     }),
   ),
 });
@@ -105,17 +117,29 @@ const Volume = named('Volume', {
   deadBytes: Count,
   freeBytes: Type.Union([Count, Type.Null()]),
   totalBytes: Type.Union([Count, Type.Null()]),
-  problem: Type.Optional(Type.String({ description: 'Why it is missing.' })),
+  problem: Type.Optional(Type.String({ description: 'Why the volume is missing.' })),
 });
 
 const Fresh = Type.Object(
   {
-    fresh: Type.Optional(Type.Boolean({ description: 'Wait until it is computed anew, if the archive has changed.' })),
+    fresh: Type.Optional(Type.Boolean({ description: 'Wait for new figures if the archive has changed.' })),
   },
   { additionalProperties: false },
 );
 
-export function archiveRoutes({ parts, archive, kinds, stats, collections, search, indexing }: ApiTools): ApiRoute[] {
+/** What /api/info reports about the server. */
+export type ServerFacts = {
+  readonly version: string;
+  /** How the command line is typed on the machine of the server. */
+  readonly program: string;
+  /** The origin of archived pages under the host name of a request. */
+  readonly replayOriginFor: (request: IncomingMessage) => string;
+};
+
+type Services = Pick<ApiServices, 'archive' | 'kinds' | 'stats' | 'collections' | 'search' | 'indexing'>;
+
+export function archiveRoutes(services: Services, { version, program, replayOriginFor }: ServerFacts): ApiRoute[] {
+  const { archive, kinds, stats, collections, search, indexing } = services;
   const collectionItems = async (isFresh: boolean) => {
     const [{ value: figures }, { value }] = await Promise.all([collections.get(isFresh), stats.get(isFresh)]);
     return figures.map((figure) => collectionItem(figure, value.collections));
@@ -131,10 +155,10 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
         const jobKinds = kinds.map(({ name }) => name).sort();
         return {
           name: archive.connector.name,
-          version: parts.version,
-          program: parts.program,
-          replayOrigin: parts.originsFor(request.raw).replayOrigin,
-          capabilities: { crawl: jobKinds.includes('crawl'), search: await search.isThere() },
+          version,
+          program,
+          replayOrigin: replayOriginFor(request.raw),
+          capabilities: { crawl: jobKinds.includes('crawl'), search: await search.isAvailable() },
           indexing: indexingItem(indexing()),
           jobKinds,
         };
@@ -144,10 +168,10 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
       method: 'GET',
       path: '/api/stats',
       tag: TAG,
-      summary: 'What the archive holds, takes and saves',
-      says: 'Computed in the background when the archive has changed; `computedAt` says when.',
+      summary: 'Contents, size and savings of the archive',
+      says: 'Computed in the background after the archive changed, at `computedAt`.',
       query: Fresh,
-      reply: { status: 200, schema: Stats, says: 'As `pinakes stats --json` prints it.' },
+      reply: { status: 200, schema: Stats, says: 'The figures that `pinakes stats --json` prints.' },
       handle: async ({ query }) => {
         const { value, computedAt } = await stats.get(query.fresh === true);
         const rows = value.collections.map((one) => ({
@@ -162,7 +186,7 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
       method: 'GET',
       path: '/api/collections',
       tag: TAG,
-      summary: 'The collections, in the order of their first captures',
+      summary: 'The collections, in order of their first captures',
       query: Fresh,
       reply: { status: 200, schema: closed({ items: Type.Array(Collection) }), says: 'The collections.' },
       handle: async ({ query }) => ({ items: await collectionItems(query.fresh === true) }),
@@ -171,10 +195,10 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
       method: 'GET',
       path: '/api/collections/:name/growth',
       tag: TAG,
-      summary: 'How a collection grew, by month',
+      summary: 'Growth of a collection by month',
       params: closed({ name: Type.String() }),
       query: Fresh,
-      reply: { status: 200, schema: Growth, says: 'A point for each month that has captures.' },
+      reply: { status: 200, schema: Growth, says: 'A point for each month with captures.' },
       problems: [404],
       handle: async ({ params, query }) => {
         const { value, computedAt } = await collections.get(query.fresh === true);
@@ -191,7 +215,7 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
       method: 'GET',
       path: '/api/volumes',
       tag: TAG,
-      summary: 'Where the segments lie',
+      summary: 'The volumes, which contain the segments',
       reply: { status: 200, schema: closed({ items: Type.Array(Volume) }), says: 'The volumes.' },
       handle: async () => {
         const items = (await archive.listVolumes()).map(({ failure, path: _, writable, ...rest }) => ({

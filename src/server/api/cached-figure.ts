@@ -1,48 +1,48 @@
 /**
- * An answer that takes a walk over the whole catalog: computed once for each state of the archive, in the background,
- * by one walker at a time. Who asks gets what stands, with the time it was computed, and sets off the next walk when
- * the archive has changed since. A busy archive changes all the time; walks rest in between, for longer the longer they
- * take.
+ * A figure whose computation walks over the whole catalog. It is computed in the background, one walk at a time, and
+ * cached with its time. `get` returns the cached figure, and starts a new walk when the archive has changed since.
+ * Because a busy archive changes all the time, there is a pause after each walk of four times its duration.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 
-const REST_FACTOR = 4;
+const PAUSE_FACTOR = 4;
 
 export type Cached<T> = { readonly value: T; readonly state: string; readonly computedAt: EpochMs };
 
-type FigureSource<T> = {
+type CachedFigureOptions<T> = {
   readonly clock: Clock;
+  /** Returns a text that changes whenever the archive changes. */
   readonly state: () => Promise<string>;
   readonly compute: (signal: AbortSignal) => Promise<T>;
   readonly stopping: AbortSignal;
 };
 
 export class CachedFigure<T> {
-  readonly #parts: FigureSource<T>;
+  readonly #options: CachedFigureOptions<T>;
   #cached: Cached<T> | undefined;
   #walk: Promise<Cached<T>> | undefined;
-  #restUntil: EpochMs = 0;
+  #pauseEnd: EpochMs = 0;
 
-  constructor(parts: FigureSource<T>) {
-    this.#parts = parts;
+  constructor(options: CachedFigureOptions<T>) {
+    this.#options = options;
   }
 
-  /** `isFresh`: as of now, however long that takes. */
+  /** `isFresh`: waits for the figure of the present state. */
   async get(isFresh = false): Promise<Cached<T>> {
-    const { clock, state } = this.#parts;
+    const { clock, state } = this.#options;
     const now = await state();
     const cached = this.#cached;
     if (cached?.state === now) return cached;
     if (!isFresh && cached) {
-      if (clock() >= this.#restUntil) this.#begin().catch(() => {});
+      if (clock() >= this.#pauseEnd) this.#walkOnce().catch(() => {});
       return cached;
     }
-    const walked = await this.#begin();
-    // A walk that was under way already may have begun before the change.
-    return isFresh && walked.state !== now ? this.#begin() : walked;
+    const walked = await this.#walkOnce();
+    // A running walk may have started before the change.
+    return isFresh && walked.state !== now ? this.#walkOnce() : walked;
   }
 
-  #begin(): Promise<Cached<T>> {
+  #walkOnce(): Promise<Cached<T>> {
     this.#walk ??= this.#compute().finally(() => {
       this.#walk = undefined;
     });
@@ -50,12 +50,12 @@ export class CachedFigure<T> {
   }
 
   async #compute(): Promise<Cached<T>> {
-    const { clock, state, compute, stopping } = this.#parts;
-    const begun = clock();
+    const { clock, state, compute, stopping } = this.#options;
+    const started = clock();
     const before = await state();
     const value = await compute(stopping);
     const ended = clock();
-    this.#restUntil = ended + REST_FACTOR * (ended - begun);
+    this.#pauseEnd = ended + PAUSE_FACTOR * (ended - started);
     this.#cached = { value, state: before, computedAt: ended };
     return this.#cached;
   }

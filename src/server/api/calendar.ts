@@ -1,12 +1,10 @@
-/**
- * The captures of a URL by day: how many, and how many of them changed something. One walk over them, in order of time.
- */
+/** The captures of a URL by day: how many, and how many with new content. One walk over them in order of time. */
 import { type Static, Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
-import { Count, named, When } from '../shape.ts';
+import { Count, named, W3cDate } from '../schema.ts';
 import { haveSameContent } from './capture-item.ts';
 import { DistinctCount } from './distinct-count.ts';
 
@@ -15,7 +13,7 @@ const Day = named('CalendarDay', {
   captures: Count,
   changed: Type.Integer({
     minimum: 0,
-    description: 'Captures whose content is known, and not that of the last known one before.',
+    description: 'Captures whose content is known, and differs from the previous known content.',
   }),
   statuses: Type.Array(Type.Integer(), {
     description: 'The HTTP statuses of the day, sorted; 0 for captures without one.',
@@ -23,12 +21,12 @@ const Day = named('CalendarDay', {
 });
 
 export const Calendar = named('Calendar', {
-  url: Type.String({ description: 'As the latest capture has it; as asked for when there is none.' }),
-  first: Type.Union([When, Type.Null()]),
-  last: Type.Union([When, Type.Null()]),
+  url: Type.String({ description: 'As in the latest capture, or as requested when there is none.' }),
+  first: Type.Union([W3cDate, Type.Null()]),
+  last: Type.Union([W3cDate, Type.Null()]),
   captures: Count,
   distinct: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
-  distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than were counted.' })),
+  distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than counted.' })),
   years: Type.Array(named('CalendarYear', { year: Type.Integer(), days: Type.Array(Day) })),
 });
 
@@ -42,8 +40,8 @@ export async function calendarOf(archive: Archive, url: string, signal?: AbortSi
   let captures = 0;
   let first: Capture | undefined;
   let previous: Capture | undefined;
-  /** The last one whose content is known. */
-  let before: Capture | undefined;
+  /** The last capture whose content is known. */
+  let lastKnown: Capture | undefined;
   let day: MutableDay | undefined;
   for await (const page of archive.captures(rangeOfKey(urlKey(url)))) {
     signal?.throwIfAborted();
@@ -58,8 +56,8 @@ export async function calendarOf(archive: Archive, url: string, signal?: AbortSi
         years.at(-1)!.days.push(day);
       }
       day.captures++;
-      if (capture.block && !(before && haveSameContent(capture, before))) day.changed++;
-      if (capture.block) before = capture;
+      if (capture.block && !(lastKnown && haveSameContent(capture, lastKnown))) day.changed++;
+      if (capture.block) lastKnown = capture;
       if (!day.statuses.includes(capture.status)) day.statuses.push(capture.status);
       if (capture.block) contents.add(capture.block);
       previous = capture;

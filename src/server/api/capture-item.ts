@@ -1,31 +1,31 @@
-/** A capture as the API tells of it. */
+/** A capture in the replies of the API. */
 import { type Static, Type } from 'typebox';
 import { type Archive, captureId, formatContentKey } from '../../archive/index.ts';
 import { equal, formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
-import { Count, named, Timestamp, When } from '../shape.ts';
+import { Count, named, Timestamp, W3cDate } from '../schema.ts';
 
 export const CAPTURE_PROPERTIES = {
-  id: Type.String({ description: 'Names this capture, wherever its record is moved to.' }),
+  id: Type.String({ description: 'Identifies the capture, even when its record is moved.' }),
   url: Type.String(),
-  time: When,
+  time: W3cDate,
   timestamp: Timestamp,
-  status: Type.Integer({ description: 'HTTP status; 0 when there is none.' }),
+  status: Type.Integer({ description: 'HTTP status; 0 without one.' }),
   mime: Type.String({ description: 'Media type without parameters; empty when unknown.' }),
   kind: Type.Enum(['response', 'revisit', 'resource', 'conversion', 'metadata']),
   contentKey: Type.Union([Type.String(), Type.Null()], {
-    description: 'Names the content; null when it is not known, as of a revisit whose original was never added.',
+    description: 'Identifies the content. Null when it is not known, as for a revisit whose original was never added.',
   }),
-  payloadBytes: Type.Union([Count, Type.Null()], { description: 'Of the content, as captured.' }),
-  storedBytes: Type.Integer({ minimum: 0, description: 'Of the record of this capture, as it lies in its segment.' }),
+  payloadBytes: Type.Union([Count, Type.Null()], { description: 'Size of the content.' }),
+  storedBytes: Type.Integer({ minimum: 0, description: 'Size of the record of this capture in its segment.' }),
   collection: Type.String(),
-  sameAsPrevious: Type.Boolean({ description: 'Whether the capture of this URL before it has the same content.' }),
+  sameAsPrevious: Type.Boolean({ description: 'Whether the previous capture of this URL has the same content.' }),
 };
 
 export const CaptureItem = named('Capture', CAPTURE_PROPERTIES);
 export type CaptureItem = Static<typeof CaptureItem>;
 
-/** Captures of one URL, each with the one before it in time. */
+/** A capture, and the previous capture of its URL. */
 export type WithPrevious = { readonly capture: Capture; readonly previous: Capture | undefined };
 
 export async function captureItems(archive: Archive, list: readonly WithPrevious[]): Promise<CaptureItem[]> {
@@ -52,7 +52,7 @@ export async function captureItems(archive: Archive, list: readonly WithPrevious
   });
 }
 
-/** Whether two captures have one content. What is not known is not the same. */
+/** Whether two captures have the same content. Unknown contents are never the same. */
 export function haveSameContent({ block: a }: Capture, { block: b }: Capture): boolean {
   return a !== undefined && b !== undefined && a.overflow === b.overflow && equal(a.digest, b.digest);
 }

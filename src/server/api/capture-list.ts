@@ -1,6 +1,6 @@
 /**
- * Captures of one URL in pages, in order of time, either way. A page costs what it holds, whether the URL has three
- * captures or a million; where the URL is long it ends before its limit.
+ * Captures of one URL in pages, in order of time, forward or reverse. The cost of a page depends on its length only,
+ * not on how many captures the URL has. With long URLs a page ends before its limit.
  *
  * The cursor is `<time>.<segment>.<offset>` of the last capture of a page, all in base 36.
  */
@@ -8,12 +8,12 @@ import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
 import { type Capture, type CapturePosition, type CaptureRange, rangeOfKey } from '../../catalog/index.ts';
 import { typedUrl, type UrlKey, urlKey } from '../../url/index.ts';
-import { badRequest } from '../http/problem.ts';
+import { invalidCursor } from '../http/problem.ts';
 import type { WithPrevious } from './capture-item.ts';
 
-/** URLs of a page, all together. A URL may have 64 Ki characters. */
+/** All URLs of a page together. One URL may have 64 Ki characters. */
 const CHARACTERS_MAX = 2 * 1024 * 1024;
-const READ_AT_ONCE = 50;
+const READ_CAPTURES = 50;
 
 export type CaptureQuestion = {
   readonly url: string;
@@ -40,7 +40,7 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
   const take = async (wanted: CaptureRange, count: number): Promise<Capture[]> => {
     const found: Capture[] = [];
     let characters = 0;
-    for await (const page of view.captures(wanted, Math.min(count, READ_AT_ONCE))) {
+    for await (const page of view.captures(wanted, Math.min(count, READ_CAPTURES))) {
       for (const capture of page) {
         found.push(capture);
         characters += capture.url.length;
@@ -49,13 +49,13 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
     }
     return found;
   };
-  // One more than are shown tells whether there is a next page.
+  // One capture more than the page shows that there is a next page.
   const found = await take(range, limit + 1);
   const isCut = found.length > limit || (found.length > 1 && sumOf(found) > CHARACTERS_MAX);
   const shown = isCut ? found.slice(0, -1) : found;
   const last = shown.at(-1);
   if (!last) return { list: [], next: undefined };
-  // The one before the earliest of the page: it may lie outside of the times that were asked for.
+  // The capture before the earliest one of the page may be outside of the requested times.
   const earliest = isReverse ? last : shown[0]!;
   const [before] = await take({ ...rangeOfKey(key), reverse: true, after: earliest }, 1);
   const inOrder = isReverse ? shown.toReversed() : shown;
@@ -70,7 +70,7 @@ function sumOf(captures: readonly Capture[]): number {
   return captures.reduce((sum, { url }) => sum + url.length, 0);
 }
 
-/** The capture of the same URL before this one. */
+/** The capture of this URL before this capture. */
 export async function previousOf(archive: Archive, capture: Capture): Promise<Capture | undefined> {
   for await (const [before] of archive.captures({ ...rangeOfKey(capture.urlKey), reverse: true, after: capture }, 1))
     return before;
@@ -81,10 +81,10 @@ function cursorOf({ time, place }: Capture): string {
   return [time, place.segment, place.offset].map((number) => number.toString(36)).join('.');
 }
 
-/** The place behind which a page goes on, whether its capture is still there or not. */
+/** The position after which a page begins, whether or not its capture still exists. */
 function positionOf(key: UrlKey, cursor: string): CapturePosition {
   const match = /^(-?[0-9a-z]{1,11})\.([0-9a-z]{1,9})\.([0-9a-z]{1,11})$/.exec(cursor);
-  if (!match) throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
+  if (!match) throw invalidCursor();
   const [time, segment, offset] = match.slice(1).map((part) => Number.parseInt(part, 36));
   return { urlKey: key, time: time!, place: { segment: segment!, offset: offset! } };
 }

@@ -1,4 +1,4 @@
-/** Routes about URLs and their captures. */
+/** Routes for URLs and their captures. */
 import { type Static, Type } from 'typebox';
 import { type Archive, releasePayload } from '../../archive/index.ts';
 import { formatTimestamp, formatW3cDate, PinakesError } from '../../base/index.ts';
@@ -7,12 +7,12 @@ import { shownAround } from '../../replay/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
 import type { Field } from '../../warc/index.ts';
 import { askedTime } from '../asked-selection.ts';
-import { After, AskedTime, AskedUrl, Count, closed, limitOf, named, Timestamp, When } from '../shape.ts';
-import type { ApiTools } from './api-tools.ts';
+import { AskedTime, AskedUrl, Count, closed, limitOf, named, PageCursor, Timestamp, W3cDate } from '../schema.ts';
 import { Calendar, calendarOf } from './calendar.ts';
 import { CAPTURE_PROPERTIES, CaptureItem, captureItems } from './capture-item.ts';
 import { listCaptures, previousOf } from './capture-list.ts';
 import { sourceOf, textOf } from './capture-text.ts';
+import type { RecentAnswers } from './recent-answers.ts';
 import { type ApiRoute, route } from './route.ts';
 import { listUrls, UrlItem } from './url-list.ts';
 
@@ -21,7 +21,7 @@ const TEXT_LIMIT = 1024 * 1024;
 const TEXT_LIMIT_MAX = 8 * 1024 * 1024;
 
 const Fields = Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
-  description: 'Names and values, in the order and the spelling of the record.',
+  description: 'Names and values, in the order and spelling of the record.',
 });
 
 const Place = closed({ volume: Type.String(), segment: Type.String(), offset: Count, length: Count });
@@ -36,12 +36,12 @@ const CaptureDetail = named('CaptureDetail', {
   holder: Type.Optional(
     Type.Object(
       { ...Place.properties, references: Count },
-      { additionalProperties: false, description: 'The record that holds the content, and how many captures have it.' },
+      { additionalProperties: false, description: 'The record with the content, and how many captures refer to it.' },
     ),
   ),
 });
 
-const ShownCapture = named('ShownCapture', { url: Type.String(), time: When, timestamp: Timestamp });
+const ShownCapture = named('ShownCapture', { url: Type.String(), time: W3cDate, timestamp: Timestamp });
 
 const Neighbours = named('Neighbours', {
   current: Type.Optional(ShownCapture),
@@ -51,8 +51,8 @@ const Neighbours = named('Neighbours', {
 
 const CaptureText = named('CaptureText', {
   text: Type.String(),
-  truncated: Type.Boolean({ description: 'There is more than this.' }),
-  charset: Type.String({ description: 'Of the content, as found.' }),
+  truncated: Type.Boolean({ description: 'The text continues beyond the limit.' }),
+  charset: Type.String({ description: 'The detected charset of the content.' }),
 });
 
 const ById = closed({ id: Type.String({ minLength: 1, maxLength: 8192 }) });
@@ -62,23 +62,23 @@ function pageOf<T extends typeof CaptureItem | typeof UrlItem>(item: T) {
   return closed({ items: Type.Array(item), next: Type.Optional(Type.String({ description: 'Send as `after`.' })) });
 }
 
-export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
+export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calendar>): ApiRoute[] {
   return [
     route({
       method: 'GET',
       path: '/api/urls',
       tag: TAG,
-      summary: 'URLs in the order of their keys',
+      summary: 'URLs in order of their keys',
       says: 'A page may be shorter than the limit and still have a `next`.',
       query: closed({
         prefix: Type.Optional(
           Type.String({
             minLength: 1,
             maxLength: 65_536,
-            description: 'URLs that begin so; *.example.org for a domain.',
+            description: 'URLs that begin with this text; *.example.org for a domain.',
           }),
         ),
-        after: Type.Optional(After),
+        after: Type.Optional(PageCursor),
         limit: limitOf(1000, 100),
       }),
       reply: { status: 200, schema: pageOf(UrlItem), says: 'A page of URLs.' },
@@ -88,17 +88,17 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       method: 'GET',
       path: '/api/captures',
       tag: TAG,
-      summary: 'Captures of a URL, in order of time',
+      summary: 'Captures of a URL in order of time',
       says: 'A page may be shorter than the limit and still have a `next`.',
       query: closed({
         url: AskedUrl,
         from: Type.Optional(AskedTime),
         to: Type.Optional(AskedTime),
-        after: Type.Optional(After),
+        after: Type.Optional(PageCursor),
         limit: limitOf(1000, 100),
         order: Type.Optional(Type.Enum(['asc', 'desc'])),
       }),
-      reply: { status: 200, schema: pageOf(CaptureItem), says: 'A page of captures; none when the URL has none.' },
+      reply: { status: 200, schema: pageOf(CaptureItem), says: 'A page of captures; empty when the URL has none.' },
       handle: async ({ query }) => {
         const { url, from, to, after, limit = 100, order } = query;
         const { list, next } = await listCaptures(archive, {
@@ -116,10 +116,10 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       method: 'GET',
       path: '/api/neighbours',
       tag: TAG,
-      summary: 'What replay shows of a URL at a time, and before and after it',
-      says: 'Captures in whose place replay shows another one, such as redirections of a URL to itself, are none of these.',
+      summary: 'The capture that replay shows for a URL and a time, and its neighbours',
+      says: 'Captures that replay replaces by another one are left out, for example redirections of a URL to itself.',
       query: closed({ url: AskedUrl, time: AskedTime }),
-      reply: { status: 200, schema: Neighbours, says: 'Without `current` when there is nothing to show.' },
+      reply: { status: 200, schema: Neighbours, says: 'Without `current` when replay has nothing to show.' },
       handle: async ({ query }) => {
         const found = await shownAround(archive, typedUrl(query.url), askedTime(query.time, 'start'));
         if (!found) return {};
@@ -137,7 +137,7 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       tag: TAG,
       summary: 'Captures of a URL by day',
       query: closed({ url: AskedUrl }),
-      reply: { status: 200, schema: Calendar, says: 'Days that have captures, by year.' },
+      reply: { status: 200, schema: Calendar, says: 'Days with captures, by year.' },
       handle: async ({ query, signal }) => {
         const url = typedUrl(query.url);
         const calendar = await calendars.get(urlKey(url), () => calendarOf(archive, url, signal));
@@ -148,7 +148,7 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       method: 'GET',
       path: '/api/captures/:id',
       tag: TAG,
-      summary: 'One capture with its heads',
+      summary: 'One capture with its WARC and HTTP fields',
       params: ById,
       reply: { status: 200, schema: CaptureDetail, says: 'The capture.' },
       problems: [404],
@@ -158,7 +158,7 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       method: 'GET',
       path: '/api/captures/:id/text',
       tag: TAG,
-      summary: 'The text of a capture, as a reader sees it, blocks on lines',
+      summary: 'The visible text of a capture, one line for each block',
       params: ById,
       query: UpTo,
       reply: { status: 200, schema: CaptureText, says: 'The text, up to `limit` characters.' },
@@ -173,7 +173,7 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       summary: 'The content of a capture, decoded to text',
       params: ById,
       query: UpTo,
-      reply: { status: 200, schema: CaptureText, says: 'The source, up to `limit` bytes of it.' },
+      reply: { status: 200, schema: CaptureText, says: 'The source, up to `limit` bytes.' },
       problems: [404],
       handle: async ({ params, query }) =>
         sourceOf(archive, await captureOf(archive, params.id), query.limit ?? TEXT_LIMIT),

@@ -1,4 +1,4 @@
-/** The content of a capture as text: decoded, up to a bound, as source or as what a reader sees. */
+/** The content of a capture as text, up to a limit: its decoded source, or the visible text of a page. */
 import { type Archive, lacksAnswer, releasePayload, soundPayload } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
@@ -6,10 +6,10 @@ import { decodeText, readPageInBackground } from '../../page/index.ts';
 import { DecodedStart } from '../../warc/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 
-/** How much of a content is decoded to find its text; markup takes more room than what it says. */
+/** How much of a content is decoded to find its text. Markup is longer than its text. */
 const DECODED_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Whether a record is damaged is known at its end: so much is read behind what is wanted of it. */
+/** How far a record is read beyond the limit: only at its end is it known whether it is damaged. */
 const CHECKED_BYTES_MAX = 16 * 1024 * 1024;
 
 export type CaptureText = { readonly text: string; readonly truncated: boolean; readonly charset: string };
@@ -21,7 +21,7 @@ export async function sourceOf(archive: Archive, capture: Capture, limit: number
   return { text, truncated, charset };
 }
 
-/** What a reader sees, blocks on lines. `limit` counts characters. */
+/** The visible text, one line for each block. `limit` counts characters. */
 export async function textOf(archive: Archive, capture: Capture, limit: number): Promise<CaptureText> {
   const { bytes, truncated, contentType } = await decodedStart(archive, capture, DECODED_BYTES_MAX);
   const source = { bytes, mime: capture.mime, url: capture.url, ...(contentType !== undefined && { contentType }) };
@@ -30,8 +30,8 @@ export async function textOf(archive: Archive, capture: Capture, limit: number):
     throw new HttpProblem({
       status: 422,
       code: 'NO_TEXT',
-      message: `no text is read from ${capture.mime || 'contents of no known type'}`,
-      advice: 'Ask for its source.',
+      message: `text cannot be extracted from ${capture.mime || 'content of an unknown type'}`,
+      advice: 'Request the source instead.',
       where: capture.url,
     });
   }

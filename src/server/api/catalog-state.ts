@@ -1,6 +1,6 @@
 /**
- * A short text that changes whenever the archive does: what was computed under one text still holds under the same
- * text. From totals and from the lengths of the segments, which every change of captures moves.
+ * A short text that changes whenever the archive changes. Results that were computed for one text are valid while the
+ * text stays equal. It is a hash of the totals and of the lengths of the segments, which every change of captures alters.
  */
 import { createHash } from 'node:crypto';
 import type { Archive } from '../../archive/index.ts';

@@ -1,13 +1,12 @@
 /**
- * What each collection holds and how it grew: payloads as captured, distinct ones, and by month how much was new to the
- * archive.
+ * Size and growth of each collection: all payloads, distinct payloads, and by month how much was new to the archive.
  *
- * One walk over the captures, then one over their contents, sorted outside of memory (I9):
+ * One walk over the captures, then one over their contents, sorted on disk (I9):
  *
  * ```
  *   <base64 digest>~<overflow> <time, 16 digits> <collection> <size>
  * ```
- * A content is new with the first capture that has it, in whatever collection; every later one is a duplicate.
+ * The first capture of a content, in any collection, counts as new. Every later capture is a duplicate.
  */
 import type { Archive, CaptureReader } from '../../archive/index.ts';
 import { type EpochMs, formatW3cDate } from '../../base/index.ts';
@@ -27,25 +26,25 @@ export type CollectionFigures = {
   captures: number;
   revisits: number;
   payloadBytes: number;
-  /** Of contents that are distinct within the collection. */
+  /** Of distinct contents of the collection. */
   uniquePayloadBytes: number;
-  /** Records of its captures, as they lie in the segments. */
+  /** Size in the segments of the records of its captures. */
   storedBytes: number;
   first: EpochMs;
   last: EpochMs;
   readonly months: Map<string, MonthFigures>;
 };
 
-/** Added to times in lines, so that those before 1970 sort right as digits. */
+/** Added to the times in lines, so that times before 1970 are sorted correctly as digits. */
 const TIME_SHIFT = 1e14;
 
 export async function collectionFigures(archive: Archive, signal: AbortSignal): Promise<CollectionFigures[]> {
   const figures = new Map<number, CollectionFigures>();
-  for (const { name, number } of archive.collections.all()) figures.set(number, nothing(name));
+  for (const { name, number } of archive.collections.all()) figures.set(number, emptyFigures(name));
   await using view = await archive.view();
   const lines = sortLines(walk(archive, view, figures, signal), { directory: archive.scratch });
   let content = '';
-  const having = new Set<number>();
+  const countedFor = new Set<number>();
   for await (const line of lines) {
     signal.throwIfAborted();
     const [name, time, collection, size] = line.split(' ');
@@ -54,17 +53,17 @@ export async function collectionFigures(archive: Archive, signal: AbortSignal): 
     if (name === content) month.duplicateCaptures++;
     else {
       content = name!;
-      having.clear();
+      countedFor.clear();
       month.newBytes += Number(size);
     }
-    if (having.has(Number(collection))) continue;
-    having.add(Number(collection));
+    if (countedFor.has(Number(collection))) continue;
+    countedFor.add(Number(collection));
     figure.uniquePayloadBytes += Number(size);
   }
   return [...figures.values()].filter(({ captures }) => captures > 0).sort((a, b) => a.first - b.first);
 }
 
-function nothing(name: string): CollectionFigures {
+function emptyFigures(name: string): CollectionFigures {
   const none = { captures: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0, storedBytes: 0 };
   return { name, ...none, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY, months: new Map() };
 }
@@ -82,7 +81,7 @@ async function* walk(
     const sizeOf = new Map(held.map((capture, index): [Capture, Block | undefined] => [capture, blocks[index]]));
     for (const capture of page) {
       const { collection, time, kind, block, place } = capture;
-      const figure = figures.get(collection) ?? nothing(archive.collections.name(collection));
+      const figure = figures.get(collection) ?? emptyFigures(archive.collections.name(collection));
       figures.set(collection, figure);
       const size = sizeOf.get(capture)?.size ?? 0;
       const month = monthOf(figure, time);

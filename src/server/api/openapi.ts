@@ -1,6 +1,6 @@
-/** The OpenAPI 3.1 document, made from the very table of routes that is registered. */
+/** The OpenAPI 3.1 document, generated from the table of routes that is also registered. */
 import type { TObject, TSchema } from 'typebox';
-import { ErrorReply } from '../shape.ts';
+import { ErrorReply } from '../schema.ts';
 import type { ApiRoute, ReplyShape } from './route.ts';
 
 type Json = Record<string, unknown>;
@@ -8,26 +8,26 @@ type Json = Record<string, unknown>;
 const TOKEN_SCHEME = 'token';
 const ERROR_SCHEMA = 'Error';
 
-/** Schemas of the document that have a name of their own. */
+/** Schemas in `components` of the document, by name. */
 type NamedSchemas = Record<string, unknown>;
 
-const SAYS: Readonly<Record<number, string>> = {
-  400: 'The request is not understood.',
+const DESCRIPTIONS: Readonly<Record<number, string>> = {
+  400: 'The request is not valid.',
   401: 'The token is missing or wrong.',
-  403: 'The request comes from another site, or from another machine.',
-  404: 'There is no such thing.',
-  409: 'Things are not as the request takes them to be.',
-  410: 'It is gone.',
-  413: 'It is too large.',
-  416: 'The range lies outside of the bytes.',
-  422: 'What was sent is not what is needed here.',
-  429: 'Too much of this at once.',
-  500: 'A fault of the server.',
-  503: 'Not now; trying again can help.',
-  507: 'No space is left.',
+  403: 'The request comes from a page of another site, or from another machine.',
+  404: 'The requested resource does not exist.',
+  409: 'The present state does not allow the request.',
+  410: 'The requested resource no longer exists.',
+  413: 'The body is too large.',
+  416: 'The range is beyond the end of the file.',
+  422: 'The content is not of the required kind.',
+  429: 'Too many requests of this kind are running.',
+  500: 'The server failed.',
+  503: 'The server cannot do this now. Try again later.',
+  507: 'The disk is full.',
 };
 
-/** Problems that every route may meet. */
+/** Errors that every route may return. */
 const SHARED_PROBLEMS = [400, 403, 500, 503];
 
 export function openApiDocument(routes: readonly ApiRoute[], version: string): Json {
@@ -45,7 +45,7 @@ export function openApiDocument(routes: readonly ApiRoute[], version: string): J
       title: 'Pinakes',
       version,
       description:
-        'What an archive holds, the work that runs on it, and its files. Reading takes no token; writing takes the one that the server prints when it starts, and so does reading what jobs are about.',
+        'The contents of an archive, its jobs, and its files. Reading needs no token. Writing, and reading the details of jobs, need the token that the server prints when it starts.',
       license: { name: 'AGPL-3.0-or-later', identifier: 'AGPL-3.0-or-later' },
     },
     paths,
@@ -102,14 +102,14 @@ function responseOf(reply: ReplyShape, schemas: NamedSchemas): Json {
 }
 
 /**
- * The schema with a reference in place of each part that has a title; the parts are put among the named schemas.
- * `isInline` keeps the parts where they are: forms are made of request bodies, and follow no references.
+ * Replaces each part of a schema that has a title by a reference, and adds the part to the named schemas. With
+ * `isInline` the parts stay in place: the web page generates forms from request bodies, and does not follow references.
  */
 function withReferences(schema: unknown, schemas: NamedSchemas, isInline = false): unknown {
   if (Array.isArray(schema)) return schema.map((part) => withReferences(part, schemas, isInline));
   if (typeof schema !== 'object' || schema === null) return schema;
   const parts = Object.entries(schema).map(([name, part]) => [name, withReferences(part, schemas, isInline)] as const);
-  // Among properties, `title` is a schema.
+  // In `properties`, `title` is a schema.
   const { title, ...converted } = Object.fromEntries(parts);
   if (typeof title !== 'string') return Object.fromEntries(parts);
   schemas[title] ??= converted;
@@ -119,7 +119,7 @@ function withReferences(schema: unknown, schemas: NamedSchemas, isInline = false
 
 function problemResponse(status: number): Json {
   return {
-    description: SAYS[status] ?? 'It could not be done.',
+    description: DESCRIPTIONS[status] ?? 'The request failed.',
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${ERROR_SCHEMA}` } } },
   };
 }

@@ -1,14 +1,14 @@
-/** The latest few answers to a question, by what was asked, for as long as the archive stays as it is. */
+/** A cache of the last few answers, by question. It is emptied when the archive changes. */
 export class RecentAnswers<T> {
   readonly #state: () => Promise<string>;
-  readonly #most: number;
-  /** The one asked for last stands last. */
+  readonly #maximum: number;
+  /** In order of last use. */
   readonly #answers = new Map<string, T>();
   #current = '';
 
-  constructor(state: () => Promise<string>, most: number) {
+  constructor(state: () => Promise<string>, maximum: number) {
     this.#state = state;
-    this.#most = most;
+    this.#maximum = maximum;
   }
 
   async get(question: string, find: () => Promise<T>): Promise<T> {
@@ -23,7 +23,7 @@ export class RecentAnswers<T> {
     this.#answers.delete(question);
     this.#answers.set(question, answer);
     const [oldest] = this.#answers.keys();
-    if (this.#answers.size > this.#most) this.#answers.delete(oldest!);
+    if (this.#answers.size > this.#maximum) this.#answers.delete(oldest!);
     return answer;
   }
 }

@@ -1,36 +1,30 @@
-/**
- * The HTTP API under /api: puts the table of routes on an application, behind the guard, and starts what runs behind
- * the routes.
- */
+/** Puts the routes of the API on a Fastify application, behind the guard. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { Guard } from '../http/guard.ts';
+import type { Guard } from '../http/guard.ts';
 import { HttpProblem } from '../http/problem.ts';
-import type { ApiHandle, ApiParts } from '../server-options.ts';
-import { openApiTools } from './api-tools.ts';
 import { ANSWERED, type ApiRoute } from './route.ts';
-import { apiRoutes } from './route-table.ts';
 import { checkFor } from './validation.ts';
 
-/** Puts the routes of the API on an application. */
-export async function registerApi(app: FastifyInstance, parts: ApiParts): Promise<ApiHandle> {
-  const tools = await openApiTools(parts);
-  const guard = new Guard(parts.uiOrigin, parts.token);
-  const routes = apiRoutes(tools);
+/** `stopping` aborts the calls that are under way. */
+export async function registerApi(
+  app: FastifyInstance,
+  routes: readonly ApiRoute[],
+  guard: Guard,
+  stopping: AbortSignal,
+): Promise<void> {
   const scopeOf = (isRaw: boolean) => async (scope: FastifyInstance) => {
     if (isRaw) {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     }
     scope.setValidatorCompiler<TSchema>(({ schema, httpPart }) => checkFor(schema, httpPart ?? 'body'));
-    // Replies are held to their schemas by tests; a serializer would drop silently what it does not know.
+    // Tests compare replies with their schemas. A serializer would silently drop properties that a schema lacks.
     scope.setSerializerCompiler(() => (data) => JSON.stringify(data));
-    for (const route of routes)
-      if ((route.rawBody !== undefined) === isRaw) addRoute(scope, route, guard, tools.stopping);
+    for (const route of routes) if ((route.rawBody !== undefined) === isRaw) addRoute(scope, route, guard, stopping);
   };
   await app.register(scopeOf(false));
   await app.register(scopeOf(true));
-  return { jobCounts: () => tools.jobs.counts(), stop: (force) => tools.stop(force) };
 }
 
 function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stopping: AbortSignal): void {
@@ -77,15 +71,15 @@ async function answer(
     const value = await route.handle({ params, query, body, hasToken, signal: controller.signal, request, reply });
     return value === ANSWERED ? reply : value;
   } catch (error) {
-    if (controller.signal.aborted && error instanceof Error && error.name === 'AbortError') throw BROKEN_OFF;
+    if (controller.signal.aborted && error instanceof Error && error.name === 'AbortError') throw STOPPING;
     throw error;
   }
 }
 
-/** For a client that still listens when the server stops; one that left hears nothing. */
-const BROKEN_OFF = new HttpProblem({
+/** Reaches a client that is still connected when the server stops. */
+const STOPPING = new HttpProblem({
   status: 503,
   code: 'SERVER_STOPPING',
   message: 'the server is stopping',
-  advice: 'Start it again, then send this again.',
+  advice: 'Start the server again, then repeat the request.',
 });

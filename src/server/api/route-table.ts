@@ -1,9 +1,8 @@
 /** All routes of the API. */
-
 import { Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
-import { type ApiTools, openApiTools } from './api-tools.ts';
-import { archiveRoutes } from './archive-routes.ts';
+import { type ApiServices, openApiServices } from './api-services.ts';
+import { archiveRoutes, type ServerFacts } from './archive-routes.ts';
 import { captureRoutes } from './capture-routes.ts';
 import { jobRoutes } from './job-routes.ts';
 import { openApiDocument } from './openapi.ts';
@@ -11,47 +10,41 @@ import { type ApiRoute, route } from './route.ts';
 import { searchRoutes } from './search-routes.ts';
 import { segmentRoutes } from './segment-routes.ts';
 import { streamRoutes } from './stream-routes.ts';
-import { transferRoutes } from './transfer-routes.ts';
+import { type CommandSource, transferRoutes } from './transfer-routes.ts';
 
-export function apiRoutes(tools: ApiTools): ApiRoute[] {
+export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: CommandSource): ApiRoute[] {
+  const { archive, calendars, search, indexing, stopping } = services;
   const routes: ApiRoute[] = [
-    ...archiveRoutes(tools),
-    ...captureRoutes(tools),
-    ...searchRoutes(tools),
-    ...segmentRoutes(tools),
-    ...jobRoutes(tools),
-    ...streamRoutes(tools),
-    ...transferRoutes(tools),
+    ...archiveRoutes(services, facts),
+    ...captureRoutes(archive, calendars),
+    ...searchRoutes(search, indexing),
+    ...segmentRoutes(archive),
+    ...jobRoutes(services),
+    ...streamRoutes(archive, search, stopping),
+    ...transferRoutes(services, isCommand),
     route({
       method: 'GET',
       path: '/api/openapi.json',
       tag: 'archive',
       summary: 'This description',
       reply: { status: 200, schema: Type.Object({}), says: 'An OpenAPI 3.1 document.' },
-      handle: async () => openApiDocument(routes, tools.parts.version),
+      handle: async () => openApiDocument(routes, facts.version),
     }),
   ];
   return routes;
 }
 
-/** The OpenAPI document without a server. The archive is one made for this, as a server's files are put in it. */
+/** The OpenAPI document without a server. Use a new archive: the files of a server are created in it. */
 export async function apiDocument(archive: Archive, version: string): Promise<object> {
-  const tools = await openApiTools({
-    archive,
-    version,
-    clock: archive.clock,
-    newId: archive.newId,
-    token: '',
-    program: 'pinakes',
-    uiOrigin: '',
-    originsFor: () => ({ uiOrigin: '', replayOrigin: '' }),
-    jobKinds: [],
-    runCommand: undefined,
-    isCommand: () => false,
-  });
+  const { clock, newId } = archive;
+  const services = await openApiServices({ archive, version, clock, newId, token: '', jobKinds: [] });
   try {
-    return openApiDocument(apiRoutes(tools), version);
+    const facts = { version, program: 'pinakes', replayOriginFor: () => '' };
+    return openApiDocument(
+      apiRoutes(services, facts, () => false),
+      version,
+    );
   } finally {
-    await tools.stop(AbortSignal.abort());
+    await services.stop(AbortSignal.abort());
   }
 }

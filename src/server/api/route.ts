@@ -1,23 +1,23 @@
 /**
- * A route of the API: one row of the table that registers the routes, checks what comes in, and makes the OpenAPI
- * document. Nothing is answered under /api that does not stand in that table.
+ * A route of the API: one row of a table. From the table the routes are registered, requests are checked, and the
+ * OpenAPI document is generated. There are no other routes under /api.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
 
 export type Method = 'GET' | 'POST' | 'DELETE';
 
-/** What a call that succeeds is answered with: JSON of a schema, or bytes of a media type. */
+/** The reply of a successful call: JSON of a schema, or bytes of a media type. */
 export type ReplyShape =
   | { readonly status: 200 | 202; readonly schema: TSchema; readonly says: string }
   | { readonly status: 200; readonly mime: string; readonly says: string };
 
-/** How the body of a request is taken: as JSON of the schema, or left to the handler as a stream of bytes. */
+/** The body of a request that the handler reads as a stream of bytes. */
 export type BodyShape = { readonly mime: string; readonly says: string };
 
 export type ApiRoute = {
   readonly method: Method;
-  /** As Fastify has it: `/api/captures/:id`. A last `*` is the parameter `name`, which may hold slashes. */
+  /** In the form of Fastify: `/api/captures/:id`. A `*` at the end is the parameter `name`, which may have slashes. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
@@ -25,14 +25,14 @@ export type ApiRoute = {
   readonly params: TObject | undefined;
   readonly query: TObject | undefined;
   readonly body: TSchema | undefined;
-  /** What the document says of the body, where it says more than what every body is checked against. */
+  /** The schema of the body in the document, when it is more precise than the schema for checking. */
   readonly bodyInDocument: TSchema | undefined;
   readonly rawBody: BodyShape | undefined;
   readonly reply: ReplyShape;
-  /** Statuses of the problems that a call may meet, besides those that every route shares. */
+  /** Statuses of the errors that a call may return, besides those of every route. */
   readonly problems: readonly number[];
   readonly needsToken: boolean;
-  /** It answers everyone, and tells more to who shows the token. */
+  /** Every client gets a reply, but clients that send the token get more. */
   readonly tokenShowsMore: boolean;
   readonly handle: (call: Call<unknown, unknown, unknown>) => Promise<unknown>;
 };
@@ -41,9 +41,9 @@ export type Call<P, Q, B> = {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** Whether the token was shown, where it makes a difference. */
+  /** Whether the client sent the token. False on routes that do not check it. */
   readonly hasToken: boolean;
-  /** Aborted when the client leaves before its reply is whole, and when the server stops. */
+  /** Aborted when the client disconnects before the reply is complete, and when the server stops. */
   readonly signal: AbortSignal;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -69,7 +69,7 @@ type Definition<P extends TObject, Q extends TObject, B extends TSchema> = {
   readonly handle: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;
 };
 
-/** A row of the table. The handler sees values of the types that the schemas say. */
+/** A row of the table. The handler gets values with the types of the schemas. */
 export function route<P extends TObject = NoObject, Q extends TObject = NoObject, B extends TSchema = TSchema>(
   definition: Definition<P, Q, B>,
 ): ApiRoute {
@@ -92,5 +92,5 @@ export function route<P extends TObject = NoObject, Q extends TObject = NoObject
   };
 }
 
-/** The handler has answered by itself. */
+/** Returned by a handler that has sent the reply itself. */
 export const ANSWERED = Symbol('answered');

@@ -1,13 +1,14 @@
-/** Routes that ask the search index: results, links, and when something appeared on a page. */
+/** Routes that query the search index: results, links, and when words appeared on a page. */
 import { Type } from 'typebox';
 import { formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import { type LinkEnd, parseQuery, type SearchResult } from '../../search/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
 import { askedTime } from '../asked-selection.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { After, AskedTime, AskedUrl, Count, closed, limitOf, named, Timestamp, When } from '../shape.ts';
-import type { ApiTools } from './api-tools.ts';
+import type { IndexingStatus } from '../indexing.ts';
+import { AskedTime, AskedUrl, Count, closed, limitOf, named, PageCursor, Timestamp, W3cDate } from '../schema.ts';
 import { type ApiRoute, route } from './route.ts';
+import type { SearchService } from './search-service.ts';
 
 const TAG = 'search';
 const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;
@@ -17,31 +18,31 @@ const DIRECTIONS = ['in', 'out'] as const;
 const AskedQuery = Type.String({
   minLength: 1,
   maxLength: 4096,
-  description: 'Words, "phrases", -not, OR, and fields such as site: and from:; docs/search.md has the language.',
+  description: 'Words, "phrases", -not, OR, and fields such as site: and from:. docs/search.md describes the language.',
 });
 
 const Result = named('SearchResult', {
   url: Type.String(),
-  time: When,
+  time: W3cDate,
   timestamp: Timestamp,
   title: Type.String(),
   snippet: Type.String(),
   marks: Type.Array(Type.Array(Count, { minItems: 2, maxItems: 2 }), {
-    description: 'Start and end in the snippet of each word that was found, in UTF-16 code units.',
+    description: 'Start and end in the snippet of each matching word, in UTF-16 code units.',
   }),
-  score: Type.Number({ description: 'The higher the better; to be compared within one search only.' }),
+  score: Type.Number({ description: 'Higher is better. Comparable within one search only.' }),
   status: Count,
   mime: Type.String(),
   language: Type.String(),
   collection: Type.String(),
   bytes: Count,
   digest: Type.String({ description: 'Of the content.' }),
-  inlinks: Type.Integer({ minimum: 0, description: 'Pages that cite this one.' }),
+  inlinks: Type.Integer({ minimum: 0, description: 'Pages that link to this page.' }),
   rank: Type.Number({ minimum: 0, description: 'PageRank; the mean is 1.' }),
-  versions: Type.Integer({ minimum: 0, description: 'Contents of this URL that fit.' }),
-  captures: Type.Integer({ minimum: 0, description: 'Captures of this URL in the index, whatever their content.' }),
-  first: When,
-  last: When,
+  versions: Type.Integer({ minimum: 0, description: 'Distinct contents of this URL that match.' }),
+  captures: Type.Integer({ minimum: 0, description: 'All captures of this URL in the index.' }),
+  first: W3cDate,
+  last: W3cDate,
 });
 
 const FacetValues = Type.Array(named('Facet', { value: Type.String(), count: Count }));
@@ -50,7 +51,7 @@ const Results = named('SearchPage', {
   items: Type.Array(Result),
   next: Type.Optional(Type.String({ description: 'Send as `after`.' })),
   total: Count,
-  isTotalExact: Type.Boolean({ description: 'False when more was found than is counted out.' }),
+  isTotalExact: Type.Boolean({ description: 'False when there are more results than were counted.' }),
   facets: Type.Optional(
     closed({
       site: FacetValues,
@@ -62,12 +63,13 @@ const Results = named('SearchPage', {
   ),
   facetsLeftOut: Type.Optional(
     Type.Record(Type.String(), Count, {
-      description: 'By facet, how many values it has besides the twenty largest, which are told; absent where all are.',
+      description:
+        'By facet: how many values there are besides the twenty most frequent. Without an entry, all values are listed.',
     }),
   ),
   indexing: Type.Enum(['off', 'waiting', 'working', 'failed'], {
     title: 'IndexingState',
-    description: 'Whether the server is bringing the index up to date: `working` means that there may be more soon.',
+    description: 'The state of the index. `working`: there may be more results soon.',
   }),
 });
 
@@ -76,47 +78,54 @@ const LinkItem = named('LinkEnd', {
   kind: Type.String({ description: '`anchor`, `frame`, `image`, `style`, ...' }),
   text: Type.String(),
   isNofollow: Type.Boolean(),
-  isEmbed: Type.Boolean({ description: 'Needed to show the page.' }),
-  first: When,
-  last: When,
-  isKnown: Type.Boolean({ description: 'The index has a page at the other end.' }),
+  isEmbed: Type.Boolean({ description: 'Whether the page needs it for display.' }),
+  first: W3cDate,
+  last: W3cDate,
+  isKnown: Type.Boolean({ description: 'Whether the index has a page at the other end.' }),
 });
 
 const Links = named('LinkPage', {
   items: Type.Array(LinkItem),
   next: Type.Optional(Type.String({ description: 'Send as `after`.' })),
-  total: Type.Integer({ minimum: 0, description: 'In: pages that link here. Out: links.' }),
+  total: Type.Integer({
+    minimum: 0,
+    description: 'Direction `in`: pages that link to the URL. Direction `out`: links.',
+  }),
 });
 
 const Appearances = named('Appearances', {
-  captures: Type.Integer({ minimum: 0, description: 'Captures of the URL that are in the index.' }),
-  found: Type.Integer({ minimum: 0, description: 'Those that fit.' }),
-  first: Type.Optional(When),
-  last: Type.Optional(When),
-  spans: Type.Array(closed({ from: When, to: When, captures: Count }), {
-    description: 'Times in which all captures fit, in order.',
+  captures: Type.Integer({ minimum: 0, description: 'Captures of the URL in the index.' }),
+  found: Type.Integer({ minimum: 0, description: 'Captures that match.' }),
+  first: Type.Optional(W3cDate),
+  last: Type.Optional(W3cDate),
+  spans: Type.Array(closed({ from: W3cDate, to: W3cDate, captures: Count }), {
+    description: 'Spans of time in which all captures match, in order.',
   }),
-  spansAreAll: Type.Boolean({ description: 'False when there are more than are listed.' }),
+  spansAreAll: Type.Boolean({ description: 'False when there are more spans than listed.' }),
 });
 
 const SPANS_MAX = 1000;
 const SEARCH_PROBLEMS = [429];
 
-export function searchRoutes({ search, indexing }: ApiTools): ApiRoute[] {
+export function searchRoutes(search: SearchService, indexing: () => IndexingStatus): ApiRoute[] {
   return [
     route({
       method: 'GET',
       path: '/api/search',
       tag: TAG,
-      summary: 'Pages that fit a query',
-      says: 'A query that cannot be read is refused with `BAD_QUERY`; `at` and `length` mark the place in it.',
+      summary: 'Pages that match a query',
+      says: 'A query with an error is refused with `BAD_QUERY`; `at` and `length` are the position of the error.',
       query: closed({
         q: AskedQuery,
         sort: Type.Optional(Type.Enum([...SORTS])),
-        group: Type.Optional(Type.Enum([...GROUPS], { description: 'One result a URL, or one a capture.' })),
-        facets: Type.Optional(Type.Boolean({ description: 'Also how the results divide.' })),
+        group: Type.Optional(
+          Type.Enum([...GROUPS], { description: 'One result for each URL, or one for each capture.' }),
+        ),
+        facets: Type.Optional(
+          Type.Boolean({ description: 'Also count the results by site, type, language, year and collection.' }),
+        ),
         asOf: Type.Optional(AskedTime),
-        after: Type.Optional(After),
+        after: Type.Optional(PageCursor),
         limit: limitOf(500, 20),
       }),
       reply: { status: 200, schema: Results, says: 'A page of results.' },
@@ -145,18 +154,18 @@ export function searchRoutes({ search, indexing }: ApiTools): ApiRoute[] {
       summary: 'Links to a page, or from it',
       query: closed({
         url: AskedUrl,
-        direction: Type.Optional(Type.Enum([...DIRECTIONS], { description: '`in` unless told.' })),
+        direction: Type.Optional(Type.Enum([...DIRECTIONS], { description: 'The default is `in`.' })),
         at: Type.Optional(AskedTime),
         after: Type.Optional(
           Type.String({
             pattern: '^\\d{1,15}$',
             'x-in-words': 'be the `next` of the page before',
-            description: '`next` of the page before.',
+            description: 'The `next` of the page before.',
           }),
         ),
         limit: limitOf(1000, 100),
       }),
-      reply: { status: 200, schema: Links, says: 'A page of links; none when the index has none.' },
+      reply: { status: 200, schema: Links, says: 'A page of links; empty when the index has none.' },
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {
         const { url, direction = 'in', after, limit = 100 } = query;
@@ -173,17 +182,17 @@ export function searchRoutes({ search, indexing }: ApiTools): ApiRoute[] {
       method: 'GET',
       path: '/api/appearances',
       tag: TAG,
-      summary: 'When words or a phrase stood on a page',
+      summary: 'When words or a phrase were on a page',
       query: closed({ url: AskedUrl, q: AskedQuery }),
-      reply: { status: 200, schema: Appearances, says: 'The first time, the last, and the times between.' },
+      reply: { status: 200, schema: Appearances, says: 'The first time, the last time, and the spans between.' },
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {
         checkQuery(query.q);
         const found = await search.ask((thread) => thread.appearances(urlKey(typedUrl(query.url)), query.q), signal);
-        const { captures, found: fitting, first, last, spans } = found;
+        const { captures, found: matching, first, last, spans } = found;
         return {
           captures,
-          found: fitting,
+          found: matching,
           ...(first !== undefined && { first: formatW3cDate(first) }),
           ...(last !== undefined && { last: formatW3cDate(last) }),
           spans: spans.slice(0, SPANS_MAX).map(({ from, to, captures: within }) => ({
@@ -198,7 +207,7 @@ export function searchRoutes({ search, indexing }: ApiTools): ApiRoute[] {
   ];
 }
 
-/** Refused here rather than on the thread, with the place of what is wrong. */
+/** Refuses a query with an error here, because the error of the search thread would not have the position. */
 function checkQuery(text: string): void {
   const parsed = parseQuery(text);
   if (!('problem' in parsed)) return;
@@ -207,7 +216,7 @@ function checkQuery(text: string): void {
     status: 400,
     code: 'BAD_QUERY',
     message: `the query cannot be read: ${message}`,
-    advice: 'Mend it at the place that is marked; docs/search.md has the whole language.',
+    advice: 'Correct the query at the marked position. docs/search.md describes the language.',
     at,
     length,
   });

@@ -1,9 +1,8 @@
 /**
- * Where questions to the search index are answered: one after the other, on a thread of its own, so that no reply waits
- * for a search but another search.
+ * Runs searches one after another on a separate thread, so that other requests never wait for a search.
  *
- * The thread begins with the first question. It begins anew when the file of the index is another than before (`pinakes
- * index --rebuild`), and after a question that took too long, which is broken off.
+ * The thread starts with the first search. It is restarted when the index file was replaced (`pinakes index --rebuild`),
+ * and after a search that took too long, which is aborted.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +12,7 @@ import { HttpProblem } from '../http/problem.ts';
 import type { IndexingStatus } from '../indexing.ts';
 
 const WAITING_MAX = 64;
-const QUESTION_MS_MAX = 30_000;
+const SEARCH_TIMEOUT_MS = 30_000;
 
 export class SearchService {
   readonly #directory: string;
@@ -28,8 +27,8 @@ export class SearchService {
     this.#indexing = indexing;
   }
 
-  /** Whether there is an index, or one is being made. */
-  async isThere(): Promise<boolean> {
+  /** Whether there is an index, or the server is building one. */
+  async isAvailable(): Promise<boolean> {
     return this.#indexing().state !== 'off' || (await this.#file()) !== '';
   }
 
@@ -56,12 +55,12 @@ export class SearchService {
     const timer = setTimeout(() => {
       isTooLong = true;
       void thread.abandon();
-    }, QUESTION_MS_MAX);
+    }, SEARCH_TIMEOUT_MS);
     try {
       return await question(thread);
     } catch (error) {
-      // A refused question leaves the thread as good as it was; of anything else that cannot be known.
-      if (!(error instanceof PinakesError) || error.code === 'INDEX_DAMAGED') await this.#letGo();
+      // After a refused query the thread is still usable. After any other error it may not be.
+      if (!(error instanceof PinakesError) || error.code === 'INDEX_DAMAGED') await this.#closeThread();
       throw isTooLong ? TOO_LONG : error;
     } finally {
       clearTimeout(timer);
@@ -70,33 +69,33 @@ export class SearchService {
 
   async #thread(): Promise<SearchThread> {
     const file = await this.#file();
-    if (this.#open && this.#open.file !== file) await this.#letGo();
+    if (this.#open && this.#open.file !== file) await this.#closeThread();
     if (this.#isClosed) throw stopping();
     this.#open ??= { thread: await SearchThread.start(this.#directory), file };
     return this.#open.thread;
   }
 
-  /** Which file the index is; empty when there is none. */
+  /** Identifies the index file; empty when there is no index. */
   async #file(): Promise<string> {
     const found = await stat(join(this.#directory, SEARCH_FILE)).catch(() => undefined);
     return found === undefined ? '' : `${found.dev} ${found.ino}`;
   }
 
-  async #letGo(): Promise<void> {
+  async #closeThread(): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
     await open?.thread.close();
   }
 
-  /** What a client is told of a failure of the index; other errors as they are. */
+  /** The error for the client when the index fails. Other errors are returned unchanged. */
   clientError(error: unknown): unknown {
     if (!(error instanceof PinakesError) || (error.code !== 'INDEX_MISSING' && error.code !== 'INDEX_DAMAGED'))
       return error;
     const { state, message, caughtUpAt } = this.#indexing();
-    const isAboutToBegin = state === 'waiting' && caughtUpAt === undefined;
-    const isComing = error.code === 'INDEX_MISSING' && (state === 'working' || isAboutToBegin);
-    const advice = isComing ? `It is being made: ${message}. Ask again in a while.` : error.advice;
-    const sentence = isComing ? 'the search index is not made yet' : sentenceOf(error);
+    const isAboutToStart = state === 'waiting' && caughtUpAt === undefined;
+    const isInProgress = error.code === 'INDEX_MISSING' && (state === 'working' || isAboutToStart);
+    const advice = isInProgress ? `It is being built: ${message}. Search again in a while.` : error.advice;
+    const sentence = isInProgress ? 'the search index is not built yet' : sentenceOf(error);
     return new HttpProblem({ status: 503, code: error.code, message: sentence, advice });
   }
 
@@ -104,7 +103,7 @@ export class SearchService {
     this.#isClosed = true;
     await this.#open?.thread.abandon();
     await this.#last;
-    await this.#letGo();
+    await this.#closeThread();
   }
 }
 
@@ -112,7 +111,7 @@ function stopping(): Error {
   return new DOMException('the server is stopping', 'AbortError');
 }
 
-/** Without the path, which is nobody's business but the operator's. */
+/** Without the path of the index, which clients must not see. */
 function sentenceOf({ code }: PinakesError): string {
   return code === 'INDEX_DAMAGED' ? 'the search index is damaged' : 'there is no search index';
 }
@@ -121,12 +120,12 @@ const TOO_MANY = new HttpProblem({
   status: 429,
   code: 'SEARCH_BUSY',
   message: 'too many searches are waiting',
-  advice: 'Ask again in a while.',
+  advice: 'Search again in a while.',
 });
 
 const TOO_LONG = new HttpProblem({
   status: 503,
   code: 'SEARCH_TOO_LONG',
-  message: `this search takes longer than ${QUESTION_MS_MAX / 1000} seconds`,
-  advice: 'Narrow the question: name a site, a time, or more words.',
+  message: `the search took longer than ${SEARCH_TIMEOUT_MS / 1000} seconds`,
+  advice: 'Narrow the query: add a site, a time, or more words.',
 });

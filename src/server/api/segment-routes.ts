@@ -1,17 +1,12 @@
-/**
- * Routes about segments: which there are, and their bytes. Segments are looked up in the catalog; no path is ever made
- * of what a URL says.
- */
-
+/** Routes for segments: the list, and their bytes. Segments are looked up by name; a URL never becomes a path. */
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { download, downloadMime } from '../http/download.ts';
-import { badRequest } from '../http/problem.ts';
-import { After, Count, closed, limitOf, named } from '../shape.ts';
-import type { ApiTools } from './api-tools.ts';
+import { invalidCursor } from '../http/problem.ts';
+import { Count, closed, limitOf, named, PageCursor } from '../schema.ts';
 import { type ApiRoute, route } from './route.ts';
 
 const TAG = 'segments';
@@ -21,22 +16,22 @@ const SegmentItem = named('Segment', {
   volume: Type.String(),
   collection: Type.String(),
   state: Type.Enum(['open', 'sealed']),
-  bytes: Type.Integer({ minimum: 0, description: 'Up to the last record that is durable.' }),
+  bytes: Type.Integer({ minimum: 0, description: 'Up to the last durable record.' }),
   records: Count,
-  deadBytes: Type.Integer({ minimum: 0, description: 'Deleted, not yet compacted away.' }),
-  href: Type.String({ description: 'Where its bytes are.' }),
+  deadBytes: Type.Integer({ minimum: 0, description: 'Deleted, but not yet compacted.' }),
+  href: Type.String({ description: 'The address of its bytes.' }),
 });
 
-export function segmentRoutes({ archive }: ApiTools): ApiRoute[] {
+export function segmentRoutes(archive: Archive): ApiRoute[] {
   return [
     route({
       method: 'GET',
       path: '/api/segments',
       tag: TAG,
-      summary: 'The WARC files of the archive, in the order they were made',
+      summary: 'The WARC files of the archive, in order of creation',
       query: closed({
-        collection: Type.Optional(Type.String({ maxLength: 100, description: 'Only those of this collection.' })),
-        after: Type.Optional(After),
+        collection: Type.Optional(Type.String({ maxLength: 100, description: 'Only segments of this collection.' })),
+        after: Type.Optional(PageCursor),
         limit: limitOf(1000, 100),
       }),
       reply: {
@@ -45,8 +40,7 @@ export function segmentRoutes({ archive }: ApiTools): ApiRoute[] {
         says: 'A page of segments.',
       },
       handle: async ({ query: { collection, after, limit = 100 } }) => {
-        if (after !== undefined && !/^\d{1,15}$/.test(after))
-          throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
+        if (after !== undefined && !/^\d{1,15}$/.test(after)) throw invalidCursor();
         const wanted = collection === undefined ? undefined : (archive.collections.find(collection) ?? -1);
         const rest = archive
           .segments()
@@ -63,9 +57,9 @@ export function segmentRoutes({ archive }: ApiTools): ApiRoute[] {
       path: '/api/segments/:volume/*',
       tag: TAG,
       summary: 'The bytes of a segment',
-      says: 'A WARC file as it lies in its volume, up to the last record that is durable. Range requests for one range; the name may hold slashes.',
+      says: 'A WARC file as stored in its volume, up to the last durable record. A request may name one range. The name may contain slashes.',
       params: Type.Object({ volume: Type.String() }),
-      reply: { status: 200, mime: 'application/warc', says: 'The file, or with status 206 a range of it.' },
+      reply: { status: 200, mime: 'application/warc', says: 'The file, or a range of it with status 206.' },
       problems: [404, 416],
       handle: async ({ params, request, reply }) => {
         const { '*': asked = '' } = request.params as { '*'?: string };
@@ -75,7 +69,7 @@ export function segmentRoutes({ archive }: ApiTools): ApiRoute[] {
           filename: segment.name.split('/').pop()!,
           mime: downloadMime(segment.name),
           bytes: segment.bytes,
-          tag: tagOf(segment),
+          tag: entityTag(segment),
           read: (from, to) => archive.segmentBytes(segment.name, from, to),
         });
       },
@@ -83,10 +77,8 @@ export function segmentRoutes({ archive }: ApiTools): ApiRoute[] {
   ];
 }
 
-/**
- * Segments only grow, and one that is rewritten gets another name: so its name and its length say which bytes it has.
- */
-function tagOf({ volume, name, bytes }: Segment): string {
+/** Name and length identify the bytes: a segment only grows, and a rewritten one gets a new name. */
+function entityTag({ volume, name, bytes }: Segment): string {
   return createHash('sha256').update(`${volume}\n${name}\n${bytes}`).digest('base64url').slice(0, 27);
 }
 

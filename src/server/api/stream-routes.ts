@@ -1,4 +1,4 @@
-/** The route of streams: everything, or what a selection means, as WARC, JSON lines or Parquet; see docs/stream.md. */
+/** The route for streams of the whole archive or a selection, as WARC, JSON lines or Parquet; see docs/stream.md. */
 import { Type } from 'typebox';
 import { type Archive, ScanHub, type StreamFormat, type StreamQuery } from '../../archive/index.ts';
 import { pageExtension, RankingStore, type StreamPageFields } from '../../search/index.ts';
@@ -6,12 +6,12 @@ import { selectionOf } from '../asked-selection.ts';
 import { disconnectSignal } from '../http/client-disconnect.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { sendStreamBody } from '../http/stream-body.ts';
-import { closed, Selection } from '../shape.ts';
+import { closed, Selection } from '../schema.ts';
 import { sendTable } from '../stream-table.ts';
-import type { ApiTools } from './api-tools.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
+import type { SearchService } from './search-service.ts';
 
-/** Each may hold a chunk on its way out. */
+/** Each stream may hold a chunk in memory. */
 const STREAMS_MAX = 128;
 const TABLES_MAX = 2;
 const ROWS_MAX = 50_000;
@@ -27,24 +27,30 @@ const StreamQuestion = closed({
   order: Type.Optional(
     Type.Enum(['storage', 'time', 'url', 'inlinks', 'rank'], {
       default: 'storage',
-      description: '`inlinks` and `rank` go by the search index, the most cited first.',
+      description: '`inlinks` and `rank` come from the search index; pages with the most links to them come first.',
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 60_000, description: 'Where an earlier reply of the same question ended.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 60_000,
+      description: 'The position where an earlier reply to the same query ended.',
+    }),
   ),
   snapshot: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'A named snapshot, instead of what there is now.' }),
+    Type.String({ minLength: 1, maxLength: 100, description: 'A named snapshot, instead of the present state.' }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'End with the first record behind so many bytes.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'End after the record in which this many bytes are exceeded.' }),
+  ),
   rows: Type.Optional(
     Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: ROWS_MAX, description: 'Rows of one Parquet table.' }),
   ),
-  share: Flag('Join others who stream the same where they are; what was missed comes at the end.'),
-  resolve: Flag('WARC: revisits as full records.'),
-  text: Flag('JSON lines: with the text of pages.'),
-  links: Flag('JSON lines: with the links of pages.'),
-  frames: Flag('In frames, with cursors between them.'),
+  share: Flag('Join a running stream of the same records at its position. The missed records come at the end.'),
+  resolve: Flag('WARC: write revisits as full records.'),
+  text: Flag('JSON lines: add the text of pages.'),
+  links: Flag('JSON lines: add the links of pages.'),
+  frames: Flag('Send frames, with cursors between them.'),
 });
 
 type Flags = {
@@ -53,7 +59,7 @@ type Flags = {
   readonly links?: boolean | undefined;
 };
 
-export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[] {
+export function streamRoutes(archive: Archive, search: SearchService, stopping: AbortSignal): ApiRoute[] {
   const sharing = new ScanHub();
   const rankings = new RankingStore(archive);
   let tables = 0;
@@ -63,12 +69,12 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
       path: '/api/stream',
       tag: 'stream',
       summary: 'Records of the archive, each exactly once',
-      says: 'From a snapshot that does not move. X-Pinakes-Cursor in the trailer, or between the lines or frames, says where a later call goes on. A table has it in the fields.',
+      says: 'From a fixed snapshot. X-Pinakes-Cursor in the trailer, or a cursor between lines or frames, is where a later call continues. A table has it in the header fields.',
       query: StreamQuestion,
       reply: {
         status: 200,
         mime: 'application/octet-stream',
-        says: 'application/warc with a gzip member a record, application/x-ndjson, application/vnd.apache.parquet, or application/x-pinakes-frames.',
+        says: 'application/warc with one gzip member for each record, application/x-ndjson, application/vnd.apache.parquet, or application/x-pinakes-frames.',
       },
       problems: [404, 410],
       handle: async ({ query: asked, signal, reply }) => {
@@ -101,7 +107,7 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
           query: { ...query, wholeSegments: true, resolve },
         };
         const joins = share && order === 'storage';
-        // A server that stops lets streams go on to their next cursor; only who leaves is done at once.
+        // When the server stops, streams continue to their next cursor. Only a disconnect ends them at once.
         const disconnect = disconnectSignal(reply.raw);
         await using stream = await archive.subscribe(sharing, wanted, { joins, signal: disconnect }).catch(refuse);
         reply.hijack();
@@ -133,7 +139,7 @@ function formatOf(
 const BUSY = new HttpProblem({
   status: 503,
   code: 'STREAMS_BUSY',
-  message: 'as many streams as the server has room for are under way',
+  message: 'the maximum number of streams is running',
   advice: 'Try again when one of them has ended.',
   fields: { 'retry-after': '30' },
 });

@@ -1,33 +1,42 @@
-/** Routes that move whole files and commands: uploads, exports, and the command line's own way in. */
+/** Routes for uploads, exports, and commands of the command line. */
+import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { FRAMES_MIME } from '../../base/index.ts';
 import { download } from '../http/download.ts';
 import { HttpProblem, NOT_FOUND } from '../http/problem.ts';
-import { isInterrupted, isOver, Job, toldJob } from '../jobs/job.ts';
-import { closed, NewCollection } from '../shape.ts';
-import { type ApiTools, uploadOf } from './api-tools.ts';
+import { uploadOf } from '../jobs/add-kind.ts';
+import { isInterrupted, isOver } from '../jobs/job.ts';
+import { closed, NewCollection } from '../schema.ts';
+import type { ApiServices } from './api-services.ts';
+import { JobItem, jobItem } from './job-item.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 
-export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands }: ApiTools): ApiRoute[] {
+/** True for a request that arrived over the command socket. */
+export type CommandSource = (request: IncomingMessage) => boolean;
+
+type Services = Pick<ApiServices, 'kinds' | 'jobs' | 'uploads' | 'exports' | 'commands'>;
+
+export function transferRoutes(services: Services, isCommand: CommandSource): ApiRoute[] {
+  const { kinds, jobs, uploads, exports, commands } = services;
   const add = kinds.find(({ name }) => name === 'add')!;
   return [
     route({
       method: 'POST',
       path: '/api/uploads',
       tag: 'transfers',
-      summary: 'Send a WARC, ARC or WACZ file to be added',
+      summary: 'Upload a WARC, ARC or WACZ file and add it',
       query: closed({
-        name: Type.String({ minLength: 1, maxLength: 1000, description: 'What the file is called.' }),
+        name: Type.String({ minLength: 1, maxLength: 1000, description: 'The name of the file.' }),
         collection: Type.Optional(NewCollection),
       }),
       rawBody: { mime: 'application/octet-stream', says: 'The bytes of the file.' },
-      reply: { status: 202, schema: Job, says: 'The job that adds it.' },
+      reply: { status: 202, schema: JobItem, says: 'The job that adds the file.' },
       problems: [413, 422, 429, 507],
       needsToken: true,
       handle: async ({ query, request, signal }) => {
         const length = Number(request.headers['content-length'] ?? Number.NaN);
         const bytes = Number.isSafeInteger(length) ? length : undefined;
-        const { name: upload } = await uploads.take(query.name, request.raw, bytes, signal);
+        const { name: upload } = await uploads.receive(query.name, request.raw, bytes, signal);
         const input = { upload, ...(query.collection !== undefined && { collection: query.collection }) };
         try {
           const { job } = await jobs.submit({
@@ -40,7 +49,7 @@ export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands 
               if (!isInterrupted(job)) await uploads.remove(upload);
             },
           });
-          return toldJob(job);
+          return jobItem(job);
         } catch (error) {
           await uploads.remove(upload);
           throw error;
@@ -51,15 +60,15 @@ export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands 
       method: 'DELETE',
       path: '/api/uploads/:jobId',
       tag: 'transfers',
-      summary: 'Remove the file of an upload that was interrupted before it was added',
+      summary: 'Remove an uploaded file whose job was interrupted',
       params: closed({ jobId: Type.String({ maxLength: 100 }) }),
-      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'It is gone.' },
+      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'The file was removed.' },
       problems: [404, 409],
       needsToken: true,
       handle: async ({ params }) => {
         const upload = uploadOf(jobs.get(params.jobId)?.input);
         if (!uploads.has(upload)) throw new HttpProblem(NO_UPLOAD);
-        // It may be run again by now.
+        // The job may have been run again meanwhile.
         if (jobs.list().some((job) => !isOver(job) && uploadOf(job.input) === upload))
           throw new HttpProblem(UPLOAD_RUNS);
         await uploads.remove(upload);
@@ -70,9 +79,9 @@ export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands 
       method: 'GET',
       path: '/api/exports/:jobId/:file',
       tag: 'transfers',
-      summary: 'A file that an export made',
+      summary: 'The file of an export',
       params: closed({ jobId: Type.String({ maxLength: 100 }), file: Type.String({ maxLength: 300 }) }),
-      reply: { status: 200, mime: 'application/octet-stream', says: 'The file, or with status 206 a range of it.' },
+      reply: { status: 200, mime: 'application/octet-stream', says: 'The file, or a range of it with status 206.' },
       problems: [404, 416],
       handle: async ({ params, request, reply }) => {
         const job = jobs.get(params.jobId);
@@ -85,9 +94,9 @@ export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands 
       method: 'DELETE',
       path: '/api/exports/:jobId',
       tag: 'transfers',
-      summary: 'Remove the file that an export made',
+      summary: 'Remove the file of an export',
       params: closed({ jobId: Type.String({ maxLength: 100 }) }),
-      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'It is gone.' },
+      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'The file was removed.' },
       problems: [404, 409],
       needsToken: true,
       handle: async ({ params }) => {
@@ -102,14 +111,14 @@ export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands 
       path: '/api/commands',
       tag: 'transfers',
       summary: 'Run a command of the command line in the server',
-      says: 'How `pinakes` works on an archive that is being served. Taken only over the command socket that `owner.json` names, never over TCP; docs/api.md describes the frames.',
-      rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, an interruption.' },
+      says: 'The command line uses this while a server has the archive open. Accepted only over the command socket that `owner.json` names, never over TCP. docs/api.md describes the frames.',
+      rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, interruption.' },
       reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
       problems: [403, 429],
       needsToken: true,
       handle: async ({ request, reply }) => {
         if (!commands) throw new HttpProblem(NOT_FOUND);
-        if (!parts.isCommand(request.raw)) throw new HttpProblem(NOT_COMMAND_SOCKET);
+        if (!isCommand(request.raw)) throw new HttpProblem(NOT_COMMAND_SOCKET);
         await commands.serve(request.raw, reply.raw, () => void reply.hijack());
         return ANSWERED;
       },
@@ -121,33 +130,33 @@ const NO_UPLOAD = {
   status: 404,
   code: 'UPLOAD_MISSING',
   message: 'there is no such file',
-  advice: 'The file of an upload is kept only while its job is not over, or was interrupted.',
+  advice: 'An uploaded file is kept until its job ends, or when the job was interrupted.',
 };
 
 const UPLOAD_RUNS = {
   status: 409,
   code: 'UPLOAD_RUNS',
-  message: 'this file is being added, or waits to be',
-  advice: 'Wait for the end of its job, or cancel the job, which removes the file.',
+  message: 'a job that adds this file is waiting or running',
+  advice: 'Wait until the job ends, or cancel the job, which removes the file.',
 };
 
 const NO_EXPORT = {
   status: 404,
   code: 'EXPORT_MISSING',
   message: 'there is no such file',
-  advice: 'The report of an export job names its file; it may have been removed.',
+  advice: 'The report of an export job names its file. The file may have been removed.',
 };
 
 const EXPORT_RUNS = {
   status: 409,
   code: 'EXPORT_RUNS',
-  message: 'this export is not over yet',
-  advice: 'Wait for the end of its job, or cancel the job.',
+  message: 'this export has not ended yet',
+  advice: 'Wait until its job ends, or cancel the job.',
 };
 
 const NOT_COMMAND_SOCKET = {
   status: 403,
   code: 'COMMAND_SOCKET_ONLY',
-  message: 'commands are taken only over the command socket of the server',
-  advice: 'Run the command on the machine of the server, or begin a job with POST /api/jobs.',
+  message: 'commands are accepted only over the command socket of the server',
+  advice: 'Run the command on the machine of the server, or start a job with POST /api/jobs.',
 };

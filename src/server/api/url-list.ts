@@ -1,34 +1,34 @@
 /**
- * URLs of the archive in pages, in order of their keys, each with what its captures sum up to. A page ends early when
- * it has looked at very many captures, so that no page takes long, and when its URLs are long.
+ * URLs of the archive in pages, in order of their keys, each with a summary of its captures. A page ends early after
+ * very many captures, so that no page takes long, and when its URLs are long.
  *
- * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL, so behind one of tens of
- * thousands of letters no page ends: the next few come along.
+ * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL. A page therefore does not end
+ * after a key of tens of thousands of characters, but continues with the next few URLs.
  */
 import { type Static, Type } from 'typebox';
 import { type Archive, keyRanges } from '../../archive/index.ts';
 import { formatW3cDate, fromUtf8, utf8 } from '../../base/index.ts';
 import { behindKey, type Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
-import { badRequest } from '../http/problem.ts';
-import { Count, named, When } from '../shape.ts';
+import { invalidCursor } from '../http/problem.ts';
+import { Count, named, W3cDate } from '../schema.ts';
 import { DistinctCount } from './distinct-count.ts';
 
 const PAGE_CAPTURES_MAX = 200_000;
 const CURSOR_KEY_CHARACTERS_MAX = 40_000;
-/** So many more come along at most. */
-const ALONG_MAX = 100;
-/** URLs and keys of a page, all together. */
+/** How many URLs a page may have beyond its limit because of long keys. */
+const EXTRA_URLS_MAX = 100;
+/** All URLs and keys of a page together. */
 const CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export const UrlItem = named('UrlSummary', {
-  url: Type.String({ description: 'As its latest capture has it.' }),
-  urlKey: Type.String({ description: 'SURT key: what captures are filed under.' }),
+  url: Type.String({ description: 'As in its latest capture.' }),
+  urlKey: Type.String({ description: 'The SURT key, by which captures are ordered.' }),
   captures: Count,
   distinct: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
-  distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than were counted.' })),
-  first: When,
-  last: When,
+  distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than counted.' })),
+  first: W3cDate,
+  last: W3cDate,
   mime: Type.String({ description: 'Of the latest capture.' }),
 });
 
@@ -60,7 +60,7 @@ export async function listUrls(
           const last = items.at(-1);
           if (last) characters += last.url.length + last.urlKey.length;
           const isFull = items.length >= question.limit || scanned > PAGE_CAPTURES_MAX || characters > CHARACTERS_MAX;
-          if (last && isFull && (isFit(last) || items.length >= question.limit + ALONG_MAX))
+          if (last && isFull && (hasShortKey(last) || items.length >= question.limit + EXTRA_URLS_MAX))
             return { items, next: Buffer.from(utf8(last.urlKey)).toString('base64url') };
           sum = new UrlSum(capture);
         }
@@ -72,16 +72,15 @@ export async function listUrls(
   return { items };
 }
 
-/** Whether a page may end behind it. */
-function isFit({ urlKey }: UrlItem): boolean {
+/** Whether a page may end after this URL. */
+function hasShortKey({ urlKey }: UrlItem): boolean {
   return urlKey.length <= CURSOR_KEY_CHARACTERS_MAX;
 }
 
 /** The key of the last URL of the page before. */
 function lastKeyOf(cursor: string): UrlKey {
   const key = fromUtf8(Buffer.from(cursor, 'base64url'));
-  if (key === '')
-    throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
+  if (key === '') throw invalidCursor();
   return key as UrlKey;
 }
 

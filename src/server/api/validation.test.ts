@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { closed, NewCollection } from '../shape.ts';
+import { closed, NewCollection } from '../schema.ts';
 import { checkFor } from './validation.ts';
 
 const check = checkFor(closed({ url: Type.String(), order: Type.Optional(Type.Enum(['asc', 'desc'])) }), 'querystring');
@@ -11,7 +11,7 @@ function refusal(given: object): string | undefined {
   return 'error' in checked ? checked.error.message : undefined;
 }
 
-test('a text of the wrong form is refused in words, and never with a regular expression', () => {
+test('the message about a text of the wrong form has words, not a regular expression', () => {
   const checked = checkFor(
     closed({ input: closed({ collection: NewCollection }) }),
     'body',
@@ -23,9 +23,9 @@ test('a text of the wrong form is refused in words, and never with a regular exp
   assert.doesNotMatch(checked.error.message, /[\^$[\]]/);
 });
 
-test('what is wrong with a request is said in its own words', () => {
+test('messages name the field of the request and what is wrong with it', () => {
   assert.equal(refusal({ url: 'a', order: 'asc' }), undefined);
-  assert.equal(refusal({ urll: 'a' }), 'query/urll is not known here', 'the typing error, not what lacks by it');
+  assert.equal(refusal({ urll: 'a' }), 'query/urll is unknown', 'the misspelling, not the missing name');
   assert.equal(refusal({}), 'query must have url');
   assert.equal(refusal({ url: 'a', order: 'up' }), 'query/order must be one of asc, desc');
 });

@@ -1,7 +1,4 @@
-/**
- * Checks what comes in against the schemas of a route: query texts become numbers and booleans where the schema wants
- * those, nothing else is bent.
- */
+/** Checks requests against the schemas of a route. Only texts of the query are converted, to numbers and booleans. */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
@@ -19,22 +16,22 @@ export function checkFor(schema: TSchema, part: string): (value: unknown) => Che
     const value = validator.Default(isText ? validator.Convert(given) : given);
     if (validator.Check(value)) return { value };
     const errors = validator.Errors(value);
-    // A name that is mistyped is both unknown and missing; the person looks for the typing error.
+    // A misspelled name is both unknown and missing. Report it as unknown, so that the misspelling is found.
     const first = errors.find(({ keyword }) => keyword === 'boolean') ?? errors[0];
     const place = `${part === 'querystring' ? 'query' : part}${first?.instancePath ?? ''}`;
-    const message = first === undefined ? 'does not fit' : messageOf(first, schema);
+    const message = first === undefined ? 'is not valid' : messageOf(first, schema);
     return { error: badRequest(`${place} ${message}`, ADVICE, place) };
   };
 }
 
 function messageOf({ keyword, params, message, instancePath }: TLocalizedValidationError, schema: TSchema): string {
-  if (keyword === 'boolean') return 'is not known here';
-  if (keyword === 'pattern') return `must ${inWords(schema, instancePath) ?? 'have another form'}`;
+  if (keyword === 'boolean') return 'is unknown';
+  if (keyword === 'pattern') return `must ${inWords(schema, instancePath) ?? 'have a different form'}`;
   if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`;
   return keyword === 'required' ? `must have ${params.requiredProperties.join(', ')}` : message;
 }
 
-/** What a text has to look like, as its schema says for people: a regular expression explains nothing to them. */
+/** The form of a text in words, from its schema. A regular expression would not help most people. */
 function inWords(schema: TSchema, instancePath: string): string | undefined {
   let at: unknown = schema;
   for (const name of instancePath.split('/').slice(1)) {

@@ -1,8 +1,4 @@
-/**
- * Leaving out lines that begin like their neighbour: of adjacent ones with the same value only the first stays, or the
- * last.
- */
-
+/** Collapsing: of adjacent lines with the same value, only the first or the last is kept. */
 import { badRequest } from '../http/problem.ts';
 import type { CdxDialect } from './cdx-dialect.ts';
 import { type CdxRow, fieldValue } from './cdx-row.ts';
@@ -10,7 +6,7 @@ import { type CdxRow, fieldValue } from './cdx-row.ts';
 const SPECS_MAX = 20;
 
 export type Collapse = {
-  /** What neighbours are compared by. */
+  /** The value by which neighbours are compared. */
   readonly tokenOf: (row: CdxRow) => string;
   readonly keeps: 'first' | 'last';
 };
@@ -19,14 +15,15 @@ export function parseCollapse(parameters: URLSearchParams, dialect: CdxDialect):
   if (dialect === 'pywb') {
     const digits = parameters.get('collapseTime');
     if (!digits) return undefined;
-    if (!/^\d{1,2}$/.test(digits)) throw badRequest('collapseTime is no number', 'Give the number of digits.', digits);
+    if (!/^\d{1,2}$/.test(digits))
+      throw badRequest('collapseTime is not a number', 'Use the number of digits.', digits);
     return { tokenOf: (row) => `${row.timestamp.slice(0, Number(digits))} ${row.statuscode}`, keeps: 'first' };
   }
   const isOutback = dialect === 'outbackcdx';
   const first = [...(isOutback ? parameters.getAll('collapseToFirst') : []), ...parameters.getAll('collapse')];
   const specs = first.length > 0 ? first : isOutback ? parameters.getAll('collapseToLast') : [];
   if (specs.length === 0) return undefined;
-  if (specs.length > SPECS_MAX) throw badRequest('there are too many collapses', `${SPECS_MAX} may be given.`);
+  if (specs.length > SPECS_MAX) throw badRequest('there are too many collapses', `The limit is ${SPECS_MAX}.`);
   const values = specs.map(parseSpec);
   return { tokenOf: (row) => values.map((value) => value(row)).join(' '), keeps: first.length > 0 ? 'first' : 'last' };
 }
@@ -36,15 +33,15 @@ function parseSpec(spec: string): (row: CdxRow) => string {
   const value = match && fieldValue(match[1]!);
   if (!match || !value)
     throw badRequest(
-      'the collapse is not understood',
-      'It is a field, or a field and a number of characters: timestamp:8.',
+      'the collapse is not valid',
+      'Use a field, or a field and a number of characters: timestamp:8.',
       spec,
     );
   const length = match[2] === undefined ? undefined : Number(match[2]);
   return length === undefined ? value : (row) => value(row).slice(0, length);
 }
 
-/** Does it across the pages of an answer. */
+/** Collapses lines across the pages of a reply. */
 export class Collapser {
   readonly #collapse: Collapse;
   #token: string | undefined;

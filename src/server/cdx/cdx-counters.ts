@@ -1,12 +1,12 @@
 /**
- * The counters of the Internet Archive's CDX server, columns that tell what an answer leaves out:
+ * The counters of the CDX server of the Internet Archive, columns about lines that a reply leaves out:
  *
- *     dupecount      how many lines before this one have the same digest
- *     skipcount      how many captures between this line and the next were filtered or collapsed away
- *     endtimestamp   the last of these; the line's own time when there is none
+ *     dupecount      how many earlier lines have the same digest
+ *     skipcount      how many captures between this line and the next were filtered or collapsed
+ *     endtimestamp   the time of the last of these; the time of the line itself when there are none
  *
- * Digests that are remembered are bounded (I9): those of the lines that came last. There, the last line of an answer
- * counts one too few; here it does not.
+ * Only the most recent digests are remembered (I9). The last line of a reply of the Internet Archive counts one capture
+ * too few; here the count is right.
  */
 import type { Collapser } from './cdx-collapse.ts';
 import type { CdxRow } from './cdx-row.ts';
@@ -26,15 +26,15 @@ export class CdxCounters {
   readonly #digests = new Map<string, Seen>();
   #held: CdxRow | undefined;
   #skipped = 0;
-  #last = '';
+  #lastTimestamp = '';
 
   constructor(collapser: Collapser | undefined) {
     this.#collapser = collapser;
   }
 
   /**
-   * `rows` as they stand in the index, `passed` those of them that no filter holds back. Gives the lines that nothing
-   * more can be added to.
+   * `rows` are all rows in the order of the index; `passed` are the rows that pass the filters. Returns the lines whose
+   * counters are complete.
    */
   push(rows: readonly CdxRow[], passed: readonly CdxRow[]): CdxRow[] {
     const kept = new Set(this.#collapser ? this.#collapser.push(passed) : passed);
@@ -45,7 +45,7 @@ export class CdxCounters {
         this.#held = this.#withDuplicates(row);
         this.#skipped = 0;
       } else this.#skipped++;
-      this.#last = row.timestamp;
+      this.#lastTimestamp = row.timestamp;
     }
     return done;
   }
@@ -53,13 +53,13 @@ export class CdxCounters {
   end(): CdxRow[] {
     const held = this.#held;
     this.#held = undefined;
-    return held ? [{ ...held, skipcount: String(this.#skipped), endtimestamp: this.#last }] : [];
+    return held ? [{ ...held, skipcount: String(this.#skipped), endtimestamp: this.#lastTimestamp }] : [];
   }
 
   #withDuplicates(row: CdxRow): CdxRow {
     const { digest, mimetype } = row;
     const seen = this.#digests.get(digest);
-    // The last that was met stands last, so that the first is the one to forget.
+    // The map is in order of last use, so that the first entry is dropped first.
     this.#digests.delete(digest);
     this.#digests.set(digest, { count: (seen?.count ?? 0) + 1, mimetype: seen?.mimetype ?? mimetype });
     if (this.#digests.size > DIGESTS_MAX) this.#digests.delete(this.#digests.keys().next().value!);

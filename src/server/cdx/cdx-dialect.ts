@@ -1,14 +1,11 @@
-/**
- * The three CDX servers that clients know, and what their answers look like by default. docs/cdx.md has the differences
- * in one table.
- */
+/** The dialects of three CDX servers, and their defaults. docs/cdx.md has the differences in one table. */
 
 export type CdxDialect = 'ia' | 'pywb' | 'outbackcdx';
 
 export type CdxOutput = 'text' | 'json' | 'jsondict' | 'cdxj';
 
 export type DialectFacts = {
-  /** Columns when nobody asks for others. */
+  /** The default columns. */
   readonly fields: readonly string[];
   readonly output: CdxOutput;
   readonly isDigestLabelled: boolean;

@@ -1,13 +1,13 @@
 /**
  * `filter=` of the CDX dialects.
  *
- *     IA, OutbackCDX   [~][!]field:pattern     a regular expression that matches the whole value; with ~ a part of it
- *     pywb             [!][=|~]field:text      a part of the value; with = all of it, with ~ a regular expression from its start
+ *     IA, OutbackCDX   [~][!]field:pattern     a regular expression for the whole value; with ~ a text that the value contains
+ *     pywb             [!][=|~]field:text      a text that the value contains; with = the whole value, with ~ a regular expression from its start
  *
- * Without a field the whole line is meant (IA, pywb).
+ * Without a field, the filter applies to the whole line (IA, pywb).
  *
- * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time, all of a
- * question together inside one fence: nobody else is answered meanwhile.
+ * Clients may send regular expressions that run almost forever. All expressions of a query are tested on one page of
+ * values at a time, with a common timeout, because no other request is served meanwhile.
  */
 import { boundedTests } from '../../base/index.ts';
 import { badRequest } from '../http/problem.ts';
@@ -15,10 +15,10 @@ import type { CdxDialect } from './cdx-dialect.ts';
 import { type CdxRow, type FieldValue, fieldValue } from './cdx-row.ts';
 
 const PATTERN_CHARACTERS_MAX = 1000;
-/** What the expressions of a question may take for one page of lines. */
+/** The timeout of all expressions of a query for one page of lines. */
 const TIMEOUT_MS = 200;
 
-/** Of these rows, those that pass. */
+/** Returns the rows that pass. */
 export type CdxFilter = (rows: readonly CdxRow[]) => CdxRow[];
 
 type Condition = {
@@ -31,7 +31,7 @@ type Condition = {
 const IA_FORM = /^(?<marks>[~!]{0,2})(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
 const PYWB_FORM = /^(?<marks>!?[=~]?)(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
 
-/** What passes all of these. `columns` are the fields of a whole line. */
+/** The filter that requires all conditions. `columns` are the fields of a whole line. */
 export function parseFilters(specs: readonly string[], dialect: CdxDialect, columns: readonly string[]): CdxFilter {
   const getters = columns.map((field) => fieldValue(field)!);
   const lineOf: FieldValue = (row) => getters.map((get) => get(row)).join(' ');
@@ -45,7 +45,7 @@ export function parseFilters(specs: readonly string[], dialect: CdxDialect, colu
   };
 }
 
-/** What expressions say is not asked yet. */
+/** Checks a condition without a regular expression. Expressions are tested later. */
 function mayPass(row: CdxRow, { read, isNegated, matches }: Condition): boolean {
   return matches instanceof RegExp || matches(read(row)) !== isNegated;
 }
@@ -58,9 +58,9 @@ function parseCondition(spec: string, dialect: CdxDialect, line: Line): Conditio
     field?: string;
     text: string;
   };
-  // No line begins so: what it would find is nothing, and with `!` everything.
+  // No line begins with `=`: the filter would pass nothing, and with `!` everything.
   if (dialect !== 'pywb' && text.startsWith('=') && field === undefined)
-    throw badRequest('a filter with = is one of pywb', 'Leave the = out, or ask with dialect=pywb.', spec);
+    throw badRequest('only pywb has filters with =', 'Remove the =, or add dialect=pywb.', spec);
   const read = field === undefined ? line.lineOf : namedField(field, spec, dialect, line);
   return { spec, read, isNegated: marks.includes('!'), matches: matcherOf(text, marks, dialect, spec) };
 }
@@ -68,15 +68,15 @@ function parseCondition(spec: string, dialect: CdxDialect, line: Line): Conditio
 const EMPTY_VALUE: FieldValue = () => '';
 
 function namedField(field: string, spec: string, dialect: CdxDialect, { columns }: Line): FieldValue {
-  // The Internet Archive also takes the number of a column.
+  // The Internet Archive also accepts the number of a column.
   if (dialect === 'ia' && /^\d{1,2}$/.test(field)) return columns[Number(field)] ?? EMPTY_VALUE;
   const value = fieldValue(field);
   if (value) return value;
-  // In pywb a field that no line has is empty.
+  // In pywb, an unknown field is empty.
   if (dialect === 'pywb') return EMPTY_VALUE;
   throw badRequest(
-    'the filter names a field that is not there',
-    `Fields stand in docs/cdx.md; ${field} is none.`,
+    'the filter has an unknown field',
+    `docs/cdx.md lists the fields; ${field} is not one of them.`,
     spec,
   );
 }
@@ -95,19 +95,19 @@ function matcherOf(text: string, marks: string, dialect: CdxDialect, spec: strin
 
 function compile(text: string, isWhole: boolean, spec: string): RegExp {
   if (text.length > PATTERN_CHARACTERS_MAX)
-    throw badRequest('the expression is too long', `It may have ${PATTERN_CHARACTERS_MAX} characters.`, spec);
+    throw badRequest('the expression is too long', `The limit is ${PATTERN_CHARACTERS_MAX} characters.`, spec);
   const isCaseless = text.startsWith('(?i)');
   const body = isCaseless ? text.slice(4) : text;
   try {
     return new RegExp(`^(?:${body})${isWhole ? '$' : ''}`, isCaseless ? 'iu' : 'u');
   } catch {
-    // Outside of the Unicode mode superfluous escapes are forgiven, which Java and Python do too.
+    // Without Unicode mode, unnecessary escapes are allowed, as in Java and Python.
     try {
       return new RegExp(`^(?:${body})${isWhole ? '$' : ''}`, isCaseless ? 'i' : '');
     } catch {
       throw badRequest(
-        'this is no regular expression',
-        'Put a backslash before characters that mean themselves.',
+        'the regular expression is not valid',
+        'Put a backslash before literal special characters.',
         spec,
       );
     }
@@ -115,7 +115,7 @@ function compile(text: string, isWhole: boolean, spec: string): RegExp {
 }
 
 function testAll(expressions: readonly Condition[], rows: readonly CdxRow[]): boolean[][] {
-  // Several expressions about one field share its values.
+  // Expressions for the same field share its values.
   const valuesBy = new Map<FieldValue, string[]>();
   const valuesOf = (read: FieldValue) => {
     const values = valuesBy.get(read) ?? rows.map(read);
@@ -126,5 +126,5 @@ function testAll(expressions: readonly Condition[], rows: readonly CdxRow[]): bo
   const verdicts = boundedTests(tests, TIMEOUT_MS);
   if (verdicts) return verdicts;
   const specs = expressions.map(({ spec }) => spec).join(' ');
-  throw badRequest('the expression takes too long', 'Avoid repetitions inside of repetitions, as in (a+)+.', specs);
+  throw badRequest('the expression takes too long', 'Avoid repetitions inside repetitions, such as (a+)+.', specs);
 }

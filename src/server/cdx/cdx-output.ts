@@ -1,15 +1,15 @@
 /**
- * The bytes of a CDX answer.
+ * The formats of CDX replies.
  *
- *     IA          text: columns and spaces. json: an array of arrays of texts, a header first, a line each. Resume key: an empty line, then the key.
- *     pywb        cdxj: `urlkey timestamp {...}`. json: an object a line. text: columns and spaces. JSON is written as Python writes it.
+ *     IA          text: columns and spaces. json: an array of arrays of texts, header first, one array on each line. Resume key: an empty line, then the key.
+ *     pywb        cdxj: `urlkey timestamp {...}`. json: one object on each line. text: columns and spaces. JSON is formatted as by Python.
  *     OutbackCDX  text: columns and spaces. json: an array of arrays without header, numbers as numbers. jsondict: an array of objects.
  */
 import { formatJson } from '../../warc/index.ts';
 import type { CdxQuery } from './cdx-query.ts';
 import { type CdxRow, fieldValue } from './cdx-row.ts';
 
-/** Writes line by line, so that an answer can be sent before the text of many lines is in memory. */
+/** Formats line by line, so that a long reply is never in memory as a whole. */
 export type CdxWriter = {
   readonly contentType: string;
   start(): string;
@@ -57,13 +57,10 @@ function iaJsonWriter(query: CdxQuery): CdxWriter {
   };
 }
 
-/** Keys of a CDXJ object, as pywb names them, in the order that indexers write them. */
+/** Keys of a CDXJ object, with the names of pywb, in the order of indexers. */
 const CDXJ_FIELDS = ['url', 'mime', 'status', 'digest', 'length', 'offset', 'filename'];
 
-/**
- * Values that are absent are left out, as in CDXJ files; those that were asked for by resolving revisits are always
- * there.
- */
+/** Leaves out absent values, as in CDXJ files, except for the fields of resolved revisits. */
 function pairsOf(fields: readonly string[]): (row: CdxRow) => [string, string][] {
   const getters = fields.map((field) => [field, fieldValue(field)!] as const);
   return (row) => {

@@ -1,8 +1,8 @@
 /**
- * Lines that clients of OutbackCDX post. There they make the index; here the records themselves do, and an index entry
- * whose record is not held would be a capture that points nowhere. So a line is checked instead: it is taken when the
- * archive has the capture that it tells of, and refused, with its number and what to do, when it has not. Indexing
- * scripts that post the lines of files which were added (or linked with `add --in-place`) so go on working.
+ * Lines that clients of OutbackCDX post. OutbackCDX adds them to its index. Here the index is made from the records, and
+ * an entry without a record would be a capture that points nowhere. So a line is only checked: it is accepted when the
+ * archive has its capture, and otherwise refused with advice. Scripts that post the lines of added files (or files linked
+ * with `add --in-place`) continue to work.
  */
 import { basename } from 'node:path';
 import type { Archive } from '../../archive/index.ts';
@@ -13,11 +13,8 @@ import { HttpProblem } from '../http/problem.ts';
 
 export type PostOptions = { readonly collection: string | undefined; readonly skipsBadLines: boolean };
 
-/**
- * What OutbackCDX says when it has taken lines. Rejects at the first line that is refused, unless those are to be
- * skipped.
- */
-export async function takeCdxLines(
+/** Returns the reply of OutbackCDX. Rejects at the first refused line, unless bad lines are skipped. */
+export async function acceptCdxLines(
   archive: Archive,
   chunks: AsyncIterable<Uint8Array>,
   options: PostOptions,
@@ -35,14 +32,14 @@ export async function takeCdxLines(
       if (level === 'error') refuse(message, `byte ${offset}`);
     },
   });
-  let taken = 0;
+  let accepted = 0;
   for await (const entry of entries) {
     const problem = await problemOfEntry(archive, entry, options.collection);
-    if (problem === undefined) taken++;
+    if (problem === undefined) accepted++;
     else refuse(problem, `${entry.timestamp} ${entry.url ?? ''}`);
   }
   const skipped = bad === 0 ? '' : `Skipped ${bad} lines; of the first: ${first}\n`;
-  return `Added ${taken} records\n${skipped}`;
+  return `Added ${accepted} records\n${skipped}`;
 }
 
 function refusal(problem: string, where: string): HttpProblem {
@@ -51,12 +48,12 @@ function refusal(problem: string, where: string): HttpProblem {
     code: 'LINE_REFUSED',
     message: problem,
     advice:
-      'The index of this archive is made from its records. Bring the file in with `pinakes add` or `pinakes add --in-place`, or upload it to /api/uploads; add ?badLines=skip to pass over such lines.',
+      'The index of this archive is made from its records. Add the file with `pinakes add` or `pinakes add --in-place`, or upload it to /api/uploads. Use ?badLines=skip to skip such lines.',
     where,
   });
 }
 
-/** Undefined when the archive has the capture. */
+/** Returns undefined when the archive has the capture. */
 async function problemOfEntry(
   archive: Archive,
   entry: CdxEntry,
@@ -65,12 +62,12 @@ async function problemOfEntry(
   const { url, timestamp } = entry;
   if (url === undefined) return `the line of ${timestamp} has no URL`;
   const [from, to] = [parseTimestamp(timestamp), parseTimestampEnd(timestamp)];
-  if (from === undefined || to === undefined) return `${timestamp} is no time`;
+  if (from === undefined || to === undefined) return `${timestamp} is not a valid time`;
   const number = collection === undefined ? undefined : archive.collections.find(collection);
   for await (const capture of archive.capturesOfUrl(url, { from, to })) {
     if (number !== undefined && capture.collection !== number) continue;
     if (capture.urlKey === urlKey(url)) return undefined;
   }
-  const file = entry.filename === undefined ? '' : `, which the line finds in ${basename(entry.filename)}`;
+  const file = entry.filename === undefined ? '' : `, which according to the line is in ${basename(entry.filename)}`;
   return `the archive has no capture of ${url} at ${timestamp}${file}`;
 }

@@ -1,4 +1,4 @@
-/** A question to the CDX server, read from the parameters of a request in the words of one of three dialects. */
+/** A query to the CDX server, parsed from the parameters of a request in one of three dialects. */
 import type { EpochMs } from '../../base/index.ts';
 import type { CapturePosition } from '../../catalog/index.ts';
 import { type KeyRange, keyRange, type MatchType, parseUrlPattern, urlKey as urlKeyOf } from '../../url/index.ts';
@@ -11,16 +11,16 @@ import { parseResumeKey } from './cdx-resume-key.ts';
 import { FIELD_NAMES, fieldValue } from './cdx-row.ts';
 import { parseClosest, parseFrom, parseTo } from './cdx-time.ts';
 
-/** Lines to a block of an index; pages are counted in blocks, as where they come from. */
+/** Lines in a block of an index. Page sizes are in blocks, as in pywb. */
 export const BLOCK_LINES = 3000;
 const PAGE_BLOCKS = 5;
-/** How many lines an answer may hold that must be put into order before the first goes out. */
+/** How many lines can be sorted for one reply. */
 export const SORTED_LINES_MAX = 10_000;
 const FILTERS_MAX = 20;
 
 export type CdxQuery = {
   readonly dialect: CdxDialect;
-  /** The URL as asked for, without wildcards. */
+  /** The requested URL, without wildcards. */
   readonly url: string;
   readonly ranges: readonly KeyRange[];
   readonly isExact: boolean;
@@ -32,7 +32,7 @@ export type CdxQuery = {
   readonly filter: CdxFilter | undefined;
   readonly collapse: Collapse | undefined;
   readonly offset: number;
-  /** At most so many lines; the last ones when `isLast`. */
+  /** The maximum number of lines; the last lines when `isLast`. */
   readonly limit: number | undefined;
   readonly isLast: boolean;
   readonly resume: CapturePosition | undefined;
@@ -55,23 +55,23 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
   const resolvesRevisits = isTrue(parameters.get('resolveRevisits'));
   const { fields: columns, hasOwnFields } = parseFields(parameters, dialect, resolvesRevisits);
   const counters = dialect === 'ia' ? parseCounters(parameters, columns) : [];
-  // Who names the fields gets these, and no others.
+  // When the client names the fields, it gets no others.
   const fields = hasOwnFields ? columns : [...columns, ...counters];
   const limit = parseNumber(parameters, 'limit', { isSigned: dialect === 'ia' });
   const closest = parameters.get('closest') || undefined;
   const order = parseOrder(parameters, dialect, closest, target.isExact);
   if (counters.length > 0 && order !== 'forward')
-    throw badRequest('counters go with the order of the index', 'Leave sort and closest away.', counters.join(', '));
+    throw badRequest('counters need the order of the index', 'Remove sort and closest.', counters.join(', '));
   const resume = parseResumeKey(parameters.get('resumeKey'));
   const collapse = parseCollapse(parameters, dialect);
   const isLast = limit !== undefined && limit < 0;
   if (resume && (order === 'closest' || isLast || (order === 'reverse' && collapse)))
     throw badRequest(
-      'a resume key goes with the order of the index',
-      'Leave sort=closest, a negative limit, and collapsing in reverse away.',
+      'a resume key needs the order of the index',
+      'Remove sort=closest, a negative limit, and collapsing in reverse.',
     );
   const specs = parameters.getAll('filter').filter((spec) => spec !== '');
-  if (specs.length > FILTERS_MAX) throw badRequest('there are too many filters', `${FILTERS_MAX} may be given.`);
+  if (specs.length > FILTERS_MAX) throw badRequest('there are too many filters', `The limit is ${FILTERS_MAX}.`);
   return {
     dialect,
     ...target,
@@ -107,15 +107,18 @@ function parseTarget(parameters: URLSearchParams, dialect: CdxDialect): Target {
   const urlKey = parameters.get('urlkey');
   if (!url && urlKey && dialect === 'outbackcdx') return { url: urlKey, ranges: [onlyKey(urlKey)], isExact: true };
   if (!url)
-    throw badRequest('the parameter url is missing', 'Ask for /cdx?url=example.org, or example.org/* for all below.');
-  // A star alone, which would be a host of that name.
+    throw badRequest(
+      'the parameter url is missing',
+      'Use /cdx?url=example.org, or example.org/* for all URLs below it.',
+    );
+  // A star alone selects everything. It would otherwise be parsed as a host name.
   if (/^(?:https?:\/\/)?\*$/i.test(url) && matchType !== 'exact')
     return { url, ranges: [{ from: '', to: '\u{10ffff}' }], isExact: false };
   if (matchType === 'range' && dialect === 'outbackcdx')
     return { url, ranges: [{ from: urlKeyOf(url), to: '\u{10ffff}' }], isExact: false };
   if (matchType !== undefined && matchType !== 'default') {
     if (!isMatchType(matchType))
-      throw badRequest('the matchType is not known', 'It is exact, prefix, host or domain.', matchType);
+      throw badRequest('the matchType is unknown', 'Use exact, prefix, host or domain.', matchType);
     const bare = withoutWildcard(url, matchType);
     return { url: bare, ranges: rangesOf(bare, matchType), isExact: matchType === 'exact' };
   }
@@ -127,12 +130,12 @@ function rangesOf(url: string, matchType: MatchType): readonly KeyRange[] {
   return matchType === 'exact' ? [onlyKey(urlKeyOf(url))] : keyRange(url, matchType);
 }
 
-/** The range of one key, in the form by which the catalog knows it for one. */
+/** The range of one key, in the form that the catalog recognizes as one key. */
 function onlyKey(key: string): KeyRange {
   return { from: key, to: `${key}\0` };
 }
 
-/** With a match type given, a star that says the same again is let go, and any other is a character. */
+/** With a match type, a star that repeats it is removed. Any other star is a plain character. */
 function withoutWildcard(url: string, matchType: MatchType): string {
   const text =
     matchType === 'prefix' ? url.replace(/\*$/, '') : matchType === 'domain' ? url.replace(/^\*\./, '') : url;
@@ -152,12 +155,12 @@ function parseOrder(
 ): CdxQuery['order'] {
   const sort = parameters.get('sort')?.toLowerCase() || 'default';
   if (!['default', 'regular', 'reverse', 'closest'].includes(sort))
-    throw badRequest('the sort is not known', 'It is reverse or closest.', sort);
-  // pywb sends `closest=&sort=closest` when it has no time, and takes `closest` alone for a wish.
+    throw badRequest('the sort is unknown', 'Use reverse or closest.', sort);
+  // Clients of pywb send `closest=&sort=closest` without a time, and `closest` alone means sort=closest.
   const isClosest = closest !== undefined && (sort === 'closest' || (dialect === 'pywb' && sort === 'default'));
   const isReverse = sort === 'reverse' || (dialect === 'pywb' && isTrue(parameters.get('reverse')));
   if (dialect === 'outbackcdx' && !isExact && (isClosest || isReverse))
-    throw badRequest('this sort is for exact matches only', 'Leave sort away, or ask for one URL.', sort);
+    throw badRequest('this sort is for exact matches only', 'Remove sort, or query one URL.', sort);
   if (sort === 'closest' && closest === undefined && dialect === 'ia')
     throw badRequest('sort=closest needs a time', 'Add closest=20240301120000.');
   return isClosest ? 'closest' : isReverse ? 'reverse' : 'forward';
@@ -175,11 +178,11 @@ function parseFields(
   const fields = [...new Set(asked.split(',').map((field) => field.trim()))];
   const unknown = fields.find((field) => !fieldValue(field));
   if (unknown !== undefined && dialect !== 'pywb')
-    throw badRequest('there is no such field', `Fields are ${FIELD_NAMES.join(', ')}.`, unknown);
+    throw badRequest('there is no such field', `The fields are ${FIELD_NAMES.join(', ')}.`, unknown);
   return { fields: fields.filter((field) => fieldValue(field)), hasOwnFields: true };
 }
 
-/** Counters that were asked for by their parameters, or by naming their fields. */
+/** Counters that the client requested, by parameter or by field name. */
 function parseCounters(parameters: URLSearchParams, columns: readonly string[]): string[] {
   return Object.entries(COUNTER_FIELDS)
     .filter(([parameter, field]) => isTrue(parameters.get(parameter)) || columns.includes(field))
@@ -190,14 +193,14 @@ function parseOutput(text: string | null, dialect: CdxDialect): CdxOutput {
   if (!text) return DIALECTS[dialect].output;
   if (text === 'text' || text === 'json' || text === 'cdxj') return text;
   if (text === 'jsondict' && dialect === 'outbackcdx') return text;
-  throw badRequest('this output is not known', 'It is text, json or cdxj.', text);
+  throw badRequest('the output is unknown', 'Use text, json or cdxj.', text);
 }
 
 function parseNumber(parameters: URLSearchParams, name: string, { isSigned = false } = {}): number | undefined {
   const text = parameters.get(name);
   if (text === null || text === '') return undefined;
   if (/^\d{1,15}$/.test(text) || (isSigned && /^-\d{1,15}$/.test(text))) return Number(text);
-  throw badRequest(`${name} is no number`, 'Give a whole number.', text);
+  throw badRequest(`${name} is not a number`, 'Use a whole number.', text);
 }
 
 function isTrue(text: string | null): boolean {

@@ -1,7 +1,7 @@
 /**
- * Where a CDX answer stopped, as a small text that the client hands back: `urlkey timestamp!`, percent-encoded, as the
- * Internet Archive writes it. Several captures can share a second there, and would be lost between two answers; ours
- * goes on with `milliseconds segment offset`.
+ * The position where a CDX reply stopped, as a short text that the client sends back: `urlkey timestamp!`,
+ * percent-encoded, as by the Internet Archive. Several captures can have the same second, and would be lost between two
+ * replies. So `milliseconds segment offset` follow.
  */
 import { formatTimestamp, parseTimestamp } from '../../base/index.ts';
 import { type CapturePosition, LAST_PLACE } from '../../catalog/index.ts';
@@ -20,14 +20,14 @@ export function formatResumeKey({ urlKey, time, place }: CapturePosition): strin
 
 const FORM = /^(\S+) (\d{14})!?(?: (\d{1,3}) (\d{1,15}) (\d{1,15}))?$/;
 
-/** Takes the key as it was shown, whether or not the client encoded it once more. */
+/** Parses a key as it was sent, or encoded once more by the client. */
 export function parseResumeKey(text: string | null): CapturePosition | undefined {
   if (!text) return undefined;
   const decoded = text.includes(' ') ? text : decode(text.replaceAll('+', ' '));
   const match = decoded === undefined ? null : FORM.exec(decoded);
   const time = match && parseTimestamp(match[2]!);
   if (!match || time === undefined || time === null)
-    throw badRequest('this is no resume key', 'Hand back what showResumeKey gave, letter for letter.', text);
+    throw badRequest('the resume key is not valid', 'Send the key of the earlier reply unchanged.', text);
   const isExact = match[3] !== undefined;
   return {
     urlKey: match[1]! as UrlKey,

@@ -1,31 +1,31 @@
 /**
  * The CDX server over HTTP.
  *
- *     /cdx, /cdx/search/cdx              in the Internet Archive's dialect, or that of `dialect=`
- *     /cdx/pywb, /web-cdx                in pywb's
- *     /cdx/outbackcdx[/COLLECTION]       in OutbackCDX's; POST takes lines there
+ *     /cdx, /cdx/search/cdx              in the dialect of the Internet Archive, or that of `dialect=`
+ *     /cdx/pywb, /web-cdx                in the dialect of pywb
+ *     /cdx/outbackcdx[/COLLECTION]       in the dialect of OutbackCDX; accepts lines by POST
  *
- * A short answer goes out whole, a long one in pieces as fast as the client takes them. A client that leaves ends the
- * scan.
+ * A short reply is sent at once, a long one in pieces as fast as the client reads them. When the client disconnects, the
+ * scan ends.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { createGzip, gzipSync } from 'node:zlib';
 import type { Archive } from '../../archive/index.ts';
-import { takesGzip } from '../http/accept-encoding.ts';
+import { acceptsGzip } from '../http/accept-encoding.ts';
 import { disconnectSignal } from '../http/client-disconnect.ts';
 import type { Guard } from '../http/guard.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 import { type CdxDialect, isDialect } from './cdx-dialect.ts';
 import { cdxWriter } from './cdx-output.ts';
-import { takeCdxLines } from './cdx-post.ts';
+import { acceptCdxLines } from './cdx-post.ts';
 import { BLOCK_LINES, parseCdxQuery } from './cdx-query.ts';
 import { formatResumeKey } from './cdx-resume-key.ts';
 import { type CdxScan, countCaptures, scanRows } from './cdx-scan.ts';
 
-/** Answers are gathered up to this before the first piece goes out. */
+/** Lines are collected up to this size before a piece is sent. */
 const PIECE_CHARACTERS = 64 * 1024;
 const COMPRESSED_CHARACTERS_MIN = 1400;
 
@@ -37,7 +37,7 @@ const FIELDS = {
 
 type Endpoint = { readonly dialect: CdxDialect | undefined; readonly collection?: string };
 
-/** What a path of the CDX server means; undefined for other paths. */
+/** The endpoint of a path; undefined for other paths. */
 function cdxEndpoint(path: string): Endpoint | undefined {
   switch (path) {
     case '/cdx':
@@ -68,33 +68,33 @@ export class CdxRoute {
     this.#guard = guard;
   }
 
-  /** Rejects with what the client is to be told. */
+  /** Rejects with the error for the client. */
   async answer(request: IncomingMessage, response: ServerResponse, path: string, search: string): Promise<void> {
     const endpoint = cdxEndpoint(path);
     const parameters = new URLSearchParams(search);
     if (request.method === 'POST' && path.startsWith('/cdx/outbackcdx')) {
-      await this.#take(request, response, path, parameters);
+      await this.#accept(request, response, path, parameters);
       return;
     }
     if (!endpoint) throw new HttpProblem(NOT_FOUND);
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
     const asked = parameters.get('dialect');
     if (asked !== null && !isDialect(asked))
-      throw badRequest('the dialect is not known', 'It is ia, pywb or outbackcdx.', asked);
+      throw badRequest('the dialect is unknown', 'Use ia, pywb or outbackcdx.', asked);
     const query = parseCdxQuery(parameters, endpoint.dialect ?? asked ?? 'ia', endpoint.collection);
     if (query.collection !== undefined && this.#archive.collections.find(query.collection) === undefined)
       throw noCollection(query.collection);
-    await this.#give({ archive: this.#archive, query, signal: disconnectSignal(response) }, request, response);
+    await this.#send({ archive: this.#archive, query, signal: disconnectSignal(response) }, request, response);
   }
 
-  async #give(scan: CdxScan, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #send(scan: CdxScan, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { query } = scan;
     if (query.showsNumPages) {
       sendText(response, ...(await pagesText(scan)));
       return;
     }
     const writer = cdxWriter(query);
-    const isCompressed = query.mayCompress && takesGzip(request);
+    const isCompressed = query.mayCompress && acceptsGzip(request);
     let out: Writable | undefined;
     let resumeKey: string | undefined;
     let isEmpty = true;
@@ -120,7 +120,7 @@ export class CdxRoute {
     else sendText(response, writer.contentType, text, isCompressed);
   }
 
-  async #take(
+  async #accept(
     request: IncomingMessage,
     response: ServerResponse,
     path: string,
@@ -132,14 +132,14 @@ export class CdxRoute {
       throw new HttpProblem({
         status: 409,
         code: 'DELETE_REFUSED',
-        message: 'lines of the index cannot be deleted by themselves',
-        advice: 'Delete the captures: `pinakes delete`, or POST /api/deletes, which show first what would go.',
+        message: 'lines of the index cannot be deleted alone',
+        advice: 'Delete the captures with `pinakes delete` or POST /api/deletes, which show a preview first.',
       });
     }
     const collection = cdxEndpoint(path)?.collection;
     if (collection !== undefined && this.#archive.collections.find(collection) === undefined)
       throw noCollection(collection);
-    const answer = await takeCdxLines(this.#archive, request, {
+    const answer = await acceptCdxLines(this.#archive, request, {
       collection,
       skipsBadLines: parameters.get('badLines') === 'skip',
     });
@@ -152,12 +152,12 @@ function noCollection(name: string): HttpProblem {
     status: 404,
     code: 'COLLECTION_MISSING',
     message: 'the archive has no such collection',
-    advice: 'GET /api/collections lists them.',
+    advice: 'GET /api/collections lists the collections.',
     where: name,
   });
 }
 
-/** Who asks for page after page stops where a page is refused. pywb tells the absence of lines by a status too. */
+/** Clients request pages until one is refused. pywb also has a status for a reply without lines. */
 async function refuseEmpty(scan: CdxScan): Promise<void> {
   const { page, url, dialect } = scan.query;
   if (dialect === 'outbackcdx') return;
@@ -168,7 +168,7 @@ async function refuseEmpty(scan: CdxScan): Promise<void> {
     status: isBeyond ? 400 : 404,
     code: isBeyond ? 'BAD_REQUEST' : 'NO_CAPTURES',
     message: isBeyond ? `Page ${page} invalid: First Page is 0, Last Page is ${last}` : `No Captures found for: ${url}`,
-    advice: isBeyond ? 'All pages were given.' : 'Ask with matchType=prefix for what lies below a URL.',
+    advice: isBeyond ? 'The page before was the last one.' : 'Add matchType=prefix for the URLs below this URL.',
     where: url,
   });
 }
@@ -195,7 +195,7 @@ function beginReply(response: ServerResponse, contentType: string, isCompressed:
   if (!isCompressed) return response;
   const gzip = createGzip({ level: 1 });
   gzip.pipe(response);
-  // A client that is gone takes no more; the packer must not wait for it.
+  // After a disconnect nothing is read from gzip, and it must not wait.
   response.once('close', () => gzip.destroy());
   return gzip;
 }

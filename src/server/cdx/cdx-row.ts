@@ -1,9 +1,8 @@
 /**
- * One line of a CDX answer, and its fields by all the names that the field's servers give them. Absent is `-`, as in
- * CDX files.
+ * One line of a CDX reply, and its fields under the names of all dialects. An absent value is `-`, as in CDX files.
  *
- * Digests are the archive's own, SHA-256 of the payload in hexadecimal; whether they carry their label is the dialect's
- * affair. The file names are those of segments, which are unique in an archive.
+ * Digests are those of the archive, SHA-256 of the payload in hexadecimal. The dialect determines whether they have a
+ * label. File names are those of segments, which are unique in an archive.
  */
 import { basename } from 'node:path';
 import { type Archive, type RecordLocation, releasePayload } from '../../archive/index.ts';
@@ -22,11 +21,11 @@ export type CdxRow = {
   readonly offset: string;
   readonly filename: string;
   readonly collection: string;
-  /** Where the content of a revisit stands; `-` for others, and where nobody asked. */
+  /** The record with the content of a revisit; `-` for other captures, and unless requested. */
   readonly originalLength: string;
   readonly originalOffset: string;
   readonly originalFilename: string;
-  /** Counters, where they were asked for. */
+  /** Counters, when requested. */
   readonly dupecount?: string;
   readonly skipcount?: string;
   readonly endtimestamp?: string;
@@ -35,17 +34,17 @@ export type CdxRow = {
 const ABSENT = '-';
 const HEADS_MAX = 1000;
 
-/** Status and media type, as an answer has them. */
-type Answer = Pick<Capture, 'status' | 'mime'>;
+/** Status and media type of an HTTP response. */
+type ResponseFacts = Pick<Capture, 'status' | 'mime'>;
 
-/** Where the content of a revisit stands, and what its record says of it. */
-type Original = Answer & { readonly location: RecordLocation | undefined };
+/** The record with the content of a revisit, and status and type of the revisit. */
+type Original = ResponseFacts & { readonly location: RecordLocation | undefined };
 
 export class CdxRows {
   readonly #archive: Archive;
   readonly #label: string;
   readonly #resolves: boolean;
-  readonly #heads = new Map<string, Answer>();
+  readonly #heads = new Map<string, ResponseFacts>();
 
   constructor(archive: Archive, options: { readonly isDigestLabelled: boolean; readonly resolvesRevisits: boolean }) {
     this.#archive = archive;
@@ -63,33 +62,33 @@ export class CdxRows {
       const block = blocks[index];
       if (!block) continue;
       const [location] = await this.#archive.records.locate([block.holder]);
-      const { status, mime } = await this.#answerOf(capture, block);
+      const { status, mime } = await this.#responseFacts(capture, block);
       originalOf.set(capture, { location, status, mime });
     }
     return captures.map((capture, index) => this.#row(capture, locations[index], originalOf.get(capture)));
   }
 
   /**
-   * Status and type are those of the capture's own HTTP head. Where it has none, or says "not modified" in their place,
-   * they are those of the record that holds the content.
+   * Status and type are those of the HTTP head of the capture itself. When it lacks them, or has the status "not
+   * modified", they are those of the record with the content.
    */
-  async #answerOf(capture: Capture, { holder }: Block): Promise<Answer> {
-    const isAnswer = capture.status !== 0 && capture.status !== 304;
-    if (isAnswer && capture.mime !== '') return capture;
-    const { status, mime } = await this.#answerAt(holder);
-    return { status: isAnswer ? capture.status : status, mime };
+  async #responseFacts(capture: Capture, { holder }: Block): Promise<ResponseFacts> {
+    const hasStatus = capture.status !== 0 && capture.status !== 304;
+    if (hasStatus && capture.mime !== '') return capture;
+    const { status, mime } = await this.#factsAt(holder);
+    return { status: hasStatus ? capture.status : status, mime };
   }
 
-  async #answerAt(holder: Place): Promise<Answer> {
+  async #factsAt(holder: Place): Promise<ResponseFacts> {
     const key = `${holder.segment}:${holder.offset}`;
     const known = this.#heads.get(key);
     if (known) return known;
     const { head, http, payload } = await this.#archive.records.open(holder);
     await releasePayload(payload);
     const mime = bareMime((http ? http.get('content-type') : (head.get('arc-mime') ?? head.contentType)) ?? '');
-    const answer = { status: http?.status ?? 0, mime };
-    if (this.#heads.size < HEADS_MAX) this.#heads.set(key, answer);
-    return answer;
+    const facts = { status: http?.status ?? 0, mime };
+    if (this.#heads.size < HEADS_MAX) this.#heads.set(key, facts);
+    return facts;
   }
 
   #row(capture: Capture, location: RecordLocation | undefined, original: Original | undefined): CdxRow {
@@ -158,7 +157,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 export const FIELD_NAMES: readonly string[] = [...FIELDS.keys()];
 
-/** How to read a field by any of its names; undefined when no server has such a field. */
+/** Returns the getter of a field, by any of its names; undefined for an unknown field. */
 export function fieldValue(name: string): FieldValue | undefined {
   return FIELDS.get(Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name]! : name);
 }

@@ -1,6 +1,6 @@
 /**
- * Walks the catalog for a CDX question and yields the lines of the answer in pages. Memory holds a page, but for what
- * must be sorted first, which is bounded by SORTED_LINES_MAX and SORTED_CHARACTERS_MAX (I9).
+ * Walks the catalog for a CDX query and yields the lines of the reply in pages. One page is in memory, and lines that
+ * must be sorted first, which SORTED_LINES_MAX and SORTED_CHARACTERS_MAX limit (I9).
  */
 import type { Archive } from '../../archive/index.ts';
 import type { Capture, CapturePosition, CaptureRange } from '../../catalog/index.ts';
@@ -13,14 +13,14 @@ import { BLOCK_LINES, type CdxQuery, SORTED_LINES_MAX } from './cdx-query.ts';
 import { type CdxRow, CdxRows } from './cdx-row.ts';
 
 const PAGE_LINES = 1000;
-/** URLs and keys of all lines that wait to be sorted. Typical lines have 100, and a URL may have 64 Ki. */
+/** URLs and keys of all lines to sort. A typical line has 100 characters, but one URL may have 64 Ki. */
 const SORTED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 export type CdxScan = { readonly archive: Archive; readonly query: CdxQuery; readonly signal: AbortSignal };
 
 /**
- * The lines, filtered, collapsed, in the order asked for, cut to offset and limit. `onMore` hears of the last line when
- * there are more.
+ * The lines, filtered, collapsed, in the requested order, cut to offset and limit. `onMore` is called with the last line
+ * when there are more.
  */
 export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void): AsyncGenerator<CdxRow[]> {
   const { query } = scan;
@@ -46,10 +46,7 @@ export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void):
   }
 }
 
-/**
- * All lines for one URL that has few captures, as nearly always: the question that most clients ask, without the
- * machinery for long answers.
- */
+/** All lines for one URL with few captures. Most queries are like this, and do not need the scan for long replies. */
 async function fewRows(scan: CdxScan): Promise<CdxRow[][] | undefined> {
   const { archive, query } = scan;
   const isPlain = query.isExact && query.order === 'forward' && !query.collapse && !query.hasCounters;
@@ -67,7 +64,7 @@ function manyRows(scan: CdxScan): AsyncIterable<CdxRow[]> {
   return collapsed(plainRows(scan, query.order === 'reverse'), scan);
 }
 
-/** How many captures lie in the ranges of a question. */
+/** How many captures are in the ranges of a query. */
 export async function countCaptures(scan: CdxScan): Promise<number> {
   let count = 0;
   for await (const page of capturePages(scan, false)) count += page.length;
@@ -79,17 +76,17 @@ function needsSorting(query: CdxQuery): boolean {
   return query.isLast || (query.order === 'reverse' && query.collapse !== undefined);
 }
 
-/** The last lines, the nearest lines, or all in reverse, of an answer that has to be seen whole first. */
+/** The last lines, the nearest lines, or all in reverse, when the whole result must be read first. */
 async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
   const { query } = scan;
   const wanted = Math.min(query.limit ?? SORTED_LINES_MAX, SORTED_LINES_MAX);
   if (query.order === 'closest') {
     if (query.offset >= SORTED_LINES_MAX)
-      throw badRequest('the offset is too far', `The nearest ${SORTED_LINES_MAX} lines can be had.`, `${query.offset}`);
+      throw badRequest('the offset is too large', `The limit is ${SORTED_LINES_MAX} lines.`, `${query.offset}`);
     const count = Math.min(wanted + query.offset, SORTED_LINES_MAX);
     return (await nearestRows(scan, count)).slice(query.offset);
   }
-  // Without collapsing and counting, the last lines are the first ones of the way back.
+  // Without collapsing and counting, the last lines are the first lines in reverse order.
   if (!query.collapse && !query.hasCounters) {
     const rows = await firstOf(plainRows(scan, true), wanted);
     return query.order === 'reverse' ? rows : rows.reverse();
@@ -118,7 +115,7 @@ async function firstOf(pages: AsyncIterable<CdxRow[]>, count: number): Promise<C
 async function nearestRows(scan: CdxScan, count: number): Promise<CdxRow[]> {
   const distance = (row: CdxRow) => distanceOf(row.capture, scan.query);
   let held: CdxRow[] = [];
-  // Sorting is stable: of two that are equally near, the one that comes first in the index stays first.
+  // Sorting is stable: equally near lines stay in the order of the index.
   const cut = () => {
     held = held.sort((a, b) => distance(a) - distance(b)).slice(0, count);
   };
@@ -134,10 +131,10 @@ async function nearestRows(scan: CdxScan, count: number): Promise<CdxRow[]> {
 function requireSortable(rows: readonly CdxRow[]): void {
   const characters = rows.reduce((sum, { original, urlkey }) => sum + original.length + urlkey.length, 0);
   if (characters <= SORTED_CHARACTERS_MAX) return;
-  throw badRequest('the lines to sort are too long', 'Ask for fewer with limit, or in the order of the index.');
+  throw badRequest('the lines to sort are too long', 'Set a lower limit, or use the order of the index.');
 }
 
-/** In seconds, which is what index lines know. */
+/** In seconds, the unit of times in index lines. */
 function distanceOf(capture: Capture, query: CdxQuery): number {
   return Math.abs(Math.floor(capture.time / 1000) - Math.floor(query.closest / 1000));
 }
@@ -152,7 +149,7 @@ async function* collapsed(pages: AsyncIterable<CdxRow[]>, scan: CdxScan): AsyncG
   yield collapser.end();
 }
 
-/** An answer that goes on has been at the line it stopped at: what begins like that one stays left out. */
+/** With a resume key, the collapser starts with the line of the key, so that lines equal to it are left out. */
 async function collapserOf(scan: CdxScan): Promise<Collapser | undefined> {
   const { collapse, resume } = scan.query;
   if (!collapse) return undefined;
@@ -161,7 +158,7 @@ async function collapserOf(scan: CdxScan): Promise<Collapser | undefined> {
   return collapser;
 }
 
-/** The line that an answer stopped at; of a key that names a second only, the last of that second. */
+/** The line of a resume key. When the key names a second only, the last line of that second. */
 async function lineAt(scan: CdxScan, { urlKey, time, place }: CapturePosition): Promise<CdxRow[]> {
   const range = { keyFrom: urlKey, keyTo: `${urlKey}\0`, timeFrom: Math.floor(time / 1000) * 1000, timeTo: time };
   const toRows = rowMaker(scan);
@@ -183,7 +180,7 @@ async function* plainRows(scan: CdxScan, reverse: boolean): AsyncGenerator<CdxRo
   }
 }
 
-/** The lines with their counters. What is left out has to be seen for that. */
+/** The lines with their counters. The counters need the lines that are left out, too. */
 async function* countedRows(scan: CdxScan): AsyncGenerator<CdxRow[]> {
   const { query } = scan;
   const toRows = rowMaker(scan, false);
@@ -208,7 +205,7 @@ function filtered(rows: CdxRow[], { filter }: CdxQuery): CdxRow[] {
   return filter ? filter(rows) : rows;
 }
 
-/** The captures of one page of the answer, when pages were asked for. */
+/** The captures of the requested page of the reply, or all captures. */
 async function* pagedCaptures(scan: CdxScan, reverse: boolean): AsyncGenerator<Capture[]> {
   const { page, pageBlocks } = scan.query;
   if (page === undefined) {
@@ -250,27 +247,27 @@ async function* captures(scan: CdxScan, range: CaptureRange): AsyncGenerator<Cap
   }
 }
 
-/** The captures of one URL, the nearest in time first: one walk back from the time and one forth, merged. */
+/** The captures of one URL, nearest in time first: one walk back and one walk forward from the time, merged. */
 async function* closestRows(scan: CdxScan): AsyncGenerator<CdxRow[]> {
   const { query } = scan;
   const toRows = rowMaker(scan);
   const [range] = query.ranges;
   const second = Math.floor(query.closest / 1000) * 1000;
   const walk = (more: CaptureRange) => singly(captures(scan, { keyFrom: range!.from, keyTo: range!.to, ...more }));
-  const back = secondsOf(walk({ timeTo: Math.min(second - 1, query.to ?? second), reverse: true }));
-  const forth = secondsOf(walk({ timeFrom: Math.max(second, query.from ?? second) }));
+  const backward = secondsOf(walk({ timeTo: Math.min(second - 1, query.to ?? second), reverse: true }));
+  const forward = secondsOf(walk({ timeFrom: Math.max(second, query.from ?? second) }));
   try {
-    let [before, after] = await Promise.all([back.next(), forth.next()]);
+    let [before, after] = await Promise.all([backward.next(), forward.next()]);
     let held: Capture[] = [];
     while (!before.done || !after.done) {
       const isBefore =
         !before.done && (after.done || distanceOf(before.value[0]!, query) <= distanceOf(after.value[0]!, query));
       if (isBefore) {
         held.push(...before.value!.reverse());
-        before = await back.next();
+        before = await backward.next();
       } else {
         held.push(...after.value!);
-        after = await forth.next();
+        after = await forward.next();
       }
       if (held.length < (query.limit ?? PAGE_LINES)) continue;
       yield await toRows(held);
@@ -278,7 +275,7 @@ async function* closestRows(scan: CdxScan): AsyncGenerator<CdxRow[]> {
     }
     if (held.length > 0) yield await toRows(held);
   } finally {
-    await Promise.all([back.return(undefined), forth.return(undefined)]);
+    await Promise.all([backward.return(undefined), forward.return(undefined)]);
   }
 }
 
@@ -286,7 +283,7 @@ async function* singly(pages: AsyncIterable<Capture[]>): AsyncGenerator<Capture>
   for await (const page of pages) yield* page;
 }
 
-/** Captures of one second together, as they come. */
+/** Groups captures of one second. */
 async function* secondsOf(captures: AsyncIterable<Capture>): AsyncGenerator<Capture[], undefined> {
   let held: Capture[] = [];
   for await (const capture of captures) {

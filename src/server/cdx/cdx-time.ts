@@ -1,6 +1,6 @@
 /**
- * Times in CDX questions: any number of digits, meaning all the moments that begin so. A range begins with the first of
- * them and ends with the last.
+ * Times in CDX queries: any number of digits, for all moments that begin with them. A range begins with the first such
+ * moment and ends with the last.
  */
 import { type EpochMs, parseTimestamp, parseTimestampEnd } from '../../base/index.ts';
 import { badRequest } from '../http/problem.ts';
@@ -31,7 +31,7 @@ function latest(text: string): EpochMs | undefined {
   return firstOf(wholeForms(year, DIGITS.toReversed()), parseTimestampEnd);
 }
 
-/** A tens digit alone, as in 2024-02-3, is completed by the first unit that makes a date. */
+/** The tens digit of a number alone, as in 2024-02-3, is completed with the first digit that makes a valid date. */
 function wholeForms(text: string, units: readonly string[]): string[] {
   return text.length >= 14 || text.length % 2 === 0 ? [text] : units.map((unit) => text + unit);
 }
@@ -46,6 +46,6 @@ function firstOf(forms: readonly string[], parse: (text: string) => EpochMs | un
 
 function orRefuse(time: EpochMs | undefined, text: string): EpochMs {
   if (time === undefined)
-    throw badRequest('this is no time', 'A time is 1 to 14 digits: 2024, 20240301, 20240301120000.', text);
+    throw badRequest('the time is not valid', 'Write a time in 1 to 14 digits: 2024, 20240301, 20240301120000.', text);
   return time;
 }

@@ -1,4 +1,4 @@
-/** The Accept-Datetime field (RFC 7089, section 2.1.1): one date as HTTP writes dates, in GMT, letter for letter. */
+/** The Accept-Datetime field (RFC 7089, section 2.1.1): one date in the fixed format of HTTP dates, in GMT. */
 import type { EpochMs } from '../../base/index.ts';
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
@@ -6,8 +6,8 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const FORM = /^([A-Z][a-z]{2}), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/;
 
 /**
- * Undefined when it is no such date. A wrong day of the week is forgiven, as the rest says it all; a day that no month
- * has is not.
+ * Returns undefined for any other text. A wrong day of the week is accepted, because the rest is unambiguous. A day
+ * that the month does not have is not accepted.
  */
 export function parseAcceptDatetime(text: string): EpochMs | undefined {
   const match = FORM.exec(text.trim());

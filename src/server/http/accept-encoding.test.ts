@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { takesGzip } from './accept-encoding.ts';
+import { acceptsGzip } from './accept-encoding.ts';
 
-test('gzip is sent to who takes it, and not to who refuses it or would rather have plain bytes', () => {
-  const takes = (field?: string) => takesGzip({ headers: { 'accept-encoding': field } });
+test('gzip is accepted unless a client refuses it or prefers unencoded bytes', () => {
+  const takes = (field?: string) => acceptsGzip({ headers: { 'accept-encoding': field } });
   for (const field of [
     'gzip',
     'GZIP',

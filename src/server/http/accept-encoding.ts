@@ -1,10 +1,10 @@
 /**
- * Whether a client wants gzip, by its Accept-Encoding (RFC 9110, section 12.5.3): it is named with a weight above
- * nothing, and not below that of plain bytes.
+ * Whether a client wants gzip according to its Accept-Encoding (RFC 9110, section 12.5.3): the weight of gzip is above
+ * zero, and not below the weight of unencoded bytes.
  */
 import type { IncomingMessage } from 'node:http';
 
-export function takesGzip({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+export function acceptsGzip({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const weights = new Map<string, number>();
   for (const part of String(headers['accept-encoding'] ?? '').split(',')) {
     const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());

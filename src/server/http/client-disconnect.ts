@@ -1,9 +1,10 @@
-/**
- * A signal that fires when a client leaves before its reply has ended. A reply that ended well fires nothing: making
- * the error of an abort is dear, and most replies do.
- */
+/** Detects clients that disconnect before their reply is complete. */
 import type { ServerResponse } from 'node:http';
 
+/**
+ * A signal that is aborted when the client disconnects before the reply is complete. It is not aborted after a complete
+ * reply, because creating an AbortError is expensive.
+ */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const disconnect = new AbortController();
   if (response.destroyed) disconnect.abort();
@@ -13,14 +14,16 @@ export function disconnectSignal(response: ServerResponse): AbortSignal {
   return disconnect.signal;
 }
 
-/** What reading from a client, and writing to it, fails with when it has left. */
-const LEFT: ReadonlySet<unknown> = new Set(['ABORT_ERR', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+/** Errors of reading and writing when the client has disconnected. */
+const DISCONNECT_CODES: ReadonlySet<unknown> = new Set([
+  'ABORT_ERR',
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_PREMATURE_CLOSE',
+]);
 
-/**
- * Whether a request failed because its client left, in the middle of its body or of the reply. That is not a fault of
- * the server.
- */
+/** Whether a request failed because its client disconnected, which is not an error of the server. */
 export function isDisconnect(error: unknown, response: ServerResponse): boolean {
   if (!response.destroyed || !(error instanceof Error)) return false;
-  return error.name === 'AbortError' || LEFT.has((error as { code?: unknown }).code);
+  return error.name === 'AbortError' || DISCONNECT_CODES.has((error as { code?: unknown }).code);
 }

@@ -32,8 +32,8 @@ function runtimeDirectory(t: TestContext, directory: string | undefined): void {
   t.after(() => set(before));
 }
 
-test('the socket lies in the archive, in a directory that only its owner may enter, and goes with the server', {
-  skip: isWindows && 'named pipes are no files',
+test('the socket is in the archive, in a directory that only its owner may enter, and is removed with the server', {
+  skip: isWindows && 'named pipes are not files',
 }, async (t) => {
   const archive = scratch(t);
   const socket = await open(t, archive);
@@ -44,8 +44,8 @@ test('the socket lies in the archive, in a directory that only its owner may ent
   assert.deepEqual(readdirSync(archive), []);
 });
 
-test('an archive whose path is too long for a socket has it in the runtime directory, or in the one for temporary files', {
-  skip: isWindows && 'named pipes are no files',
+test('when the path of the archive is too long, the socket is in the runtime directory or the temporary directory', {
+  skip: isWindows && 'named pipes are not files',
 }, async (t) => {
   const archive = join(scratch(t), 'x'.repeat(100));
   mkdirSync(archive);
@@ -65,8 +65,8 @@ test('an archive whose path is too long for a socket has it in the runtime direc
   }
 });
 
-test('what a killed server left is removed, and nothing else that is called so', {
-  skip: isWindows && 'named pipes are no files',
+test('the socket of a killed server is removed, but not other things with such a name', {
+  skip: isWindows && 'named pipes are not files',
 }, async (t) => {
   const archive = scratch(t);
   mkdirSync(join(archive, 'commands-abcdef'));
@@ -80,8 +80,8 @@ test('what a killed server left is removed, and nothing else that is called so',
   );
 });
 
-test('a link that is called like what a killed server left is not followed', {
-  skip: isWindows && 'named pipes are no files',
+test('a link with the name of a leftover directory is not followed', {
+  skip: isWindows && 'named pipes are not files',
 }, async (t) => {
   const archive = scratch(t);
   const elsewhere = scratch(t);

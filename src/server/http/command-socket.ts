@@ -1,10 +1,11 @@
 /**
- * The socket that takes commands of the command line: a Unix socket, on Windows a named pipe, that only the user of the
- * server can open. No proxy leads to it, and connections to the ports cannot keep the command line out.
+ * The socket for commands of the command line: a Unix socket, on Windows a named pipe, that only the user of the server
+ * can open. No proxy forwards to it, and many connections to the ports cannot block it.
  *
- * It lies in a new directory that only its owner may enter, since not every system respects the mode of a socket: in
- * the archive, or in the runtime directory of the user where the path would be too long for a socket or the file system
- * has none. What a killed server left is removed by the next one; the lock of the catalog says that no other runs.
+ * Not every system respects the mode of a socket. So the socket is in a new directory that only its owner may enter. The
+ * directory is in the archive, or in the runtime directory of the user when the path would be too long or the file
+ * system does not support sockets. The next server removes the directory of a killed server; the lock of the catalog
+ * ensures that no other server runs.
  */
 import { createHash } from 'node:crypto';
 import { chmod, mkdtemp, readdir, rmdir, stat, unlink } from 'node:fs/promises';
@@ -13,20 +14,20 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type IdSource, PinakesError } from '../../base/index.ts';
 import { ListeningSocket } from './listening-socket.ts';
-import type { RequestHandler } from './request-turns.ts';
+import type { RequestHandler } from './request-pipeline.ts';
 
 /** Systems allow 103 to 107 bytes. */
 const PATH_BYTES_MAX = 100;
 const SOCKET_NAME = 'socket';
-/** What `mkdtemp` adds to a prefix. */
+/** How many characters `mkdtemp` adds to a prefix. */
 const RANDOM_CHARACTERS = 6;
-/** A person may take any time to answer, and a client that dies takes its connection with it. */
+/** No limits: a person may take any time to answer, and the connection of a client that dies closes. */
 const CLIENT_TIMEOUTS = { silenceMs: 0, body: undefined };
 
 export class CommandSocket {
   readonly path: string;
   readonly #socket: ListeningSocket;
-  /** Requests that arrived here. */
+  /** Requests that arrived over this socket. */
   readonly #requests = new WeakSet<IncomingMessage>();
   readonly #directory: string | undefined;
 
@@ -43,7 +44,7 @@ export class CommandSocket {
     }
     let failure: unknown = new PinakesError('LISTEN_FAILED', {
       where: archiveDirectory,
-      detail: 'no path is short enough for the command socket; set XDG_RUNTIME_DIR or TMPDIR to a shorter one',
+      detail: 'every path for the command socket is too long; set XDG_RUNTIME_DIR or TMPDIR to a shorter path',
     });
     for (const prefix of prefixesFor(resolve(archiveDirectory))) {
       try {
@@ -60,7 +61,7 @@ export class CommandSocket {
     const directory = await mkdtemp(join(prefix.parent, prefix.name));
     const path = join(directory, SOCKET_NAME);
     try {
-      // A file system without modes leaves it open to all.
+      // On a file system without modes, every user could enter the directory.
       if (((await stat(directory)).mode & 0o077) !== 0)
         throw new PinakesError('LISTEN_FAILED', { where: path, detail: 'its directory cannot be closed to others' });
       const socket = await ListeningSocket.listen({ path }, CLIENT_TIMEOUTS);
@@ -77,8 +78,8 @@ export class CommandSocket {
     return this.#requests.has(request);
   }
 
-  answer(handler: RequestHandler): void {
-    this.#socket.answer((request, response) => {
+  handleWith(handler: RequestHandler): void {
+    this.#socket.handleWith((request, response) => {
       this.#requests.add(request);
       handler(request, response);
     });
@@ -90,7 +91,7 @@ export class CommandSocket {
   }
 }
 
-/** Where a directory for the socket can be made, and how its name begins. */
+/** A parent for the directory of the socket, and the start of the directory's name. */
 type Prefix = { readonly parent: string; readonly name: string };
 
 function prefixesFor(archiveDirectory: string): Prefix[] {
@@ -108,12 +109,12 @@ function isShortEnough({ parent, name }: Prefix): boolean {
 }
 
 async function removeLeftovers({ parent, name }: Prefix): Promise<void> {
-  // In a directory for temporary files, other users may have put links of that name.
+  // In a directory for temporary files, other users may have created links with such names.
   for (const entry of await readdir(parent, { withFileTypes: true }))
     if (entry.isDirectory() && entry.name.startsWith(name)) await removeDirectory(join(parent, entry.name));
 }
 
-/** Only when it has nothing but the socket in it. One that cannot be removed is not in the way. */
+/** Removes a directory that contains nothing but the socket. A failure is ignored, because it does no harm. */
 async function removeDirectory(directory: string): Promise<void> {
   await unlink(join(directory, SOCKET_NAME)).catch(() => {});
   await rmdir(directory).catch(() => {});

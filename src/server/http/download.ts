@@ -1,15 +1,12 @@
-/**
- * Sends the bytes of a file of the archive: whole or one range of them, with a tag by which a download that broke off
- * goes on safely.
- */
+/** Sends a file of the archive, or one range of it. Its tag lets an interrupted download continue safely. */
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FileFacts, fileReply } from './file-reply.ts';
 
 export type Downloadable = FileFacts & {
-  /** For the person's disk. */
+  /** The name for the disk of the user. */
   readonly filename: string;
-  /** The bytes from one offset up to another. A piece is good until the next is asked for. */
+  /** The bytes from one offset up to another. A piece is valid until the next is read. */
   readonly read: (from: number, to: number) => AsyncIterable<Uint8Array>;
 };
 
@@ -18,12 +15,12 @@ export function download(request: FastifyRequest, reply: FastifyReply, file: Dow
   reply.code(status).headers(fields);
   if (status === 304) return reply.send();
   reply.header('content-disposition', `attachment; filename="${file.filename.replace(/[^\w.-]/g, '_')}"`);
-  // An empty stream leaves the length of a HEAD reply as it was said.
+  // An empty stream keeps the Content-Length of a HEAD reply.
   if (request.method === 'HEAD' || from === to) return reply.send(Readable.from([]));
   return reply.send(Readable.from(copied(file.read(from, to)), { objectMode: false }));
 }
 
-/** Pieces that stay good while they wait to be sent. */
+/** Copies pieces, so that they stay valid until they are sent. */
 async function* copied(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) yield Buffer.from(piece);
 }

@@ -1,6 +1,6 @@
 /**
- * How a request for a file is answered: with all of it, one range of it, or with nothing because the client has it (RFC
- * 9110, sections 13 and 14).
+ * The reply to a request for a file: the whole file, one range, or 304 because the client has it (RFC 9110, sections 13
+ * and 14).
  */
 import type { IncomingMessage } from 'node:http';
 import { byteRange } from '../../warc/index.ts';
@@ -9,14 +9,14 @@ import { rangeOutside } from './problem.ts';
 export type FileFacts = {
   readonly mime: string;
   readonly bytes: number;
-  /** Changes whenever the bytes do. */
+  /** Changes whenever the bytes change. */
   readonly tag: string;
 };
 
 export type FileReply = {
   readonly status: 200 | 206 | 304;
   readonly fields: Readonly<Record<string, string | number>>;
-  /** The bytes that are sent: from one offset up to another. */
+  /** The bytes to send: from this offset up to `to`. */
   readonly from: number;
   readonly to: number;
 };
@@ -29,10 +29,10 @@ export function fileReply({ method, headers }: IncomingMessage, { mime, bytes, t
     'content-security-policy': "sandbox; default-src 'none'",
     etag,
   };
-  if (namesTag(headers['if-none-match'], etag)) return { status: 304, fields: common, from: 0, to: 0 };
-  const guard = headers['if-range'];
-  const isAsked = method === 'GET' && (guard === undefined || guard === etag);
-  const range = byteRange(isAsked ? headers.range : undefined, bytes);
+  if (hasTag(headers['if-none-match'], etag)) return { status: 304, fields: common, from: 0, to: 0 };
+  const condition = headers['if-range'];
+  const mayBePart = method === 'GET' && (condition === undefined || condition === etag);
+  const range = byteRange(mayBePart ? headers.range : undefined, bytes);
   if (range.kind === 'outside') throw rangeOutside(bytes);
   const [from, to] = range.kind === 'part' ? [range.from, range.to] : [0, bytes];
   const fields = {
@@ -44,8 +44,8 @@ export function fileReply({ method, headers }: IncomingMessage, { mime, bytes, t
   return { status: range.kind === 'part' ? 206 : 200, fields, from, to };
 }
 
-/** Whether an If-None-Match names a tag. What stands between may have made it a weak one. */
-export function namesTag(field: string | undefined, etag: string): boolean {
+/** Whether an If-None-Match field has a tag. Proxies may have changed it to a weak tag. */
+export function hasTag(field: string | undefined, etag: string): boolean {
   if (field === undefined) return false;
   return field.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
 }

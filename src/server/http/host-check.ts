@@ -1,7 +1,7 @@
 /**
- * Whether a request was really meant for this server. A web site that gives its own name our address (DNS rebinding)
- * makes browsers send it here under that name; so names are answered only when they are ours. Addresses are always
- * ours: nobody can rebind a number.
+ * Checks that the Host field of a request names this server. A web site can point its own name to the address of this
+ * server (DNS rebinding); browsers then send requests here under that name. So only known names are served. IP addresses
+ * are always allowed, because they cannot be rebound.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -17,25 +17,22 @@ export class HostCheck {
     this.#names = new Set(names.map((name) => name.toLowerCase()));
   }
 
-  /** The name of ours that is the value of a Host field, without its port; undefined when it is none. */
+  /** The name in a Host field, without the port; undefined when it is not a name of this server. */
   nameIn(field: string | undefined): string | undefined {
     if (field === undefined) return undefined;
     const match = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(field);
     if (!match) return undefined;
     const name = match[1]!.toLowerCase().replace(/\.$/, '');
-    const isOurs = isIP(name.replace(/^\[|\]$/g, '')) > 0 || this.#names.has(name) || name.endsWith('.localhost');
-    return isOurs ? name : undefined;
+    const isOwn = isIP(name.replace(/^\[|\]$/g, '')) > 0 || this.#names.has(name) || name.endsWith('.localhost');
+    return isOwn ? name : undefined;
   }
 }
 
 const HOST_FIELD = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::(\d*))?$/i;
 const PORT_MAX = 65_535;
 
-/**
- * Whether a request has no more than one Host field, and that is a name or an address, perhaps with a port (RFC 9112,
- * section 3.2).
- */
-export function hasSoundHost({ rawHeaders, headers }: IncomingMessage): boolean {
+/** Whether a request has at most one Host field, with a valid name or address and port (RFC 9112, section 3.2). */
+export function hasValidHost({ rawHeaders, headers }: IncomingMessage): boolean {
   const count = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length;
   if (count > 1) return false;
   const match = HOST_FIELD.exec(headers.host ?? '');

@@ -7,10 +7,10 @@ import { ListeningSocket } from './listening-socket.ts';
 
 const SILENCE_MS = 500;
 
-test('who waits for an answer is not let go, however long it takes; who falls silent in a request is', async (t) => {
+test('a client that waits for a reply stays connected; one that falls silent within a request is disconnected', async (t) => {
   const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { silenceMs: SILENCE_MS });
   t.after(() => socket.stop(AbortSignal.abort()));
-  socket.answer(async (request, response) => {
+  socket.handleWith(async (request, response) => {
     await wait(2 * SILENCE_MS);
     response.write('one');
     await wait(2 * SILENCE_MS);
@@ -24,12 +24,12 @@ test('who waits for an answer is not let go, however long it takes; who falls si
   await once(half, 'close');
 });
 
-test('the time of a head does not run while earlier requests of its connection are answered', async (t) => {
+test('the time limit of a head does not run while earlier requests of the connection are served', async (t) => {
   const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { headMs: 100 });
   t.after(() => socket.stop(AbortSignal.abort()));
   const asked = Promise.withResolvers<void>();
   const mayAnswer = Promise.withResolvers<void>();
-  socket.answer(async (request, response) => {
+  socket.handleWith(async (request, response) => {
     asked.resolve();
     if (request.url === '/first') await mayAnswer.promise;
     response.end(request.url);
@@ -37,7 +37,7 @@ test('the time of a head does not run while earlier requests of its connection a
   const client = connect(socket.port, '127.0.0.1');
   client.write('GET /first HTTP/1.1\r\nHost: localhost\r\n\r\nGET /second HTTP/1.1\r\nHo');
   await asked.promise;
-  // Another client whose head is cut at the same place is refused when the time is over.
+  // A client whose first head is cut at the same place is refused after the time limit.
   const slow = connect(socket.port, '127.0.0.1');
   slow.write('GET /second HTTP/1.1\r\nHo');
   assert.match(String((await once(slow, 'data'))[0]), /^HTTP\/1\.1 408 /);

@@ -1,38 +1,36 @@
 /**
- * A listening HTTP server that endures hostile clients: bounded heads, bounded waiting, clear answers to what is no
- * HTTP; and that stops gracefully: no new requests, those under way end.
+ * A listening HTTP server that withstands hostile clients: limited heads, limited waiting, clear replies to bytes that
+ * are not HTTP. It stops gracefully: no new requests are accepted, and requests under way end.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PinakesError } from '../../base/index.ts';
-import { type BodyRate, watchBody } from './body-rate.ts';
-import { ConnectionBound } from './connection-bound.ts';
-import { type Problem, problemJson } from './problem.ts';
-import { type RequestHandler, RequestTurns } from './request-turns.ts';
+import { type BodyRate, requireBodyRate } from './body-rate.ts';
+import { ConnectionLimit } from './connection-limit.ts';
+import { type ProblemDetails, problemJson } from './problem.ts';
+import { type RequestHandler, RequestPipeline } from './request-pipeline.ts';
 
-/** What a URL may have; archived URLs are long, but not longer. */
+/** The maximum length of a URL. Archived URLs can be long. */
 export const URL_CHARACTERS_MAX = 64 * 1024;
 const HEAD_BYTES_MAX = 128 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 const CONNECTIONS_MAX = 4096;
-/**
- * How long what a client goes on sending after a refusal is read and thrown away, so that it gets to see the refusal.
- */
+/** How long bytes after a refusal are read and discarded, so that the client receives the refusal. */
 const LINGER_MS = 2000;
 
 /** How long clients are waited for. */
 export type ClientTimeouts = {
   /** For the head of a request, from the first byte or the connection on. */
   readonly headMs: number;
-  /** While a client is silent in the middle of a request, or takes nothing of a reply; 0 for any time. */
+  /** While a client sends nothing in the middle of a request, or reads nothing of a reply; 0 for no limit. */
   readonly silenceMs: number;
-  /** Without it, a body may take any time. */
+  /** Undefined: a body may take any time. */
   readonly body: BodyRate | undefined;
 };
 
-/** Where a server listens: at a port, or at the path of a Unix socket or named pipe. */
+/** Where a server listens: on a port, or at the path of a Unix socket or named pipe. */
 export type ListeningPlace = { readonly host: string; readonly port: number } | { readonly path: string };
 
 const CLIENT_TIMEOUTS: ClientTimeouts = {
@@ -40,7 +38,7 @@ const CLIENT_TIMEOUTS: ClientTimeouts = {
   silenceMs: 120_000,
   body: { windowMs: 60_000, bytesMin: 4096 },
 };
-/** How much later than `headMs` a slow head may be noticed, as a share of it. */
+/** How many times within `headMs` the server checks for slow heads. */
 const HEAD_CHECKS = 5;
 
 export class ListeningSocket {
@@ -48,59 +46,56 @@ export class ListeningSocket {
   #handler: RequestHandler | undefined;
   #early: [IncomingMessage, ServerResponse][] = [];
   #isStopping = false;
-  /**
-   * Connections that have not asked for anything yet, as browsers open them ahead. Node does not count them as idle.
-   */
+  /** Connections without a request so far, such as browsers open in advance. Node does not count them as idle. */
   readonly #silent = new Set<Socket>();
-  readonly #turns = new WeakMap<Socket, RequestTurns>();
+  readonly #pipelines = new WeakMap<Socket, RequestPipeline>();
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
-  private constructor(server: Server, timeouts: ClientTimeouts, bound: ConnectionBound) {
+  private constructor(server: Server, timeouts: ClientTimeouts, limit: ConnectionLimit) {
     this.#server = server;
     server.on('connection', (socket: Socket) => {
-      if (!bound.admit(socket)) {
+      if (!limit.admit(socket)) {
         socket.end(refusal(CONNECTIONS_REFUSED));
-        // What the client sends meanwhile is not read: a refused connection must cost nothing.
+        // Bytes from the client are not read: a refused connection must cost nothing.
         socket.destroySoon();
         return;
       }
-      this.#turns.set(
+      this.#pipelines.set(
         socket,
-        new RequestTurns(socket, (request, response) => this.#answer(request, response, timeouts)),
+        new RequestPipeline(socket, (request, response) => this.#answer(request, response, timeouts)),
       );
       this.#silent.add(socket);
       socket.once('close', () => this.#silent.delete(socket));
     });
     server.on('timeout', (socket: Socket) => {
       const response = this.#latest.get(socket);
-      // Who has sent all and taken all waits for us; a search through much of an archive can be silent for long.
-      const isWaiting = response?.req.complete === true && !response.writableEnded && socket.writableLength === 0;
-      if (isWaiting) socket.setTimeout(timeouts.silenceMs);
+      // The client has sent everything and waits for the server. A search through a large archive can take long.
+      const isServerBusy = response?.req.complete === true && !response.writableEnded && socket.writableLength === 0;
+      if (isServerBusy) socket.setTimeout(timeouts.silenceMs);
       else socket.destroy();
     });
     server.on('clientError', (error: ClientError, socket: Duplex) => {
-      // The rest of this head is not read while earlier requests of the connection are answered, so the client is not
-      // slow.
-      if (error.code === SLOW_HEAD && this.#turns.get(socket as Socket)?.isBusy) return;
+      // While earlier requests of the connection are served, the rest of this head is not read. The client is not slow.
+      if (error.code === SLOW_HEAD && this.#pipelines.get(socket as Socket)?.isBusy) return;
       refuseBytes(error, socket);
     });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#silent.delete(request.socket);
-      this.#turns.get(request.socket)?.take(request, response);
+      this.#pipelines.get(request.socket)?.push(request, response);
     });
   }
 
   static async listen(
     place: ListeningPlace,
     given: Partial<ClientTimeouts> = {},
-    bound = new ConnectionBound(),
+    limit = new ConnectionLimit(),
   ): Promise<ListeningSocket> {
     const timeouts = { ...CLIENT_TIMEOUTS, ...given };
     const server = createServer({
       maxHeaderSize: HEAD_BYTES_MAX,
       headersTimeout: timeouts.headMs,
       connectionsCheckingInterval: Math.ceil(timeouts.headMs / HEAD_CHECKS),
-      // Uploads take as long as they take; silence and dawdling are bounded instead.
+      // An upload may take any time. Silence and a low rate are limited instead.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
@@ -113,15 +108,15 @@ export class ListeningSocket {
     } catch (cause) {
       throw listenError(cause, 'path' in place ? place.path : `${place.host}:${place.port}`);
     }
-    return new ListeningSocket(server, timeouts, bound);
+    return new ListeningSocket(server, timeouts, limit);
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** From now on requests are answered; those that came early too. */
-  answer(handler: RequestHandler): void {
+  /** Sets the handler of requests. Requests that arrived before are passed to it now. */
+  handleWith(handler: RequestHandler): void {
     this.#handler = handler;
     const early = this.#early;
     this.#early = [];
@@ -131,7 +126,7 @@ export class ListeningSocket {
   #answer(request: IncomingMessage, response: ServerResponse, timeouts: ClientTimeouts): void {
     this.#latest.set(request.socket, response);
     if (this.#isStopping) response.shouldKeepAlive = false;
-    if (timeouts.body) watchBody(request, response, timeouts.body, LINGER_MS);
+    if (timeouts.body) requireBodyRate(request, response, timeouts.body, LINGER_MS);
     if (this.#handler) this.#handler(request, response);
     else this.#early.push([request, response]);
   }
@@ -142,15 +137,15 @@ export class ListeningSocket {
     const closed = once(this.#server, 'close');
     this.#server.close();
     for (const socket of this.#silent) socket.destroy();
-    // A connection that was busy just now is idle a moment later, and would be kept alive.
-    const sweep = setInterval(() => this.#server.closeIdleConnections(), 50);
+    // A connection that is busy now becomes idle later, and would be kept open.
+    const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 50);
     const breakOff = () => this.#server.closeAllConnections();
     force.addEventListener('abort', breakOff, { once: true });
     if (force.aborted) breakOff();
     try {
       await closed;
     } finally {
-      clearInterval(sweep);
+      clearInterval(closeIdle);
       force.removeEventListener('abort', breakOff);
     }
   }
@@ -168,14 +163,14 @@ type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer
 /** Node's code for a head that took too long. */
 const SLOW_HEAD = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-/** Answers bytes that are no HTTP request, or too many of them. */
+/** Replies to bytes that are not an HTTP request, or to a request that is too large or too slow. */
 function refuseBytes(error: ClientError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   const isOverflow = error.code === 'HPE_HEADER_OVERFLOW';
-  // The end of a line in what overflowed tells that the URL was over already.
+  // When the bytes contain the end of a line, the URL was complete, and the fields are too large.
   const isUrl = isOverflow && error.rawPacket?.includes('\r\n') !== true;
   const isSlow = error.code === SLOW_HEAD;
   const status = isUrl ? 414 : isOverflow ? 431 : isSlow ? 408 : 400;
@@ -185,10 +180,8 @@ function refuseBytes(error: ClientError, socket: Duplex): void {
       ? ['FIELDS_TOO_LARGE', 'the fields of the request are too large']
       : isSlow
         ? ['TOO_SLOW', 'the request took too long to arrive']
-        : ['NOT_HTTP', 'this is no HTTP request'];
-  const advice = isUrl
-    ? `A URL may have ${URL_CHARACTERS_MAX} characters.`
-    : 'Send the request again, as HTTP/1.1 has it.';
+        : ['NOT_HTTP', 'the bytes are not an HTTP request'];
+  const advice = isUrl ? `A URL may have ${URL_CHARACTERS_MAX} characters.` : 'Send a valid HTTP/1.1 request.';
   socket.removeAllListeners('data');
   socket.on('error', () => socket.destroy());
   socket.resume();
@@ -196,15 +189,15 @@ function refuseBytes(error: ClientError, socket: Duplex): void {
   (socket as Socket).setTimeout?.(LINGER_MS, () => socket.destroy());
 }
 
-const CONNECTIONS_REFUSED: Problem = {
+const CONNECTIONS_REFUSED: ProblemDetails = {
   status: 503,
   code: 'TOO_MANY_CONNECTIONS',
   message: 'too many connections are open from this address',
   advice: 'Close some of them. If this is the address of a proxy, start the server with --proxy.',
 };
 
-/** A reply that is written before there is a request to reply to. */
-function refusal(problem: Problem): string {
+/** The text of a reply on a connection without a request. */
+function refusal(problem: ProblemDetails): string {
   const body = `${problemJson(problem)}\n`;
   return (
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +

@@ -1,4 +1,4 @@
-/** Where browsers find the two sockets. */
+/** The origins of the two sockets. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { HostCheck } from './host-check.ts';
@@ -7,7 +7,7 @@ import { Origins } from './origins.ts';
 const EVERYWHERE = { host: '0.0.0.0' };
 const hosts = new HostCheck({ host: '0.0.0.0', origins: [] });
 
-test('origins are written as browsers write them, without the port that all have', () => {
+test('origins are written as browsers write them, without the default port', () => {
   const origins = new Origins(EVERYWHERE, { ui: 8080, replay: 80 });
   assert.equal(origins.own.replayOrigin, 'http://localhost');
   assert.deepEqual(origins.for('192.0.2.7:8080', hosts), {

@@ -1,9 +1,10 @@
 /**
- * Where browsers find the two sockets: what the operator named, or the address that the server listens at.
+ * The origins at which browsers reach the two sockets: those that the operator set, or the address that the server
+ * listens at.
  *
- * A server that listens everywhere has many addresses, and which of them a client can reach only the client knows. It
- * then goes by the name that each request came under, which the check of that name has let through: an address, or a
- * name of the machine. The ports stay ours, so the two origins never become one.
+ * A server that listens on all addresses does not know which of them a client can reach. It then uses the host name of
+ * each request, which the host check has accepted: an address, or a name of the machine. The ports are always those of
+ * the server, so the two origins always differ.
  */
 import { isIPv6 } from 'node:net';
 import type { ReplayOrigins } from '../../replay/index.ts';
@@ -14,7 +15,7 @@ type Given = Pick<ServerOptions, 'host' | 'uiOrigin' | 'replayOrigin'>;
 type Ports = { readonly ui: number; readonly replay: number };
 
 export class Origins {
-  /** For those who come under no name. */
+  /** The origins without regard to a request. */
   readonly own: ReplayOrigins;
   readonly #given: Given;
   readonly #ports: Ports;
@@ -27,15 +28,15 @@ export class Origins {
     this.own = this.under(this.#ownName);
   }
 
-  /** For the value of a Host field. */
+  /** The origins for the value of a Host field. */
   for(host: string | undefined, hosts: HostCheck): ReplayOrigins {
     return this.under(this.nameFor(host, hosts));
   }
 
-  /** The name that the one who asks finds the server by. */
+  /** The host name under which the client reaches the server. */
   nameFor(host: string | undefined, hosts: HostCheck): string {
     const name = isEverywhere(this.#given.host) ? hosts.nameIn(host) : undefined;
-    // Policies of content cannot name an IPv6 address, so that none of them could be shown in a frame.
+    // A Content-Security-Policy cannot name an IPv6 address, so pages at one could not be shown in a frame.
     return name === undefined || name.startsWith('[') ? this.#ownName : name;
   }
 
@@ -52,7 +53,7 @@ export function addressOf(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
-/** Whether a server listens at all addresses of its machine. */
+/** Whether a server listens on all addresses of its machine. */
 export function isEverywhere(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }

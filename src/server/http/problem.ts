@@ -1,31 +1,31 @@
 /**
- * What a client is told when a request cannot be served: a status, a stable code, a sentence and advice; as JSON or as
- * a small page, by what it accepts. Faults of ours are told without particulars, which go to the operator only.
+ * Error replies: a status, a stable code, a sentence and advice, as JSON or as a small page, whichever the client
+ * accepts. Errors of the server itself are sent without details, which only the operator gets.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_CATALOGUE, type ErrorCode, PinakesError } from '../../base/index.ts';
 import { frameReport } from './frame-report.ts';
 import { endReply } from './reply-end.ts';
 
-export type Problem = {
+export type ProblemDetails = {
   readonly status: number;
   readonly code: string;
   readonly message: string;
   readonly advice: string;
   readonly where?: string | undefined;
-  /** The place in what was sent: offset and length in characters. */
+  /** The position of an error in a query: offset and length in UTF-16 code units. */
   readonly at?: number;
   readonly length?: number;
-  /** Further fields of the reply, such as `allow`. */
+  /** More header fields of the reply, such as `allow`. */
   readonly fields?: Readonly<Record<string, string>>;
 };
 
-/** Thrown inside of handlers; never leaves the server. */
+/** Thrown by handlers, and turned into a reply. */
 export class HttpProblem extends Error {
   override readonly name = 'HttpProblem';
-  readonly problem: Problem;
+  readonly problem: ProblemDetails;
 
-  constructor(problem: Problem) {
+  constructor(problem: ProblemDetails) {
     super(problem.message);
     this.problem = problem;
   }
@@ -35,12 +35,17 @@ export function badRequest(message: string, advice: string, where?: string): Htt
   return new HttpProblem({ status: 400, code: 'BAD_REQUEST', message, advice, where });
 }
 
+/** For an `after` that is not the `next` of an earlier page. */
+export function invalidCursor(): HttpProblem {
+  return badRequest('the cursor is not valid', 'Send the `next` of the page before.', 'query/after');
+}
+
 export function methodRefused(allow: string): HttpProblem {
   return new HttpProblem({
     status: 405,
     code: 'METHOD_REFUSED',
-    message: 'this address does not take that method',
-    advice: `It takes ${allow}.`,
+    message: 'this address does not allow the method',
+    advice: `Use ${allow}.`,
     fields: { allow },
   });
 }
@@ -49,33 +54,33 @@ export function rangeOutside(bytes: number): HttpProblem {
   return new HttpProblem({
     status: 416,
     code: 'RANGE_OUTSIDE',
-    message: `there are ${bytes} bytes, and the range begins behind them`,
-    advice: 'Ask for a range that begins earlier.',
+    message: `the range begins after the last of ${bytes} bytes`,
+    advice: 'Request a range that begins earlier.',
     fields: { 'content-range': `bytes */${bytes}` },
   });
 }
 
-export const NOT_FOUND: Problem = {
+export const NOT_FOUND: ProblemDetails = {
   status: 404,
   code: 'NOT_FOUND',
   message: 'there is nothing at this address',
-  advice: 'The web page is at /, the captures of a URL at /web/*/URL, the API is described at /api/openapi.json.',
+  advice: 'The web page is at /, the captures of a URL are at /web/*/URL, and /api/openapi.json describes the API.',
 };
 
-/** A browser wants a screen, and this server was started without the files of the web page. */
-export const SCREENS_MISSING: Problem = {
+/** For a browser that requests a screen when the server was started without the files of the web page. */
+export const SCREENS_MISSING: ProblemDetails = {
   status: 503,
   code: 'SCREENS_MISSING',
   message: 'the web page is not built',
   advice:
-    'In a checkout, `npm run ui` builds it; then start the server again. The API, CDX, Memento and what programs fetch from the archive are there without.',
+    'In a checkout, build it with `npm run ui`, then restart the server. The API, CDX, Memento and replay for programs work without it.',
 };
 
-const INTERNAL: Problem = {
+const INTERNAL: ProblemDetails = {
   status: 500,
   code: 'INTERNAL',
-  message: 'something went wrong in Pinakes that should not have',
-  advice: 'Look at what the server printed, and report it.',
+  message: 'an unexpected error in Pinakes',
+  advice: 'See the output of the server, and report the error.',
 };
 
 const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
@@ -95,15 +100,15 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   VOLUME_UNKNOWN: 404,
 };
 
-/** The problem that an error is to a client. `isFault` tells whether the operator should hear of it. */
-export function problemFromError(error: unknown): { problem: Problem; isFault: boolean } {
+/** The error reply for an error. `isFault`: whether to report the error to the operator. */
+export function problemFromError(error: unknown): { problem: ProblemDetails; isFault: boolean } {
   if (error instanceof HttpProblem) return { problem: error.problem, isFault: false };
   if (error instanceof PinakesError) {
     const { code, message, advice, where } = error;
     const status = STATUS_BY_CODE[code] ?? (error.retryable ? 503 : 500);
     if (status < 500 || code === 'RECORD_DAMAGED')
       return { problem: { status, code, message, advice, where }, isFault: status >= 500 };
-    // Where files lie on the machine of the server is nobody's business but the operator's.
+    // Clients must not see paths on the machine of the server.
     const { says } = ERROR_CATALOGUE[code];
     return {
       problem: { status, code, message: says, advice: status === 500 ? INTERNAL.advice : advice },
@@ -111,7 +116,7 @@ export function problemFromError(error: unknown): { problem: Problem; isFault: b
     };
   }
   const { statusCode, message } = (error ?? {}) as { statusCode?: unknown; message?: unknown };
-  // What Fastify refuses: bodies that are too large or no JSON, values that do not fit a schema.
+  // Refused by Fastify: bodies that are too large or not JSON, values that do not match a schema.
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     const code = statusCode === 413 ? 'BODY_TOO_LARGE' : statusCode === 415 ? 'MEDIA_TYPE_REFUSED' : 'BAD_REQUEST';
     const advice = 'The API is described at /api/openapi.json.';
@@ -120,40 +125,45 @@ export function problemFromError(error: unknown): { problem: Problem; isFault: b
   return { problem: INTERNAL, isFault: true };
 }
 
-export function problemJson({ code, message, advice, where, at, length }: Problem): string {
+export function problemJson({ code, message, advice, where, at, length }: ProblemDetails): string {
   return JSON.stringify({ error: { code, message, advice, where, at, length } });
 }
 
-/** Fields that every page of our own making has. */
+/** Header fields of every page that the server generates. */
 export const PLAIN_PAGE_FIELDS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
 
-/** Such a page loads nothing. Its search box, when it has one, sends to the web page only. */
+/** A generated page loads nothing. Its search box can send to the web page only. */
 export function pagePolicy(home: string | undefined): string {
   return `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action ${home ?? "'none'"}`;
 }
 
 /**
- * Whether a browser asks for something to show in its window. Over plain HTTP browsers say so on localhost only;
- * elsewhere they still say that they could do with HTTPS.
+ * Whether a browser requests a page for its window. Over plain HTTP, browsers send Sec-Fetch-Dest to localhost only. To
+ * other hosts they still send Upgrade-Insecure-Requests.
  */
 export function isForWindow({ headers }: IncomingMessage): boolean {
   const destination = headers['sec-fetch-dest'];
   return destination === undefined ? headers['upgrade-insecure-requests'] === '1' : destination === 'document';
 }
 
-/** In a frame the page around it leads on, and nothing inside may lead out of it. */
+/** Whether a page is requested for a frame. Such a page has no links: the page around the frame has them. */
 export function isFramed(request: IncomingMessage): boolean {
   return /^i?frame$/.test(String(request.headers['sec-fetch-dest'] ?? ''));
 }
 
-/** `home` is the origin of the web page, which the page then leads on to; without it there are no ways on. */
-export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem, home?: string): void {
+/** `home` is the origin of the web page, to which the error page links; without it there are no links. */
+export function sendProblem(
+  request: IncomingMessage,
+  response: ServerResponse,
+  problem: ProblemDetails,
+  home?: string,
+): void {
   if (response.headersSent) {
-    // The reply is half out: only a broken connection tells the client that the rest is missing.
+    // A part of the reply is sent. Only a broken connection shows the client that the rest is missing.
     response.destroy();
     return;
   }
@@ -174,7 +184,7 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
   endReply(response, body);
 }
 
-/** Whether a client names a media type among those it accepts. */
+/** Whether the Accept field contains a media type. */
 export function accepts(accept: string | undefined, mime: string): boolean {
   return accept?.toLowerCase().includes(mime) === true;
 }
@@ -184,7 +194,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => named[character]!);
 }
 
-/** The colours are those of the web page. */
+/** With the colours of the web page. */
 const STYLE =
   'html{color-scheme:light dark;--ink:#23211d;--paper:#faf8f3;--surface:#fff;--muted:#655f55;--line:#b9b1a1;--accent:#1d5c57;--accent-ink:#fff}' +
   '@media(prefers-color-scheme:dark){html{--ink:#ebe7de;--paper:#161513;--surface:#1f1d1a;--muted:#a8a195;--line:#5d564c;--accent:#82cabd;--accent-ink:#0e2421}}' +
@@ -194,7 +204,7 @@ const STYLE =
   'input,button{font:inherit;padding:.45rem .8rem;border:1px solid var(--line);border-radius:6px;background:var(--surface);color:inherit}input{flex:1 1 12rem;min-width:0}' +
   'button{background:var(--accent);border-color:var(--accent);color:var(--accent-ink);cursor:pointer}';
 
-/** A page that loads nothing. `content` is HTML of our own making. */
+/** A page that loads nothing. `content` must be safe HTML. */
 export function plainPage(title: string, content: string): string {
   return (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">' +
@@ -202,10 +212,8 @@ export function plainPage(title: string, content: string): string {
   );
 }
 
-/**
- * Where to go from here: the search box, further links (HTML of our own making), the collections and the first page.
- */
-export function waysOn(home: string, links: readonly string[] = []): string {
+/** Navigation: the search box, more links (safe HTML), the collections and the start page. */
+export function navigation(home: string, links: readonly string[] = []): string {
   const origin = escapeHtml(home);
   const all = [...links, `<a href="${origin}/collections">Collections</a>`, `<a href="${origin}/">Start page</a>`];
   return (
@@ -214,14 +222,14 @@ export function waysOn(home: string, links: readonly string[] = []): string {
   );
 }
 
-/** The place, which is somebody else's words, has a line of its own. */
-function titleOf({ message, where }: Problem): string {
+/** The message without `where`, which has a line of its own because its text comes from elsewhere. */
+function titleOf({ message, where }: ProblemDetails): string {
   const sentence = where !== undefined && message.startsWith(`${where}: `) ? message.slice(where.length + 2) : message;
   return `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`;
 }
 
-function problemContent({ status, code, advice, where }: Problem, home: string | undefined): string {
+function problemContent({ status, code, advice, where }: ProblemDetails, home: string | undefined): string {
   const place = where === undefined ? '' : `<p class="where"><code>${escapeHtml(where)}</code></p>`;
-  const told = escapeHtml(advice).replace(/`([^`]*)`/g, '<code>$1</code>');
-  return `${place}<p>${told}</p><p class="code">${status} ${escapeHtml(code)}</p>${home === undefined ? '' : waysOn(home)}`;
+  const adviceHtml = escapeHtml(advice).replace(/`([^`]*)`/g, '<code>$1</code>');
+  return `${place}<p>${adviceHtml}</p><p class="code">${status} ${escapeHtml(code)}</p>${home === undefined ? '' : navigation(home)}`;
 }

@@ -16,7 +16,7 @@ async function serving(answer: RequestListener, ask: (address: string) => Promis
   }
 }
 
-test('every reply of a turn gets its own body, and none goes out before the turn ends', async () => {
+test('every reply of a turn has its own body, and none is sent before the turn ends', async () => {
   const held: (() => void)[] = [];
   const early: boolean[] = [];
   await serving(
@@ -36,7 +36,7 @@ test('every reply of a turn gets its own body, and none goes out before the turn
   );
 });
 
-test('who asks for the head alone gets no body', async () => {
+test('a HEAD request gets no body', async () => {
   await serving(
     (_, response) => {
       response.writeHead(200, { 'content-length': 4 });
@@ -50,7 +50,7 @@ test('who asks for the head alone gets no body', async () => {
   );
 });
 
-test('a client that left before the turn ended costs nothing', async () => {
+test('a client that disconnects before the end of the turn does not disturb other replies', async () => {
   await serving(
     (_, response) => {
       response.writeHead(200, { 'content-length': 4 });

@@ -1,18 +1,22 @@
 /**
- * Ends replies that are whole, those of one turn of the event loop in a row.
+ * Sends complete replies at the end of the turn of the event loop, all replies of a turn in a row.
  *
- * A client that sleeps must be woken for the first bytes it gets, and waking another processor can cost the sender more
- * than making a small reply does, on virtual machines above all. Replies that follow at once find the client awake. No
- * reply waits longer than it takes to look at what else has arrived already.
+ * The first bytes wake a sleeping client. Waking another processor can cost the sender more than a small reply, above
+ * all on virtual machines. Replies that follow at once find the client awake. A reply waits only until the requests that
+ * have already arrived are read.
+ *
+ * Gain: with 16 connections, replay of stored bytes takes 0.82 of the processor time, and CDX 0.90; with one connection
+ * there is none. Measured by `npm run bench -- compare OTHER_TREE --jobs replay,cdx`, where the other tree ends each
+ * reply at once.
  */
 import type { ServerResponse } from 'node:http';
 
-type Whole = { readonly response: ServerResponse; readonly body: Uint8Array | undefined };
+type CompleteReply = { readonly response: ServerResponse; readonly body: Uint8Array | undefined };
 
-/** What this turn has to send, of all sockets of the program. */
-let ready: Whole[] = [];
+/** The replies of this turn, of all sockets of the process. */
+let ready: CompleteReply[] = [];
 
-/** Ends a reply whose head is set with this body, which whoever asks for the head alone does not get. */
+/** Ends a reply whose head is set with a body. A HEAD request gets no body. */
 export function endReply(response: ServerResponse, body?: Uint8Array): void {
   if (ready.length === 0) setImmediate(endAll);
   ready.push({ response, body: response.req.method === 'HEAD' ? undefined : body });

@@ -1,4 +1,4 @@
-/** Reads the body of a request into memory, up to a bound. */
+/** Reads the body of a request into memory, up to a limit. */
 import type { IncomingMessage } from 'node:http';
 import { HttpProblem } from './problem.ts';
 
@@ -12,7 +12,7 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
         status: 413,
         code: 'BODY_TOO_LARGE',
         message: 'the body of the request is too large',
-        advice: `It may have ${bytesMax} bytes.`,
+        advice: `The limit is ${bytesMax} bytes.`,
         fields: { connection: 'close' },
       });
     }

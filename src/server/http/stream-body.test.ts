@@ -10,7 +10,7 @@ import { sendStreamBody } from './stream-body.ts';
 const HEARTBEAT_MS = 15_000;
 
 for (const format of ['jsonl', 'warc'] as const)
-  test(`a stream as ${format} that finds nothing for long shows that it lives, and says nothing wrong`, {
+  test(`a stream as ${format} that finds nothing for long sends heartbeats, which are valid`, {
     timeout: 30_000,
   }, async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
@@ -22,12 +22,12 @@ for (const format of ['jsonl', 'warc'] as const)
         ...{ format, isFramed: false, bytesMax: Number.POSITIVE_INFINITY, filename: 'stream' },
         stopping: new AbortController().signal,
       });
-      // Nothing is found before the second beat.
+      // Nothing is found before the second heartbeat.
       t.mock.timers.tick(2 * HEARTBEAT_MS);
     }).listen(0, '127.0.0.1');
     t.after(() => server.close());
     await once(server, 'listening');
-    // Without a beat the head would wait for the first record.
+    // Without a heartbeat the head would wait for the first record.
     const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     assert.equal(reply.headers.get('x-pinakes-cursor'), 'begin');
     found.resolve({ pieces: [utf8('{"type":"response"}\n')], bytes: 20, cursor: undefined });

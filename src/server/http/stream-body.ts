@@ -1,17 +1,17 @@
 /**
- * A stream as the body of a reply: as fast as its client takes it, never more than a chunk ahead.
+ * A stream as the body of a reply. It is sent as fast as the client reads it, and never more than a chunk is buffered.
  *
- * Where the client can go on is told in ways that suit different clients:
+ * The client finds the cursor to continue from in several places, for different clients:
  *
  * ```
- *   field    X-Pinakes-Cursor    where this reply begins;  X-Pinakes-Deleted: possible   when records of the snapshot may be gone since
- *   trailer  X-Pinakes-Cursor    where the next goes on;  X-Pinakes-End: yes | no   whether anything is left
- *   jsonl    {"type":"cursor","cursor":"...","end":false}     lines between the others, about one a mebibyte; the last has "end": true
- *   frames   D bytes of the stream | C cursor behind all bytes so far | X end: yes | no; always the last
+ *   field    X-Pinakes-Cursor    where this reply begins;  X-Pinakes-Deleted: possible   when records of the snapshot may have been deleted since
+ *   trailer  X-Pinakes-Cursor    where the next reply continues;  X-Pinakes-End: yes | no   no when records remain
+ *   jsonl    {"type":"cursor","cursor":"...","end":false}     lines between the others, about one for each mebibyte; the last has "end": true
+ *   frames   D bytes of the stream | C cursor after all bytes so far | X end: yes | no; always the last
  * ```
- * What fails in the middle breaks the connection, so that nobody takes a part for the whole. While nothing is found
- * for long, the fields are sent, and the last cursor is told again from time to time where that is possible: who waits
- * sees that the stream lives.
+ * A failure in the middle breaks the connection, so that the client does not take a part for the whole. When no record is
+ * found for long, the fields are sent, and the last cursor is repeated at intervals where the format allows it. The
+ * client sees that the stream is alive.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -26,7 +26,7 @@ export const END_FIELD = 'X-Pinakes-End';
 export type StreamBodyOptions = {
   readonly format: 'warc' | 'jsonl';
   readonly isFramed: boolean;
-  /** After so many bytes it ends with the record. */
+  /** The reply ends after the record in which this many bytes are exceeded. */
   readonly bytesMax: number;
   /** Aborted when the server begins to stop: the reply ends at the next cursor. */
   readonly stopping: AbortSignal;
@@ -52,7 +52,7 @@ export async function sendStreamBody(
   let sentBefore = 0;
   let isAtCursor = true;
   let cursor = stream.cursor();
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     const isSilent = sent === sentBefore && isAtCursor && !response.writableNeedDrain;
     sentBefore = sent;
     if (!isSilent) return;
@@ -100,11 +100,11 @@ export async function sendStreamBody(
     response.destroy();
     throw error;
   } finally {
-    clearInterval(beat);
+    clearInterval(heartbeat);
   }
 }
 
-/** Pieces go to the socket as they are; others may be sending the same bytes. */
+/** Pieces are written without copying, because other clients may be sent the same bytes. */
 function writePiece(response: ServerResponse, { isFramed }: BodyForm, piece: Uint8Array): void {
   if (!isFramed) {
     response.write(piece);

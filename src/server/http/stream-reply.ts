@@ -1,6 +1,6 @@
 /**
- * Sends pieces as fast as the client takes them. A client that leaves ends the reading; reading that fails breaks the
- * connection, so that nobody takes a part for the whole.
+ * Sends pieces as fast as the client reads them. When the client disconnects, reading ends. When reading fails, the
+ * connection is broken, so that the client does not take a part for the whole.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -11,7 +11,7 @@ export async function sendStream(response: ServerResponse, pieces: AsyncIterable
   try {
     for await (const piece of pieces) {
       if (response.destroyed) return;
-      // The source may use the bytes of a piece again for the next; what waits in a socket must not change.
+      // The source may reuse the memory of a piece, and bytes that wait in the socket must not change.
       if (!response.write(Buffer.from(piece))) await once(response, 'drain', { signal: disconnect });
     }
     response.end();

@@ -1,5 +1,2 @@
-/**
- * Asks a proxy such as nginx, which collects a reply before it passes it on, to pass on at once what a client waits
- * for.
- */
+/** Tells a proxy such as nginx, which otherwise buffers replies, to forward the reply at once. */
 export const UNBUFFERED: Readonly<Record<string, string>> = { 'x-accel-buffering': 'no' };

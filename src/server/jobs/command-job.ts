@@ -1,10 +1,7 @@
-/**
- * A command as a job: from when it begins until it ends, what it prints becomes the log, and what it reports the
- * report, together with its exit code.
- */
+/** A command as a job. Its output becomes the log; its result and exit code become the report. */
 import { PinakesError } from '../../base/index.ts';
 import { HttpProblem } from '../http/problem.ts';
-import type { CommandStart, CommandTalk, CommandWatch } from './command-talk.ts';
+import type { CommandConnection, CommandObserver, CommandStart } from './command-connection.ts';
 import { isInterrupted, type Job } from './job.ts';
 import type { JobContext, JobKind } from './job-kind.ts';
 import type { JobQueue } from './job-queue.ts';
@@ -14,7 +11,7 @@ export const EXIT_INTERRUPTED = 130;
 
 export class CommandJob {
   readonly #start: CommandStart;
-  readonly #talk: CommandTalk;
+  readonly #connection: CommandConnection;
   readonly #kind: JobKind;
   readonly #lane: string | undefined;
   readonly #controller: AbortController;
@@ -26,21 +23,21 @@ export class CommandJob {
   /** `controller` stops the command. */
   constructor(
     start: CommandStart,
-    talk: CommandTalk,
+    connection: CommandConnection,
     kind: JobKind,
     lane: string | undefined,
     controller: AbortController,
   ) {
     this.#start = start;
-    this.#talk = talk;
+    this.#connection = connection;
     this.#kind = kind;
     this.#lane = lane;
     this.#controller = controller;
-    // A job that never begins has nobody who waits for its end.
+    // When the job never begins, nothing awaits this promise.
     this.#code.promise.catch(() => {});
   }
 
-  /** Waits for its turn; false when it was cancelled before that. */
+  /** Waits until the job runs. Returns false when it was cancelled before that. */
   async begin(jobs: JobQueue): Promise<boolean> {
     const begun = Promise.withResolvers<boolean>();
     const { argv, directory } = this.#start;
@@ -59,18 +56,18 @@ export class CommandJob {
       .catch(asRefusal);
     this.#over = over;
     const cancel = () => void jobs.cancel(job.id).catch(() => {});
-    this.#talk.signal.addEventListener('abort', cancel, { once: true });
-    if (this.#talk.signal.aborted) cancel();
+    this.#connection.signal.addEventListener('abort', cancel, { once: true });
+    if (this.#connection.signal.aborted) cancel();
     return Promise.race([begun.promise, over.then(() => false)]);
   }
 
-  /** How the command is watched. */
-  watch(begin: () => Promise<boolean>): CommandWatch {
+  /** Passes what the command says and reports on to the job. */
+  observer(begin: () => Promise<boolean>): CommandObserver {
     return {
       signal: this.#controller.signal,
       status: (text) => this.#context?.progress({ done: 0, unit: '', message: text }),
       say: (line) => this.#context?.say(line),
-      // What an export prints can be the export itself.
+      // An export may print the exported data itself.
       print: (line) => (this.#kind.name === 'export' ? undefined : this.#context?.say(line)),
       report: (report) => {
         this.#report = report;
@@ -81,7 +78,7 @@ export class CommandJob {
     };
   }
 
-  /** Settles with the exit code when the job has ended too. */
+  /** Settles with the exit code when the job has also ended. */
   async end(running: Promise<number>): Promise<number> {
     running.then(this.#code.resolve, this.#code.reject);
     const code = await running;
@@ -99,7 +96,7 @@ export class CommandJob {
     const report = { exitCode: code, ...this.#report };
     context.report(report);
     if (code === EXIT_INTERRUPTED) signal.throwIfAborted();
-    if (code >= EXIT_REFUSED) throw failure(this.#kind.name, code, this.#talk.lastSaid);
+    if (code >= EXIT_REFUSED) throw failure(this.#kind.name, code, this.#connection.lastSaid);
     return report;
   }
 }
@@ -110,12 +107,12 @@ function asRefusal(error: unknown): never {
   throw error;
 }
 
-function failure(verb: string, code: number, said: string): HttpProblem {
+function failure(verb: string, code: number, lastSaid: string): HttpProblem {
   return new HttpProblem({
     status: 500,
     code: 'COMMAND_FAILED',
-    message: said || `the command ended with ${code}`,
-    advice: 'The terminal that it was begun on shows all that it said.',
+    message: lastSaid || `the command ended with exit code ${code}`,
+    advice: 'The terminal where the command was started shows its whole output.',
     where: verb,
   });
 }

@@ -1,18 +1,19 @@
 /**
- * Commands of the command line that run in the server, because it has the archive open. Their output goes back in
- * frames (see frame.ts). Those that take long or change much are jobs too: the web page shows them and can cancel them.
- * Who only looks makes no job.
+ * Runs commands of the command line in the server, because the server has the archive open. Their output is returned in
+ * frames (base/frame.ts). Long commands and commands that change the archive are also jobs, which the web page shows
+ * and can cancel. Commands that only read are not jobs.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type Frame, PinakesError, readFrames } from '../../base/index.ts';
 import { badRequest, HttpProblem } from '../http/problem.ts';
-import { closed } from '../shape.ts';
+import { closed } from '../schema.ts';
+import { CommandConnection, type CommandStart, UNOBSERVED } from './command-connection.ts';
 import { CommandJob, EXIT_INTERRUPTED, EXIT_REFUSED } from './command-job.ts';
-import { type CommandStart, CommandTalk, UNWATCHED } from './command-talk.ts';
-import type { CommandRunner, JobKind } from './job-kind.ts';
+import type { JobKind } from './job-kind.ts';
 import type { JobQueue } from './job-queue.ts';
+import type { CommandRunner } from './remote-command.ts';
 
 const COMMANDS_MAX = 16;
 
@@ -39,9 +40,7 @@ export class CommandService {
     this.#stopping = stopping;
   }
 
-  /**
-   * Serves one command, from its first frame to its exit code. `begin` is called when the reply is ours from now on.
-   */
+  /** Serves one command, from its first frame to its exit code. `begin` is called before the reply is written. */
   async serve(request: IncomingMessage, response: ServerResponse, begin: () => void): Promise<void> {
     if (this.#running >= COMMANDS_MAX || this.#stopping.aborted) throw TOO_MANY;
     this.#running++;
@@ -49,54 +48,57 @@ export class CommandService {
       const frames = readFrames(request);
       const start = await receiveStart(frames);
       begin();
-      const talk = new CommandTalk(frames, response);
-      await talk.end(await this.#carryOut(start, talk));
+      const connection = new CommandConnection(frames, response);
+      await connection.end(await this.#execute(start, connection));
     } finally {
       this.#running--;
     }
   }
 
-  async #carryOut(start: CommandStart, talk: CommandTalk): Promise<number> {
+  async #execute(start: CommandStart, connection: CommandConnection): Promise<number> {
     const verb = start.argv.find((argument) => !argument.startsWith('-')) ?? '';
     const kind = this.#kinds.find(({ name }) => name === verb);
-    if (kind && !isOnlyLooking(verb, start.argv)) return this.#runAsJob(start, talk, kind);
-    return this.#runAtOnce(talk, (controller) =>
-      this.#run(talk.command(start, { ...UNWATCHED, signal: controller.signal })),
+    if (kind && !onlyReads(verb, start.argv)) return this.#runAsJob(start, connection, kind);
+    return this.#runAtOnce(connection, (controller) =>
+      this.#run(connection.command(start, { ...UNOBSERVED, signal: controller.signal })),
     );
   }
 
-  async #runAsJob(start: CommandStart, talk: CommandTalk, kind: JobKind): Promise<number> {
-    // A deletion looks and asks first, and nothing should have to wait for a person: it is a job from when it begins to
-    // delete.
+  async #runAsJob(start: CommandStart, connection: CommandConnection, kind: JobKind): Promise<number> {
+    // A deletion first shows a preview and asks. Other jobs must not wait for a person, so it becomes a job only when it
+    // starts to delete.
     const asksFirst = kind.name === 'delete';
     const lane = asksFirst ? undefined : (kind.lane ?? 'write');
-    if (lane !== undefined && this.#jobs.isBusy(lane)) await talk.say('waiting until the job before is done');
-    return this.#runAtOnce(talk, async (controller) => {
-      const job = new CommandJob(start, talk, kind, lane, controller);
+    if (lane !== undefined && this.#jobs.isBusy(lane)) await connection.say('waiting for another job to end');
+    return this.#runAtOnce(connection, async (controller) => {
+      const job = new CommandJob(start, connection, kind, lane, controller);
       try {
         if (!asksFirst && !(await job.begin(this.#jobs))) return EXIT_INTERRUPTED;
       } catch (error) {
         if (!(error instanceof PinakesError)) throw error;
-        await talk.say(`pinakes: ${error.message} [${error.code}]`);
+        await connection.say(`pinakes: ${error.message} [${error.code}]`);
         return EXIT_REFUSED;
       }
       return job.end(
         this.#run(
-          talk.command(
+          connection.command(
             start,
-            job.watch(() => job.begin(this.#jobs)),
+            job.observer(() => job.begin(this.#jobs)),
           ),
         ),
       );
     });
   }
 
-  async #runAtOnce(talk: CommandTalk, work: (controller: AbortController) => Promise<number>): Promise<number> {
+  async #runAtOnce(
+    connection: CommandConnection,
+    work: (controller: AbortController) => Promise<number>,
+  ): Promise<number> {
     const controller = new AbortController();
     const abort = () => controller.abort();
-    talk.signal.addEventListener('abort', abort, { once: true });
+    connection.signal.addEventListener('abort', abort, { once: true });
     this.#stopping.addEventListener('abort', abort, { once: true });
-    if (talk.signal.aborted || this.#stopping.aborted) abort();
+    if (connection.signal.aborted || this.#stopping.aborted) abort();
     try {
       return await work(controller);
     } finally {
@@ -105,8 +107,8 @@ export class CommandService {
   }
 }
 
-/** What changes nothing and is over soon is no job, though its verb is one. */
-function isOnlyLooking(verb: string, argv: readonly string[]): boolean {
+/** Whether a command changes nothing and ends soon, although others with its verb are jobs. */
+function onlyReads(verb: string, argv: readonly string[]): boolean {
   if (argv.some((argument) => argument === '--dry-run' || argument === '--help' || argument === '-h')) return true;
   const isAboutSchedules = argv.some(
     (argument, at) =>
@@ -124,14 +126,14 @@ async function receiveStart(frames: AsyncGenerator<Frame>): Promise<CommandStart
       first.done || first.value.kind !== 'C' ? undefined : JSON.parse(first.value.bytes.toString());
     if (START.Check(start)) return start;
   } catch {
-    // Told below, like everything that is no command.
+    // Reported below, like any other request that is not a command.
   }
-  throw badRequest('this is no command', 'Use the command line of the same version as the server.');
+  throw badRequest('the request is not a command', 'Use a command line of the same version as the server.');
 }
 
 const TOO_MANY = new HttpProblem({
   status: 429,
   code: 'TOO_MANY_COMMANDS',
   message: 'too many commands run in this server, or it is stopping',
-  advice: 'Wait until some are done.',
+  advice: 'Wait until some commands are done.',
 });

@@ -1,6 +1,6 @@
 /**
- * Files that export jobs made: `exports/<job>/<file>` in the archive. They stay until they are removed by whoever asked
- * for them; what a job left that did not end well goes at the next start.
+ * The files of export jobs: `exports/<job>/<file>` in the archive. They stay until a client removes them. Files of jobs
+ * that did not succeed are removed at the next start.
  */
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
@@ -38,8 +38,8 @@ export class ExportStore {
     return new ExportStore(directory, kept);
   }
 
-  /** Where a job may write its file, which it has to report as `file` and `href`. */
-  async place(jobId: string, name: string): Promise<string> {
+  /** The path for the file of a job. The job must report it as `file` and `href`. */
+  async createPath(jobId: string, name: string): Promise<string> {
     try {
       await mkdir(join(this.#directory, jobId), { recursive: true, mode: DIRECTORY_MODE });
     } catch (cause) {
@@ -49,8 +49,8 @@ export class ExportStore {
     return join(this.#directory, jobId, name);
   }
 
-  /** Says that the file of a job is written. */
-  async keep(path: string): Promise<void> {
+  /** Closes the finished file of a job to other users. */
+  async finish(path: string): Promise<void> {
     try {
       await makePrivate(path);
     } catch (cause) {
@@ -62,10 +62,10 @@ export class ExportStore {
     return this.#jobs.has(jobId);
   }
 
-  /** The file that the job reported under this address. Nothing but what a job reported is ever opened. */
+  /** The file that the job reported under this name. No other file is ever opened. */
   async find(job: Job, name: string): Promise<Downloadable | undefined> {
     const { file, href } = (job.report ?? {}) as { file?: string; href?: string };
-    if (job.state !== 'done' || !this.#jobs.has(job.id) || file === undefined || href !== hrefOf(job.id, name))
+    if (job.state !== 'done' || !this.#jobs.has(job.id) || file === undefined || href !== exportHref(job.id, name))
       return undefined;
     const path = join(this.#directory, job.id, name);
     const info = await stat(path).catch(() => undefined);
@@ -79,7 +79,7 @@ export class ExportStore {
     };
   }
 
-  /** False when the job has no file. */
+  /** Returns false when the job has no file. */
   async remove(jobId: string): Promise<boolean> {
     if (!this.#jobs.has(jobId)) return false;
     await rm(join(this.#directory, jobId), { recursive: true, force: true });
@@ -87,7 +87,7 @@ export class ExportStore {
   }
 }
 
-/** The address of a job's file. */
-export function hrefOf(jobId: string, name: string): string {
+/** The address of the file of a job. */
+export function exportHref(jobId: string, name: string): string {
   return `/api/exports/${jobId}/${name}`;
 }

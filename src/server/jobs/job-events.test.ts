@@ -8,23 +8,23 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createArchive, openArchive } from '../../archive/index.ts';
 import { seededIds, seededRandom } from '../../base/index.ts';
-import { type Job, toldJob } from './job.ts';
+import type { Job } from './job.ts';
 import { JobEvents } from './job-events.ts';
 import { JobJournal } from './job-journal.ts';
 import { JobQueue } from './job-queue.ts';
 
-test('a client that does not read is kept nothing for, and gets the latest of each job when it reads again', async (t) => {
+test('events do not pile up for a client that does not read, and it gets the latest state of each job when it reads again', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-events-'));
   await createArchive(directory);
-  const parts = { clock: () => 0, newId: seededIds(seededRandom(3)) };
-  const archive = await openArchive(directory, parts);
+  const options = { clock: () => 0, newId: seededIds(seededRandom(3)) };
+  const archive = await openArchive(directory, options);
   const { journal } = await JobJournal.open(join(directory, 'jobs.jsonl'));
-  const jobs = new JobQueue({ archive, journal, ...parts, isNeeded: () => false }, []);
+  const jobs = new JobQueue({ archive, journal, ...options, isNeeded: () => false }, []);
   const events = new JobEvents(jobs, 'server');
   const stopping = new AbortController();
   const { promise: responded, resolve } = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {
-    events.send(response, { lastEventId: undefined, told: toldJob, stopping: stopping.signal });
+    events.send(response, { lastEventId: undefined, itemOf: (job) => job, stopping: stopping.signal });
     resolve(response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -41,7 +41,7 @@ test('a client that does not read is kept nothing for, and gets the latest of ea
   client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   const response = await responded;
 
-  // Each job has a log of 100 kB: all their changes together are far more than sockets hold.
+  // Each job has a log of 100 kB. All their changes together are far more than sockets can buffer.
   const last: Job[] = [];
   let mostHeld = 0;
   for (let number = 0; number < 150; number++) {

@@ -1,24 +1,24 @@
 /**
- * Server-sent events of jobs. An event carries a job whole, so a client that missed some misses nothing that still
- * matters: it gets the latest of each. A client that does not read is given nothing more until it does, and is dropped
- * when it has not by the second heartbeat; nothing is kept for it.
+ * Server-sent events of jobs. An event carries a whole job, so a client that missed events still gets the latest state
+ * of each job. Nothing is queued for a client that does not read. It gets no events until it reads again, and is
+ * disconnected at the second heartbeat that it does not read.
  *
- * The id of an event is `<server>-<change>`; a client that comes back with one gets what changed since, or everything
- * when the server is another.
+ * The id of an event is `<server>-<change>`. A client that reconnects with one gets the jobs that changed since. After
+ * a restart of the server it gets all jobs.
  */
 import type { ServerResponse } from 'node:http';
 import { UNBUFFERED } from '../http/unbuffered.ts';
-import type { Job, ToldJob } from './job.ts';
+import type { Job } from './job.ts';
 import type { JobQueue } from './job-queue.ts';
 
 const HEARTBEAT_MS = 15_000;
 
 export type EventsOptions = {
-  /** Only this job. */
+  /** Send events of this job only. */
   readonly jobId?: string | undefined;
   readonly lastEventId: string | undefined;
-  /** What is told of a job. */
-  readonly told: (job: Job) => ToldJob;
+  /** The data of an event: what this client may see of a job. */
+  readonly itemOf: (job: Job) => object;
   readonly stopping: AbortSignal;
 };
 
@@ -26,14 +26,14 @@ export class JobEvents {
   readonly #jobs: JobQueue;
   readonly #serverId: string;
 
-  /** `serverId` is without dashes, and another for each run of the server. */
+  /** `serverId` differs for each run of the server, and has no dashes. */
   constructor(jobs: JobQueue, serverId: string) {
     this.#jobs = jobs;
     this.#serverId = serverId;
   }
 
-  /** Answers with events until the client leaves or the server stops. */
-  send(response: ServerResponse, { jobId, lastEventId, told, stopping }: EventsOptions): void {
+  /** Sends events until the client disconnects or the server stops. */
+  send(response: ServerResponse, { jobId, lastEventId, itemOf, stopping }: EventsOptions): void {
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -44,42 +44,42 @@ export class JobEvents {
       response.end();
       return;
     }
-    let seen = this.#changeOf(lastEventId);
+    let sentChange = this.#changeOf(lastEventId);
     let isBlocked = false;
-    let missedBeats = 0;
+    let missedHeartbeats = 0;
     const write = (text: string) => {
       isBlocked = !response.write(text);
     };
-    const pump = () => {
-      for (const { job, change } of isBlocked ? [] : this.#jobs.changedSince(seen)) {
+    const sendChanges = () => {
+      for (const { job, change } of isBlocked ? [] : this.#jobs.changedSince(sentChange)) {
         if (isBlocked) return;
-        seen = change;
-        if (jobId === undefined || job.id === jobId) write(this.#event(told(job), change));
+        sentChange = change;
+        if (jobId === undefined || job.id === jobId) write(this.#event(itemOf(job), change));
       }
     };
-    const beat = setInterval(() => {
+    const heartbeat = setInterval(() => {
       if (!isBlocked) write(': still here\n\n');
-      else if (++missedBeats > 1) response.destroy();
+      else if (++missedHeartbeats > 1) response.destroy();
     }, HEARTBEAT_MS);
     const end = () => response.end();
-    const deafen = this.#jobs.listen(pump);
+    const unsubscribe = this.#jobs.subscribe(sendChanges);
     stopping.addEventListener('abort', end, { once: true });
     response.on('drain', () => {
       isBlocked = false;
-      missedBeats = 0;
-      pump();
+      missedHeartbeats = 0;
+      sendChanges();
     });
     response.on('close', () => {
-      clearInterval(beat);
-      deafen();
+      clearInterval(heartbeat);
+      unsubscribe();
       stopping.removeEventListener('abort', end);
     });
     write('retry: 2000\n\n');
-    pump();
+    sendChanges();
     if (stopping.aborted) end();
   }
 
-  #event(job: ToldJob, change: number): string {
+  #event(job: object, change: number): string {
     return `event: job\nid: ${this.#serverId}-${change}\ndata: ${JSON.stringify(job)}\n\n`;
   }
 

@@ -18,7 +18,7 @@ function job(id: string, state: Job['state']): Job {
   return { id, kind: 'add', state, origin: 'api', input: {}, createdAt: '2026-01-01T00:00:00Z', log: [] };
 }
 
-test('the last line of a job counts, and jobs keep the order in which they were made', async (t) => {
+test('the last line of a job is its state, and jobs keep their order of creation', async (t) => {
   const path = pathIn(t);
   const { journal } = await JobJournal.open(path);
   for (const one of [job('a', 'queued'), job('b', 'queued'), job('a', 'running'), job('b', 'done'), job('a', 'done')])
@@ -29,7 +29,7 @@ test('the last line of a job counts, and jobs keep the order in which they were 
   assert.deepEqual(jobs, [job('a', 'done'), job('b', 'done')]);
 });
 
-test('a torn last line and foreign lines are passed over, and what is written next is not swallowed', async (t) => {
+test('a torn last line and foreign lines are ignored, and the next line is not lost', async (t) => {
   const path = pathIn(t);
   writeFileSync(path, `${JSON.stringify(job('a', 'done'))}\nnull\n17\n{"id":4}\n{"id":"b","kind":"ad`);
   const { journal, jobs } = await JobJournal.open(path);
@@ -44,7 +44,7 @@ test('a torn last line and foreign lines are passed over, and what is written ne
   );
 });
 
-test('a file of mostly old lines is written anew with what is kept, and goes on from there', async (t) => {
+test('a file of mostly outdated lines is rewritten with the kept jobs, and grows from there', async (t) => {
   const path = pathIn(t);
   const { journal } = await JobJournal.open(path);
   const kept = [job('x', 'done'), job('y', 'running')];
@@ -65,7 +65,7 @@ test('a file of mostly old lines is written anew with what is kept, and goes on 
   );
 });
 
-/** Writes a job that fits, one that does not, and one that fits, into files that may not grow beyond some kilobytes. */
+/** Writes a small job, a large one and a small one, with a limit of some kilobytes for files. */
 const FULL_DISK = `
   const [journalModule, path] = process.argv.slice(1);
   const { JobJournal } = await import(journalModule);
@@ -79,7 +79,7 @@ const FULL_DISK = `
 
 const noLimit = process.platform === 'win32' && 'no limits on the size of files here';
 
-test('a line that the disk had no room for leaves nothing, and what is written next is not swallowed', {
+test('a line that does not fit on the disk leaves nothing, and the next line is not lost', {
   skip: noLimit,
 }, async (t) => {
   const path = pathIn(t);
@@ -87,7 +87,7 @@ test('a line that the disk had no room for leaves nothing, and what is written n
   const journalModule = fileURLToPath(new URL('./job-journal.ts', import.meta.url));
   const { stdout, stderr } = spawnSync('sh', ['-c', script, 'sh', process.execPath, FULL_DISK, journalModule, path], {
     encoding: 'utf8',
-    // The cache of compiled code is written to files too.
+    // The limit would also affect the cache of compiled code.
     env: { ...process.env, NODE_COMPILE_CACHE: '' },
   });
   assert.equal(stdout, 'written refused written', stderr);

@@ -1,7 +1,7 @@
 /**
- * The history of jobs: `jobs.jsonl` in the archive, one line of JSON for each change of state, the last line of a job
- * counting. A line is durable before the change is told to anybody. The file is written anew, whole, when most of its
- * lines are old; a torn last line is passed over.
+ * The history of jobs: `jobs.jsonl` in the archive, one line of JSON for each change of state. The last line of a job
+ * is its state. A line is durable before anything else is done about the change. When most lines are outdated, the
+ * whole file is rewritten. A torn last line is ignored.
  */
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -9,13 +9,14 @@ import { fileError, syncDirectory } from '../../base/index.ts';
 import type { Job } from './job.ts';
 import { FILE_MODE, makePrivate } from './private-file.ts';
 
+/** Outdated lines that a file may have before it is rewritten, besides four for each job. */
 const LINES_SPARE = 500;
 
 export class JobJournal {
   readonly #path: string;
   #file: FileHandle;
   #lines: number;
-  /** Whole lines. */
+  /** The length up to the last whole line. */
   #bytes: number;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -26,7 +27,7 @@ export class JobJournal {
     this.#bytes = bytes;
   }
 
-  /** Opens the journal, and says which jobs it tells of, in the order they were made. */
+  /** Opens the journal, and returns its jobs in order of creation. */
   static async open(path: string): Promise<{ journal: JobJournal; jobs: Job[] }> {
     try {
       const text = await readFile(path, 'utf8').catch((cause: { code?: string }) => {
@@ -41,7 +42,7 @@ export class JobJournal {
       }
       const file = await open(path, 'a', FILE_MODE);
       await makePrivate(path);
-      // A torn line must not swallow the one that comes after it.
+      // Otherwise the next line would be appended to the torn line, and be lost with it.
       if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
       const { size } = await file.stat();
       await syncDirectory(dirname(path));
@@ -51,14 +52,14 @@ export class JobJournal {
     }
   }
 
-  /** Writes a job down as it is now. `kept` are all jobs worth keeping, for when the file is written anew. */
+  /** Appends the state of a job. `kept` returns all jobs of the history, for rewriting the file. */
   write(job: Job, kept: () => readonly Job[]): Promise<void> {
     const line = Buffer.from(`${JSON.stringify(job)}\n`);
     return this.#inTurn(async () => {
       await this.#append(line);
       const jobs = kept();
-      // What is written is written; that it takes more room than it must is mended another time.
-      if (this.#lines > 4 * jobs.length + LINES_SPARE) await this.#renew(jobs).catch(() => {});
+      // The line is durable. When rewriting fails, a later write tries again.
+      if (this.#lines > 4 * jobs.length + LINES_SPARE) await this.#rewrite(jobs).catch(() => {});
     });
   }
 
@@ -66,7 +67,7 @@ export class JobJournal {
     await this.#inTurn(() => this.#file.close());
   }
 
-  /** A line, or nothing of it: half of one, left by a disk that was full, would swallow the one that comes after it. */
+  /** Removes a line that could not be appended completely, as on a full disk: the next line would be lost with it. */
   async #append(line: Uint8Array): Promise<void> {
     try {
       await this.#file.appendFile(line);
@@ -79,7 +80,7 @@ export class JobJournal {
     this.#lines++;
   }
 
-  async #renew(jobs: readonly Job[]): Promise<void> {
+  async #rewrite(jobs: readonly Job[]): Promise<void> {
     const temporary = `${this.#path}.tmp`;
     await unlink(temporary).catch(() => {});
     const file = await open(temporary, 'ax', FILE_MODE);

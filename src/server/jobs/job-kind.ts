@@ -1,8 +1,7 @@
-/**
- * What the server needs to know of work that runs in it: kinds of jobs, and commands of the command line that run here.
- */
-import type { TSchema } from 'typebox';
+/** Kinds of jobs: the work that the server can do in the background. */
+import type { Static, TSchema } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
+import type { PinakesError } from '../../base/index.ts';
 
 export type JobProgress = {
   readonly done: number;
@@ -16,15 +15,15 @@ export type JobProgress = {
 export type JobContext = {
   readonly archive: Archive;
   readonly jobId: string;
-  /** As the kind's schema has it; checked before the job is taken. */
+  /** Checked against the schema of the kind before the job is accepted. */
   readonly input: unknown;
   readonly signal: AbortSignal;
   progress(progress: JobProgress): void;
-  /** A line for the job's log. */
+  /** Adds a line to the log of the job. */
   say(line: string): void;
-  /** What came of it so far, which is kept however the job ends. */
+  /** Sets the report so far. It is kept however the job ends. */
   report(report: unknown): void;
-  /** A directory for what the job writes on the way; removed when it ends. */
+  /** A directory for temporary files. It is removed when the job ends. */
   readonly scratch: string;
 };
 
@@ -32,37 +31,28 @@ export type JobKind = {
   /** add, crawl, compact, verify, export, delete, rebuild. */
   readonly name: string;
   readonly input: TSchema;
-  /**
-   * Jobs of one lane run one after another; `write` unless told. What a job changes, it changes through the archive's
-   * own order in any case.
-   */
+  /** Jobs of one lane run one after another. The default is `write`. (The archive orders its changes itself.) */
   readonly lane?: string;
-  /** False for work that must not be left half-way while the archive is in use. */
+  /** False for work that must not be left half done while the archive is in use. */
   readonly isCancellable?: boolean;
-  /** Answers with the report, which must be JSON. */
+  /** Returns the report, which must be JSON. */
   run(context: JobContext): Promise<unknown>;
 };
 
-/** A command line that is to run in the server's process. */
-export type RemoteCommand = {
-  readonly argv: readonly string[];
-  readonly directory: string;
-  readonly isTerminal: boolean;
-  readonly columns: number;
-  readonly signal: AbortSignal;
-  stdout(bytes: Uint8Array): Promise<void>;
-  stderr(bytes: Uint8Array): Promise<void>;
-  /** The standard input of the person's own process, asked for piece by piece. */
-  stdin(): AsyncIterable<Uint8Array>;
-  /** Asks the person; undefined when nobody is there. */
-  ask(question: string): Promise<string | undefined>;
-  /** How far it is, in a line, for those who watch it as a job. */
-  status(text: string): void;
-  /** What came of it, as JSON, for those who watch it as a job. */
-  report(report: object): void;
-  /** Called by a command that looks and asks first, before it changes anything: from here on it is a job. */
-  begins(): Promise<void>;
+/** How many problems or failures a report lists at most. */
+export const LISTED_MAX = 100;
+
+type KindDefinition<T extends TSchema> = Omit<JobKind, 'input' | 'run'> & {
+  readonly input: T;
+  readonly run: (context: JobContext, input: Static<T>) => Promise<unknown>;
 };
 
-/** Runs it and answers with the exit code. */
-export type CommandRunner = (command: RemoteCommand) => Promise<number>;
+/** Makes a kind whose `run` gets its input with the type of the schema. */
+export function defineJobKind<T extends TSchema>({ run, ...kind }: KindDefinition<T>): JobKind {
+  return { ...kind, run: (context) => run(context, context.input as Static<T>) };
+}
+
+/** The first failures, as a report lists them. */
+export function listedFailures(failures: readonly PinakesError[]): { code: string; message: string }[] {
+  return failures.slice(0, LISTED_MAX).map(({ code, message }) => ({ code, message }));
+}

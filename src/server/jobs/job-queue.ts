@@ -1,10 +1,10 @@
 /**
- * Jobs: queued, running, over. Those of one lane run one after another, lanes beside each other. A job is in the
- * journal before anybody hears of it, and so is its end. What a job tells on its way, progress and log, is told at most
- * a few times a second.
+ * The queue of jobs. Jobs of one lane run one after another; lanes run in parallel. The start and the end of a job are
+ * in the journal before listeners are notified. Listeners are notified of progress and log lines at most a few times a
+ * second.
  *
- * Every change gets a number, and each job remembers the number of its last: who has seen everything up to a number
- * asks for the jobs beyond it. So nothing has to be kept for listeners who are slow.
+ * Every change has a number, and each job remembers the number of its last change. A listener that knows all changes up
+ * to a number asks for the jobs that changed after it. So nothing is kept for slow listeners.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,17 +15,18 @@ import { INTERRUPTED, isOver, type Job, jobErrorOf, withLine } from './job.ts';
 import type { JobJournal } from './job-journal.ts';
 import type { JobContext, JobProgress } from './job-kind.ts';
 
-const TELL_MS = 250;
-/** Jobs that wait or run. */
+const NOTIFY_MS = 250;
+/** How many jobs may wait or run. */
 const OPEN_MAX = 1000;
+/** How many ended jobs the history keeps. */
 const OVER_MAX = 200;
 
-export type QueueParts = {
+export type JobQueueOptions = {
   readonly archive: Archive;
   readonly journal: JobJournal;
   readonly clock: Clock;
   readonly newId: IdSource;
-  /** Whether a job that is over must stay in the history, because something of it can still be had. */
+  /** Whether an ended job must stay in the history, because its file can still be downloaded or added. */
   readonly isNeeded: (job: Job) => boolean;
 };
 
@@ -33,47 +34,48 @@ export type NewJob = {
   readonly kind: string;
   readonly input: unknown;
   readonly origin: Job['origin'];
-  /** Undefined: runs at once. */
+  /** A job without a lane runs at once. */
   readonly lane: string | undefined;
   readonly isCancellable?: boolean | undefined;
   readonly run: (context: JobContext) => Promise<unknown>;
   /**
-   * Called when it is over, however it ended, when that is durable and before it is told; never when the server died.
+   * Called after any end of the job, when the end is durable and before listeners are notified. Not called when the
+   * server dies.
    */
   readonly onOver?: ((job: Job) => Promise<void>) | undefined;
 };
 
 type Entry = {
   job: Job;
-  /** Number of its last change. */
+  /** The number of its last change. */
   change: number;
   readonly newJob: NewJob | undefined;
   readonly controller: AbortController;
   readonly over: Promise<Job>;
   readonly settle: (job: Job) => void;
   isCancelled: boolean;
-  /** What it becomes when its end is told; the journal has it before. */
+  /** The ended job, between its line in the journal and the notification. */
   ending: Job | undefined;
-  /** Set while what it tells on its way has to wait. */
-  waiting: NodeJS.Timeout | undefined;
-  hasNews: boolean;
+  /** Set while listeners are not to be notified of progress again. */
+  notifyTimer: NodeJS.Timeout | undefined;
+  hasProgress: boolean;
 };
 
 export class JobQueue {
-  readonly #parts: QueueParts;
-  /** In the order they were made. */
+  readonly #options: JobQueueOptions;
+  /** In order of creation. */
   readonly #entries = new Map<string, Entry>();
   readonly #lanes = new Map<string, Promise<unknown>>();
   readonly #listeners = new Set<() => void>();
   #change = 0;
   #isStopping = false;
 
-  constructor(parts: QueueParts, known: readonly Job[]) {
-    this.#parts = parts;
+  constructor(options: JobQueueOptions, known: readonly Job[]) {
+    this.#options = options;
     for (const job of known) this.#put(job, undefined);
   }
 
-  /** Writes down what the death of the last server did to its jobs, and removes what they left. */
+  /** Marks the jobs that the last server did not finish as interrupted, and removes their temporary files. */
   async recover(): Promise<void> {
     for (const entry of this.#entries.values()) {
       if (isOver(entry.job)) continue;
@@ -82,10 +84,10 @@ export class JobQueue {
     }
   }
 
-  /** Takes a job; it is durable when this returns. */
+  /** Adds a job. It is durable when this returns. */
   async submit(newJob: NewJob): Promise<{ job: Job; over: Promise<Job> }> {
     if (this.#isStopping || this.#open().length >= OPEN_MAX) throw refusal(this.#isStopping);
-    const { clock, newId } = this.#parts;
+    const { clock, newId } = this.#options;
     const entry = this.#put(
       {
         id: newId().replace(/^<urn:uuid:|>$/g, ''),
@@ -102,7 +104,7 @@ export class JobQueue {
       this.#entries.delete(entry.job.id);
       throw error;
     });
-    this.#tell();
+    this.#notify();
     const { lane } = newJob;
     if (lane === undefined) void this.#work(entry, newJob);
     else
@@ -117,7 +119,7 @@ export class JobQueue {
     return this.#entries.get(id)?.job;
   }
 
-  /** Newest first. */
+  /** All jobs, newest first. */
   list(): Job[] {
     return [...this.#entries.values()].map(({ job }) => job).reverse();
   }
@@ -128,15 +130,12 @@ export class JobQueue {
     return counts;
   }
 
-  /** Whether a job of this lane would have to wait. */
+  /** Whether a new job of this lane would wait. */
   isBusy(lane: string): boolean {
     return this.#open().some(({ newJob }) => newJob?.lane === lane);
   }
 
-  /**
-   * Asks a job to stop at its next safe point; one that waits for its turn is over at once. False when it was over
-   * already.
-   */
+  /** Asks a job to stop at its next safe point. A queued job ends at once. Returns false when the job has ended. */
   async cancel(id: string): Promise<boolean> {
     const entry = this.#entries.get(id);
     if (!entry || isOver(entry.job)) return false;
@@ -147,29 +146,29 @@ export class JobQueue {
     return true;
   }
 
-  /** Jobs that changed after the change of this number, in the order of their changes. */
+  /** The jobs with changes after this number, in order of their changes. */
   changedSince(change: number): { job: Job; change: number }[] {
     return [...this.#entries.values()].filter((entry) => entry.change > change).sort((a, b) => a.change - b.change);
   }
 
-  /** Calls back after changes. What it returns ends that. */
-  listen(listener: () => void): () => void {
+  /** Calls `listener` after changes, until the returned function is called. */
+  subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Takes no more jobs, asks all to stop, and settles when none is left. */
+  /** Refuses new jobs, asks all jobs to stop, and settles when they have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     const open = this.#open();
     for (const { controller } of open) controller.abort();
     await Promise.all(open.map(({ over }) => over));
-    await this.#parts.journal.close();
+    await this.#options.journal.close();
   }
 
   async #work(entry: Entry, newJob: NewJob): Promise<void> {
     if (entry.ending) return;
-    const { archive, clock } = this.#parts;
+    const { archive, clock } = this.#options;
     const { signal } = entry.controller;
     const scratch = this.#scratchOf(entry.job.id);
     let outcome: Partial<Job>;
@@ -177,16 +176,16 @@ export class JobQueue {
       signal.throwIfAborted();
       this.#alter(entry, { state: 'running', startedAt: formatW3cDate(clock()) });
       await this.#write(entry);
-      this.#tell();
+      this.#notify();
       await mkdir(scratch, { recursive: true });
       const report = await newJob.run({
         archive,
         jobId: entry.job.id,
         input: newJob.input,
         signal,
-        progress: (progress: JobProgress) => this.#hear(entry, { progress }),
-        say: (line: string) => this.#hear(entry, { log: withLine(entry.job.log, line) }),
-        report: (report: unknown) => this.#hear(entry, { report }),
+        progress: (progress: JobProgress) => this.#update(entry, { progress }),
+        say: (line: string) => this.#update(entry, { log: withLine(entry.job.log, line) }),
+        report: (report: unknown) => this.#update(entry, { report }),
         scratch,
       });
       outcome = { state: 'done', report };
@@ -200,23 +199,22 @@ export class JobQueue {
 
   async #end(entry: Entry, outcome: Partial<Job>): Promise<void> {
     if (entry.ending) return;
-    clearTimeout(entry.waiting);
-    const ended = { ...entry.job, ...outcome, endedAt: formatW3cDate(this.#parts.clock()) };
+    clearTimeout(entry.notifyTimer);
+    const ended = { ...entry.job, ...outcome, endedAt: formatW3cDate(this.#options.clock()) };
     entry.ending = ended;
-    // A history that cannot be written is no reason to call the work undone; after a restart the job shows as
-    // interrupted.
+    // When the journal cannot be written, the work is still done. After a restart the job shows as interrupted.
     await this.#write(entry).catch(() => {});
     await entry.newJob?.onOver?.(ended).catch(() => {});
     this.#alter(entry, ended);
     this.#forget();
-    this.#tell();
+    this.#notify();
     entry.settle(entry.job);
   }
 
   #put(job: Job, newJob: NewJob | undefined): Entry {
     const { promise: over, resolve: settle } = Promise.withResolvers<Job>();
     const controller = new AbortController();
-    const state = { isCancelled: false, ending: undefined, waiting: undefined, hasNews: false };
+    const state = { isCancelled: false, ending: undefined, notifyTimer: undefined, hasProgress: false };
     const entry: Entry = { job, change: ++this.#change, newJob, controller, over, settle, ...state };
     this.#entries.set(job.id, entry);
     return entry;
@@ -231,49 +229,49 @@ export class JobQueue {
     entry.change = ++this.#change;
   }
 
-  /** What a job tells on its way: the first at once, then the latest after a while. */
-  #hear(entry: Entry, news: Partial<Job>): void {
+  /** Changes a running job. Listeners are notified at once, or after NOTIFY_MS when they were notified just before. */
+  #update(entry: Entry, changes: Partial<Job>): void {
     if (entry.ending) return;
-    entry.job = { ...entry.job, ...news };
-    entry.hasNews = true;
-    if (entry.waiting === undefined) this.#passOn(entry);
+    entry.job = { ...entry.job, ...changes };
+    entry.hasProgress = true;
+    if (entry.notifyTimer === undefined) this.#notifyProgress(entry);
   }
 
-  #passOn(entry: Entry): void {
-    entry.waiting = undefined;
-    if (!entry.hasNews || entry.ending) return;
-    entry.hasNews = false;
+  #notifyProgress(entry: Entry): void {
+    entry.notifyTimer = undefined;
+    if (!entry.hasProgress || entry.ending) return;
+    entry.hasProgress = false;
     this.#alter(entry, {});
-    this.#tell();
-    entry.waiting = setTimeout(() => this.#passOn(entry), TELL_MS);
-    entry.waiting.unref();
+    this.#notify();
+    entry.notifyTimer = setTimeout(() => this.#notifyProgress(entry), NOTIFY_MS);
+    entry.notifyTimer.unref();
   }
 
   #write(entry: Entry): Promise<void> {
     const latest = ({ job, ending }: Entry) => ending ?? job;
-    return this.#parts.journal.write(latest(entry), () => [...this.#entries.values()].map(latest));
+    return this.#options.journal.write(latest(entry), () => [...this.#entries.values()].map(latest));
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Lets go of the oldest jobs that are over and of which nothing can be had any more. */
+  /** Drops the oldest ended jobs that are not needed any more. */
   #forget(): void {
     const over = [...this.#entries.values()].filter(({ job }) => isOver(job));
     for (const { job } of over.slice(0, Math.max(0, over.length - OVER_MAX)))
-      if (!this.#parts.isNeeded(job)) this.#entries.delete(job.id);
+      if (!this.#options.isNeeded(job)) this.#entries.delete(job.id);
   }
 
   #scratchOf(id: string): string {
-    return join(this.#parts.archive.scratch, `job-${id}`);
+    return join(this.#options.archive.scratch, `job-${id}`);
   }
 }
 
 const NOT_CANCELLABLE = new HttpProblem({
   status: 409,
   code: 'NOT_CANCELLABLE',
-  message: 'this job cannot be stopped half-way',
+  message: 'this job cannot be stopped before it is done',
   advice: 'Wait until it is done.',
 });
 
@@ -288,13 +286,13 @@ function refusal(isStopping: boolean): HttpProblem {
           status: 503,
           code: 'SERVER_STOPPING',
           message: 'the server is stopping',
-          advice: 'Start it again, then send this again.',
+          advice: 'Start the server again, then repeat the request.',
         }
       : {
           status: 429,
           code: 'TOO_MANY_JOBS',
-          message: 'too many jobs wait for their turn',
-          advice: 'Wait until some are done, or cancel some.',
+          message: 'too many jobs are waiting',
+          advice: 'Wait until some jobs are done, or cancel some.',
         },
   );
 }

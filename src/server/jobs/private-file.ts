@@ -1,17 +1,14 @@
-/**
- * Permissions of what the server keeps of its clients beside the archive: uploads, exports, the history of jobs. Other
- * users of the machine read none of it.
- */
+/** Permissions of uploads, exports and the history of jobs. Other users of the machine must not read them. */
 import { chmod, stat } from 'node:fs/promises';
 
 export const FILE_MODE = 0o600;
 export const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
-/** File systems without permissions, and files of another owner, stay as they are. */
+/** File systems without permissions and files of another owner are left unchanged. */
 const UNCHANGEABLE: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EROFS']);
 
-/** Takes the permissions of all but the owner away from a file or a directory. */
+/** Removes all permissions of other users from a file or a directory. */
 export async function makePrivate(path: string): Promise<void> {
   const { mode } = await stat(path);
   if ((mode & OTHERS) === 0) return;

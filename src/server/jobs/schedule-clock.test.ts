@@ -12,7 +12,7 @@ import { watchSchedules } from './schedule-clock.ts';
 
 const HOUR_MS = 3600_000;
 
-test('a scheduled crawl that cannot run is tried again after an hour, not at every look', async (t) => {
+test('a scheduled crawl that cannot run is tried again after an hour, not at every check', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-schedule-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   let now = Date.parse('2024-03-01T10:00:00Z');

@@ -1,35 +1,35 @@
-/** Looks from time to time whether scheduled crawls are due, and makes jobs of them. */
+/** Checks at intervals whether scheduled crawls are due, and submits a job for each. */
 import type { Archive } from '../../archive/index.ts';
 import { type EpochMs, PinakesError, parseW3cDate } from '../../base/index.ts';
 import { dueCrawls } from '../../crawl/index.ts';
+import { crawlKind } from './crawl-kind.ts';
 import { isInterrupted, isOver, type Job } from './job.ts';
-import { crawlKind } from './job-crawl.ts';
 import type { JobQueue } from './job-queue.ts';
 
-const LOOK_MS = 30_000;
-/** What failed or was cancelled stays due, and is left alone for so long: somebody has to see to it first. */
+const CHECK_MS = 30_000;
+/** A crawl that failed or was cancelled stays due. It is not retried for this long, so that a person can look at it. */
 const REST_MS = 60 * 60 * 1000;
 
 export function watchSchedules(archive: Archive, jobs: JobQueue, stopping: AbortSignal): void {
-  const look = () => {
+  const check = () => {
     if (stopping.aborted) return;
     for (const { collection } of dueOf(archive)) {
       if (jobs.list().some((job) => isFor(job, collection) && (!isOver(job) || isResting(job, archive.clock()))))
         continue;
       const input = { collection, mode: 'scheduled' };
-      // A queue that is full or stopping takes it another time: the crawl stays due.
+      // When the queue is full or stopping, the crawl stays due and is submitted at a later check.
       jobs
         .submit({ kind: crawlKind.name, input, origin: 'api', lane: crawlKind.lane, run: crawlKind.run })
         .catch(() => {});
     }
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(check, CHECK_MS);
   timer.unref();
   stopping.addEventListener('abort', () => clearInterval(timer), { once: true });
-  look();
+  check();
 }
 
-/** A state that cannot be read is told by whoever crawls; it must not end the server. */
+/** A crawl state that cannot be read must not end the server. The next crawl reports it. */
 function dueOf(archive: Archive): readonly { readonly collection: string }[] {
   try {
     return dueCrawls(archive);

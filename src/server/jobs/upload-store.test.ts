@@ -9,7 +9,7 @@ import { UploadStore } from './upload-store.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-test('an upload that does not say how much it sends is refused before it takes what the archive needs of the disk', async (t) => {
+test('an upload without a Content-Length is refused before it takes the disk space reserved for the archive', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-uploads-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   let sent = 0;
@@ -28,8 +28,8 @@ test('an upload that does not say how much it sends is refused before it takes w
       yield Buffer.alloc(MEBIBYTE, 'no record ');
     }
   }
-  const taking = store.take('a.warc', Readable.from(pieces()), undefined, new AbortController().signal);
+  const taking = store.receive('a.warc', Readable.from(pieces()), undefined, new AbortController().signal);
   await assert.rejects(taking, { code: 'DISK_FULL' });
-  assert.ok(sent < 60 * MEBIBYTE, `${sent} bytes were taken`);
+  assert.ok(sent < 60 * MEBIBYTE, `${sent} bytes were received`);
   assert.deepEqual(readdirSync(directory), []);
 });

@@ -1,7 +1,7 @@
 /**
- * Files that were sent to be added. Each is written to `uploads/` of the archive under a name of our making, looked
- * into, and handed to a job, which removes it when it is over. What was not sent to its end, or is no archive file,
- * leaves nothing. A file whose job a dead server left behind stays, so that the job can be run again.
+ * Uploaded files that are to be added. Each is written to `uploads/` of the archive under a name that the server
+ * chooses, checked, and passed to a job, which removes it at its end. An upload that is incomplete or is not an archive
+ * file is removed at once. When a server dies, the files of its jobs stay, so that the jobs can be run again.
  */
 import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,88 +14,88 @@ import { DIRECTORY_MODE, FILE_MODE, makePrivate } from './private-file.ts';
 
 const PART_SUFFIX = '.part';
 const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
-/** What stays free on the disk, for the archive itself. */
+/** Space on the disk that uploads leave free for the archive. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
 /**
- * How much may come of an upload before it is looked again whether there is room: others write too, and not every
- * client says how much it sends.
+ * After how many bytes of an upload the free space is checked again: other writers use the disk too, and some clients
+ * send no Content-Length.
  */
-const LOOK_AGAIN_BYTES = 8 * 1024 * 1024;
+const SPACE_CHECK_BYTES = 8 * 1024 * 1024;
 
 export type Upload = {
-  /** What jobs call it. */
+  /** Its name in the input of jobs. */
   readonly name: string;
   readonly bytes: number;
 };
 
-type UploadStoreParts = {
+type UploadStoreOptions = {
   readonly directory: string;
   readonly newId: IdSource;
   readonly bytesMax: number | undefined;
-  /** What the disk of a directory has left. */
+  /** The free space on the disk of a directory. */
   readonly freeBytes?: (directory: string) => Promise<number>;
 };
 
 export class UploadStore {
-  readonly #parts: UploadStoreParts;
+  readonly #options: UploadStoreOptions;
   readonly #uploads: Set<string>;
 
-  private constructor(parts: UploadStoreParts, uploads: Set<string>) {
-    this.#parts = parts;
+  private constructor(options: UploadStoreOptions, uploads: Set<string>) {
+    this.#options = options;
     this.#uploads = uploads;
   }
 
-  /** Opens the store; files that no job needs, left by a server that died, are removed. */
-  static async open(parts: UploadStoreParts, isNeeded: (name: string) => boolean): Promise<UploadStore> {
+  /** Opens the store, and removes files that no job needs. */
+  static async open(options: UploadStoreOptions, isNeeded: (name: string) => boolean): Promise<UploadStore> {
     const kept = new Set<string>();
     try {
-      await mkdir(parts.directory, { recursive: true, mode: DIRECTORY_MODE });
-      await makePrivate(parts.directory);
-      for (const name of await readdir(parts.directory)) {
-        const path = join(parts.directory, name);
+      await mkdir(options.directory, { recursive: true, mode: DIRECTORY_MODE });
+      await makePrivate(options.directory);
+      for (const name of await readdir(options.directory)) {
+        const path = join(options.directory, name);
         if (isNeeded(name)) {
           await makePrivate(path);
           kept.add(name);
         } else await unlink(path).catch(() => {});
       }
     } catch (cause) {
-      throw fileError(cause, parts.directory, 'writing');
+      throw fileError(cause, options.directory, 'writing');
     }
-    return new UploadStore(parts, kept);
+    return new UploadStore(options, kept);
   }
 
-  /** Takes a file in. `bytes` is what the client says there will be, if it does. */
-  async take(name: string, stream: Readable, bytes: number | undefined, signal: AbortSignal): Promise<Upload> {
-    const { directory, newId, bytesMax = Number.POSITIVE_INFINITY } = this.#parts;
+  /** Receives a file. `bytes` is its length, when the client announces it. */
+  async receive(name: string, stream: Readable, bytes: number | undefined, signal: AbortSignal): Promise<Upload> {
+    const { directory, newId, bytesMax = Number.POSITIVE_INFINITY } = this.#options;
     if (bytes !== undefined && bytes > bytesMax) throw tooLarge(bytesMax);
     await this.#checkSpace(bytes ?? 0);
     const upload = `${newId().replace(/^<urn:uuid:|>$/g, '')}-${safeName(name)}`;
     const part = join(directory, `${upload}${PART_SUFFIX}`);
-    let taken = 0;
-    let looked = 0;
+    let received = 0;
+    let checkedAt = 0;
     const check = async (piece: Uint8Array) => {
-      taken += piece.length;
-      if (taken > bytesMax) throw tooLarge(bytesMax);
-      if (taken - looked < LOOK_AGAIN_BYTES) return;
-      looked = taken;
-      await this.#checkSpace(bytes === undefined ? 0 : bytes - taken);
+      received += piece.length;
+      if (received > bytesMax) throw tooLarge(bytesMax);
+      if (received - checkedAt < SPACE_CHECK_BYTES) return;
+      checkedAt = received;
+      await this.#checkSpace(bytes === undefined ? 0 : bytes - received);
     };
     try {
       const pieces = async function* (): AsyncGenerator<Uint8Array> {
-        // The connection must outlive a refusal, or nobody would hear of it.
+        // The connection must outlive a refusal, or the client would not receive it.
         for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
           await check(piece);
           yield piece;
         }
       };
-      // Opened before anything can fail: what is not there yet cannot be removed.
+      // The file is created before anything can fail, so that the handler below can remove it.
       const file = await open(part, 'wx', FILE_MODE);
       await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
       if (!(await isArchiveFile(part, signal))) throw notArchiveFile(name.slice(-200));
       await rename(part, join(directory, upload));
       await syncDirectory(directory);
       this.#uploads.add(upload);
-      return { name: upload, bytes: taken };
+      return { name: upload, bytes: received };
     } catch (cause) {
       await unlink(part).catch(() => {});
       throw fileError(cause, 'upload', 'writing');
@@ -106,10 +106,10 @@ export class UploadStore {
     return this.#uploads.has(upload);
   }
 
-  /** Where a file lies that was sent; its name is never a path. */
+  /** The path of an uploaded file. The name of an upload is never a path. */
   pathOf(upload: string): string {
     if (!NAME.test(upload)) throw new PinakesError('FILE_MISSING', { where: `upload ${upload.slice(0, 200)}` });
-    return join(this.#parts.directory, upload);
+    return join(this.#options.directory, upload);
   }
 
   async remove(upload: string): Promise<void> {
@@ -117,11 +117,11 @@ export class UploadStore {
     this.#uploads.delete(upload);
   }
 
-  /** For so many bytes that are still to come. */
+  /** Throws when the disk lacks space for this many more bytes. */
   async #checkSpace(bytes: number): Promise<void> {
-    const { directory, freeBytes = freeBytesOf } = this.#parts;
+    const { directory, freeBytes = freeBytesOf } = this.#options;
     if (bytes + RESERVE_BYTES <= (await freeBytes(directory))) return;
-    throw new PinakesError('DISK_FULL', { where: 'upload', detail: `${bytes} bytes are on their way` });
+    throw new PinakesError('DISK_FULL', { where: 'upload', detail: `the upload needs ${bytes} more bytes` });
   }
 }
 
@@ -130,19 +130,19 @@ async function freeBytesOf(directory: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** The name that the person knows it by. */
+/** The name of the file on the disk of its sender. */
 export function givenName(upload: string): string {
   return upload.slice(37);
 }
 
-/** What the file is called on the person's disk, without anything that means something to a file system. */
+/** The name of the file on the disk of its sender, without characters that are special to a file system. */
 function safeName(name: string): string {
   const last = name.split(/[/\\]/).pop()!;
   const safe = last.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^[^A-Za-z0-9]+/, '');
   return safe.slice(-100).replace(/^[^A-Za-z0-9]+/, '') || 'upload';
 }
 
-/** Looks on a thread of its own: a few bytes can decode to very many, and nobody else should wait for that. */
+/** Checks on a separate thread: a few bytes can decode to very many, and other requests should not wait for that. */
 async function isArchiveFile(path: string, signal: AbortSignal): Promise<boolean> {
   const threads = new ThreadPool<string, boolean>(new URL('./upload-worker.ts', import.meta.url), { threads: 1 });
   const stop = () => void threads.close();
@@ -163,7 +163,8 @@ function tooLarge(bytesMax: number): HttpProblem {
   return new HttpProblem({
     status: 413,
     code: 'BODY_TOO_LARGE',
-    message: `uploads may have ${bytesMax} bytes`,
-    advice: 'Put the file on the machine of the server and add it by its path, or have the limit raised.',
+    message: `an upload may have at most ${bytesMax} bytes`,
+    advice:
+      'Copy the file to the machine of the server and add it by its path, or ask the operator to raise the limit.',
   });
 }

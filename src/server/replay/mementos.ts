@@ -1,16 +1,16 @@
-/** The captures of a URL that can be shown: what TimeGates choose from and TimeMaps list. */
+/** The mementos of a URL: its captures that can be shown. TimeGates choose from them, and TimeMaps list them. */
 import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { firstCandidate, isMemento, isOfScheme } from '../../replay/index.ts';
 
-/** In order of time, from a time on. */
+/** The mementos in order of time, from a time on. */
 export async function* mementosFrom(archive: Archive, url: string, from?: EpochMs): AsyncGenerator<Capture> {
   for await (const capture of archive.capturesOfUrl(url, from === undefined ? {} : { from }))
     if (isMemento(capture) && isOfScheme(capture, url)) yield capture;
 }
 
-/** The one nearest to a time, the earlier of two equally near; the latest without a time. */
+/** The memento nearest to a time; the earlier of two equally near ones; the latest without a time. */
 export function nearestMemento(archive: Archive, url: string, at?: EpochMs): Promise<Capture | undefined> {
   return firstCandidate(archive, url, at, isMemento);
 }

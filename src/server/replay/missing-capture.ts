@@ -1,16 +1,24 @@
-/** The answer for a URL of which the archive has nothing to show: what it has near that, as a page or as JSON. */
+/** The reply for a URL without captures to show: nearby pages that the archive has, as HTML or JSON. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatTimestamp } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { linkTarget, type Replayer } from '../../replay/index.ts';
 import { type FrameReport, frameReport } from '../http/frame-report.ts';
-import { accepts, escapeHtml, isFramed, PLAIN_PAGE_FIELDS, pagePolicy, plainPage, waysOn } from '../http/problem.ts';
+import {
+  accepts,
+  escapeHtml,
+  isFramed,
+  navigation,
+  PLAIN_PAGE_FIELDS,
+  pagePolicy,
+  plainPage,
+} from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 
 export type MissingCapture = {
   readonly url: string;
   readonly uiOrigin: string;
-  /** The origin that shows the alternatives, and the modifier it does it with. */
+  /** The origin and the modifier of links to the nearby pages. */
   readonly base: string;
   readonly modifier: string;
   readonly fields?: Readonly<Record<string, string>>;
@@ -40,17 +48,18 @@ export async function sendMissing(
   endReply(response, body);
 }
 
-function addressOf({ base, modifier }: MissingCapture, capture: Capture): string {
+function captureAddress({ base, modifier }: MissingCapture, capture: Capture): string {
   return `${base}/web/${formatTimestamp(capture.time)}${modifier}/${linkTarget(capture.url)}`;
 }
 
 function jsonText(missing: MissingCapture, nearby: readonly Capture[]): string {
-  const advice = nearby.length > 0 ? 'The archive has these pages near it.' : 'It has nothing near that either.';
+  const advice =
+    nearby.length > 0 ? 'The archive has these pages of the same site.' : 'The archive has no other pages of the site.';
   const error = { code: 'CAPTURE_MISSING', message: MESSAGE.toLowerCase(), advice, where: missing.url };
   const alternatives = nearby.map((capture) => ({
     url: capture.url,
     timestamp: formatTimestamp(capture.time),
-    address: addressOf(missing, capture),
+    address: captureAddress(missing, capture),
   }));
   return `${JSON.stringify({ error, alternatives })}\n`;
 }
@@ -63,28 +72,28 @@ function pageText(
   report: FrameReport,
 ): string {
   const items = nearby.map((capture) => {
-    return `<li><a href="${escapeHtml(addressOf(missing, capture))}">${escapeHtml(capture.url)}</a></li>`;
+    return `<li><a href="${escapeHtml(captureAddress(missing, capture))}">${escapeHtml(capture.url)}</a></li>`;
   });
   const parts = [
     `<p class="where"><code>${escapeHtml(missing.url)}</code></p>`,
     unshown.length > 0
-      ? '<p>It knows of visits to it, but holds no content of them that could be shown.</p>'
-      : '<p>It may never have been captured, or been captured under another address.</p>',
+      ? '<p>The archive has records of visits to this page, but no content to show.</p>'
+      : '<p>The page may never have been captured, or only under another address.</p>',
     items.length > 0
-      ? `<p>Pages near it that are here:</p>\n<ul>${items.join('\n')}</ul>`
-      : '<p>Nothing else of that site is here either.</p>',
-    ...(home === undefined ? [] : [waysOn(home, linksOf(missing, nearby.length > 0, unshown.length > 0))]),
+      ? `<p>Archived pages of the same site:</p>\n<ul>${items.join('\n')}</ul>`
+      : '<p>The archive has no other pages of that site.</p>',
+    ...(home === undefined ? [] : [navigation(home, linksOf(missing, nearby.length > 0, unshown.length > 0))]),
     report.element,
   ];
   return plainPage(MESSAGE, parts.join('\n'));
 }
 
-/** To what there is of the address and its site. */
+/** Links to the lists of captures of the URL and of its site. */
 function linksOf({ url, uiOrigin }: MissingCapture, hasNearby: boolean, hasUnshown: boolean): string[] {
   const listed = (target: string) => escapeHtml(`${uiOrigin}/web/*/${linkTarget(target)}`);
   const host = URL.parse(url)?.host;
   return [
-    ...(hasUnshown ? [`<a href="${listed(url)}">All captures of it</a>`] : []),
-    ...(hasNearby && host ? [`<a href="${listed(`http://${host}/*`)}">All of ${escapeHtml(host)}</a>`] : []),
+    ...(hasUnshown ? [`<a href="${listed(url)}">All captures of this page</a>`] : []),
+    ...(hasNearby && host ? [`<a href="${listed(`http://${host}/*`)}">All pages of ${escapeHtml(host)}</a>`] : []),
   ];
 }

@@ -1,6 +1,4 @@
-/**
- * What both sockets share of replay: the fields of a request as replay reads them, and its answers as they are sent.
- */
+/** What the replay routes of both sockets share: reading header fields of requests, and sending replies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReplayResponse } from '../../replay/index.ts';
 import { endReply } from '../http/reply-end.ts';

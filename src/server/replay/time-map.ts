@@ -1,7 +1,7 @@
 /**
- * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page holds some thousand
- * mementos, fewer where the URL is long; longer lists go on at pages that begin with the time of their first memento,
- * so that a page is found without counting and does not shift when captures come in.
+ * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page has some thousand
+ * mementos, fewer when the URL is long. The address of each further page has the time of its first memento. So a page is
+ * found without counting, and does not shift when captures are added.
  *
  *     /web/timemap/link/<url>                       the first page
  *     /web/timemap/link/<17 digits>/<url>           the page that begins there
@@ -24,7 +24,7 @@ import { badRequest } from '../http/problem.ts';
 import { firstMemento, mementosFrom } from './mementos.ts';
 
 const TIMEMAP_MEMENTOS_MAX = 5000;
-/** URIs of a page, all together. A URL may have 64 Ki characters. */
+/** All URIs of a page together. One URL may have 64 Ki characters. */
 const TIMEMAP_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export type TimeMapFormat = 'link' | 'json' | 'cdxj';
@@ -37,30 +37,27 @@ const CONTENT_TYPES: Readonly<Record<TimeMapFormat, string>> = {
 
 export type TimeMapRequest = { readonly format: string; readonly url: string; readonly from?: EpochMs | undefined };
 
-/**
- * A memento and where it is: URIs tell whole seconds, and where one second has several, those behind the first say the
- * millisecond too.
- */
+/** A memento and its URI. When one second has several, the URIs after the first have milliseconds too. */
 type Entry = { readonly time: EpochMs; readonly uri: string };
 
 type TimeMap = {
   readonly url: string;
   readonly self: string;
   readonly mementos: readonly Entry[];
-  /** Whether the first of all mementos is on this page. */
+  /** Whether this page has the first of all mementos. */
   readonly isFirstPage: boolean;
-  /** Where the next page begins. */
+  /** The address of the next page, and the time of its first memento. */
   readonly next: { readonly uri: string; readonly from: EpochMs } | undefined;
   readonly last: Entry;
 };
 
-/** Undefined when the archive has no memento of the URL. */
+/** Returns undefined when the archive has no memento of the URL. */
 export async function timeMapOf(
   archive: Archive,
   origins: ReplayOrigins,
   { format, url, from }: TimeMapRequest,
 ): Promise<{ contentType: string; text: string } | undefined> {
-  if (!isFormat(format)) throw badRequest('there is no such form of TimeMap', 'It is link, json or cdxj.', format);
+  if (!isFormat(format)) throw badRequest('the format of the TimeMap is unknown', 'Use link, json or cdxj.', format);
   const last = await firstMemento(archive, url, { reverse: true });
   if (!last) return undefined;
   const mementos: Entry[] = [];
@@ -77,8 +74,8 @@ export async function timeMapOf(
       }
       taken = new Set();
     }
-    const uri = freeUri(origins, capture, taken);
-    // One URL at one instant is one memento.
+    const uri = uniqueUri(origins, capture, taken);
+    // Captures of one URL at one instant are one memento.
     if (taken.has(uri)) continue;
     taken.add(uri);
     characters += uri.length;
@@ -96,7 +93,7 @@ export async function timeMapOf(
   return { contentType: CONTENT_TYPES[format], text: WRITERS[format](origins, map) };
 }
 
-/** A page of a TimeMap by its path; undefined for other paths. */
+/** Parses the path of a further page of a TimeMap; undefined for other paths. */
 export function parseTimeMapPage(path: string): { path: string; from: EpochMs } | undefined {
   const match = /^(\/web\/timemap\/[a-z]{1,16}\/)(\d{17})\/(.+)$/s.exec(path);
   const from = match && parseTimestamp(match[2]!);
@@ -111,8 +108,8 @@ function pageUri(origins: ReplayOrigins, url: string, format: TimeMapFormat, fro
   return `${timeMapUri(origins, '', format)}${exactTimestamp(from)}/${linkTarget(url)}`;
 }
 
-/** The URI of a memento; with milliseconds when another memento of its second has the one without. */
-function freeUri(origins: ReplayOrigins, capture: Capture, taken: ReadonlySet<string>): string {
+/** The URI of a memento; with milliseconds when another memento of its second has the plain URI. */
+function uniqueUri(origins: ReplayOrigins, capture: Capture, taken: ReadonlySet<string>): string {
   const plain = mementoUri(origins, capture);
   if (!taken.has(plain)) return plain;
   return `${origins.replayOrigin}${REPLAY_ROOT}${exactTimestamp(capture.time)}mp_/${linkTarget(capture.url)}`;

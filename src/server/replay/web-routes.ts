@@ -1,12 +1,12 @@
 /**
- * `/web/` on the first socket, where people and Memento clients come in: screens of the web page for browsers,
- * TimeGates and TimeMaps, and the way to the mementos, which are on the other socket. Stored bytes (`id_`) are answered
- * here too, to programs only: many know one address and follow no redirect. A browser gets archived bytes from the
- * other socket alone, whatever they are.
+ * `/web/` on the first socket, for people and Memento clients: screens of the web page for browsers, TimeGates,
+ * TimeMaps, and redirects to the mementos, which are on the second socket. Stored bytes (`id_`) are also sent here, but
+ * to programs only: many know only one address and do not follow redirects. Browsers get archived bytes from the second
+ * socket only.
  *
- *     /web/<url>                      TimeGate: to the memento nearest to Accept-Datetime, or to the latest
- *     /web/<time><modifier>/<url>     a browser gets the frame page, everybody else is sent to the memento; with `id_` a program gets it here
- *     /web/<part of a time>/<url>     to the own time of the first capture of that year, month or day, or of the nearest
+ *     /web/<url>                      TimeGate: redirects to the memento nearest to Accept-Datetime, or to the latest
+ *     /web/<time><modifier>/<url>     sends browsers the frame page, redirects others to the memento; sends programs `id_` bytes
+ *     /web/<part of a time>/<url>     redirects to the first capture of that year, month or day, or to the nearest
  *     /web/STAR/<url>[STAR]           screens: the captures of a URL, or the URLs below a prefix
  *     /web/timemap/<format>/<url>     TimeMap
  */
@@ -20,11 +20,12 @@ import {
   mementoUri,
   parseReplayPath,
   type Replayer,
+  type ReplayOrigins,
   type ReplayPath,
   replayPath,
   resourceLinks,
 } from '../../replay/index.ts';
-import type { Visit } from '../entry-handler.ts';
+import type { RequestContext } from '../entry-handler.ts';
 import { parseAcceptDatetime } from '../http/accept-datetime.ts';
 import { badRequest, HttpProblem, isForWindow, methodRefused, SCREENS_MISSING } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
@@ -34,37 +35,36 @@ import { sendMissing } from './missing-capture.ts';
 import { fieldOf, sendReplay } from './replay-reply.ts';
 import { parseTimeMapPage, timeMapOf } from './time-map.ts';
 
-export type WebParts = {
+export type WebRoutesOptions = {
   readonly archive: Archive;
   readonly replayer: Replayer;
   readonly uiFiles: UiFiles;
-  readonly uiOrigin: string;
-  readonly replayOrigin: string;
+  readonly origins: ReplayOrigins;
 };
 
 export class WebRoutes {
-  readonly #parts: WebParts;
+  readonly #options: WebRoutesOptions;
 
-  constructor(parts: WebParts) {
-    this.#parts = parts;
+  constructor(options: WebRoutesOptions) {
+    this.#options = options;
   }
 
-  async answer(visit: Visit): Promise<void> {
-    const { request } = visit;
+  async answer(context: RequestContext): Promise<void> {
+    const { request } = context;
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
     const page = parseTimeMapPage(request.url!);
     const parsed = parseReplayPath(page?.path ?? request.url!);
     switch (parsed.kind) {
       case 'bad':
-        throw badRequest(parsed.problem, 'An address looks like /web/20240301120000/http://example.org/.');
+        throw badRequest(parsed.problem, 'Use an address like /web/20240301120000/http://example.org/.');
       case 'query':
-        return this.#sendScreen(visit);
+        return this.#sendScreen(context);
       case 'timemap':
-        return this.#sendTimeMap(visit, { ...parsed, from: page?.from });
+        return this.#sendTimeMap(context, { ...parsed, from: page?.from });
       case 'timegate':
-        return this.#negotiate(visit, parsed.url, parsed.modifier);
+        return this.#negotiate(context, parsed.url, parsed.modifier);
       case 'capture':
-        return this.#lead(visit, parsed);
+        return this.#sendOrRedirect(context, parsed);
     }
   }
 
@@ -74,21 +74,23 @@ export class WebRoutes {
     url: string,
     fields: Readonly<Record<string, string>> = {},
   ): Promise<void> {
-    const { replayer, uiOrigin } = this.#parts;
+    const { replayer, origins } = this.#options;
+    const { uiOrigin } = origins;
     return sendMissing(replayer, request, response, { url, uiOrigin, base: uiOrigin, modifier: '', fields });
   }
 
-  #sendScreen({ request, response }: Visit): void {
-    if (!this.#parts.uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
-    this.#parts.uiFiles.sendScreen(request, response, this.#parts.replayOrigin);
+  #sendScreen({ request, response }: RequestContext): void {
+    const { uiFiles, origins } = this.#options;
+    if (!uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
+    uiFiles.sendScreen(request, response, origins.replayOrigin);
   }
 
   async #sendTimeMap(
-    { request, response }: Visit,
+    { request, response }: RequestContext,
     asked: { format: string; url: string; from: EpochMs | undefined },
   ): Promise<void> {
-    const { archive } = this.#parts;
-    const map = await timeMapOf(archive, this.#parts, asked);
+    const { archive, origins } = this.#options;
+    const map = await timeMapOf(archive, origins, asked);
     if (!map) return this.#sendMissing(request, response, asked.url);
     const body = Buffer.from(map.text);
     response.writeHead(200, {
@@ -100,19 +102,19 @@ export class WebRoutes {
     endReply(response, body);
   }
 
-  /** The TimeGate (RFC 7089, section 4.1.1): always a redirect, always open about what it chose by. */
-  async #negotiate({ request, response }: Visit, url: string, modifier: string): Promise<void> {
-    const { archive, uiOrigin } = this.#parts;
+  /** The TimeGate (RFC 7089, section 4.1.1): always redirects, and always sends Vary. */
+  async #negotiate({ request, response }: RequestContext, url: string, modifier: string): Promise<void> {
+    const { archive, origins } = this.#options;
     const field = request.headers['accept-datetime'];
     const at = field === undefined ? undefined : parseAcceptDatetime(String(field));
     if (field !== undefined && at === undefined) {
       throw new HttpProblem({
         status: 400,
         code: 'BAD_DATETIME',
-        message: 'the Accept-Datetime field is no date',
-        advice: 'Write it as in `Accept-Datetime: Fri, 01 Mar 2024 10:00:00 GMT`.',
+        message: 'the Accept-Datetime field is not a date',
+        advice: 'Write it like `Accept-Datetime: Fri, 01 Mar 2024 10:00:00 GMT`.',
         where: String(field).slice(0, 100),
-        fields: { vary: 'accept-datetime', link: resourceLinks(this.#parts, url).join(', ') },
+        fields: { vary: 'accept-datetime', link: resourceLinks(origins, url).join(', ') },
       });
     }
     const found = await nearestMemento(archive, url, at);
@@ -125,10 +127,10 @@ export class WebRoutes {
     const isBrowser = isForWindow(request) && at === undefined && modifier === '';
     const target = linkTarget(found.url);
     const location = isBrowser
-      ? uiOrigin + replayPath(target, found.time, '')
+      ? origins.uiOrigin + replayPath(target, found.time, '')
       : modifier === '' || modifier === 'mp_'
-        ? mementoUri(this.#parts, found)
-        : `${this.#parts.replayOrigin}/web/${formatTimestamp(found.time)}${modifier}/${target}`;
+        ? mementoUri(origins, found)
+        : `${origins.replayOrigin}/web/${formatTimestamp(found.time)}${modifier}/${target}`;
     response.writeHead(302, {
       ...vary,
       'cache-control': 'no-cache',
@@ -139,8 +141,12 @@ export class WebRoutes {
     response.end();
   }
 
-  async #sendRaw({ request, response }: Pick<Visit, 'request' | 'response'>, url: string, at: EpochMs): Promise<void> {
-    const answer = await this.#parts.replayer.respond(
+  async #sendRaw(
+    { request, response }: Pick<RequestContext, 'request' | 'response'>,
+    url: string,
+    at: EpochMs,
+  ): Promise<void> {
+    const answer = await this.#options.replayer.respond(
       {
         url,
         at,
@@ -155,6 +161,7 @@ export class WebRoutes {
   }
 
   #links(url: string, found: Capture, first: Capture | undefined, last: Capture | undefined): string {
+    const { origins } = this.#options;
     const relations = new Map<string, { capture: Capture; names: string[] }>();
     for (const [name, capture] of [
       ['first', first],
@@ -162,29 +169,30 @@ export class WebRoutes {
       ['last', last],
     ] as const) {
       if (!capture) continue;
-      const uri = mementoUri(this.#parts, capture);
+      const uri = mementoUri(origins, capture);
       const known = relations.get(uri) ?? { capture, names: [] };
       if (name !== '') known.names.push(name);
       relations.set(uri, known);
     }
     const mementos = [...relations.values()].map(({ capture, names }) => {
-      return mementoLink(this.#parts, capture, [...names, 'memento'].join(' '));
+      return mementoLink(origins, capture, [...names, 'memento'].join(' '));
     });
-    return [...resourceLinks(this.#parts, url), ...mementos].join(', ');
+    return [...resourceLinks(origins, url), ...mementos].join(', ');
   }
 
-  /** To one capture: browsers to the page with the frame, all others to the memento. */
-  async #lead(
-    { request, response }: Visit,
+  /** One capture: browsers get the page with the frame, others are redirected to the memento. */
+  async #sendOrRedirect(
+    { request, response }: RequestContext,
     { url, time, timeEnd, timestamp, modifier }: ReplayPath & { kind: 'capture' },
   ): Promise<void> {
-    const { archive, uiOrigin, replayOrigin, uiFiles } = this.#parts;
+    const { archive, origins, uiFiles } = this.#options;
+    const { uiOrigin, replayOrigin } = origins;
     const isSpan = timestamp.length >= 4 && timestamp.length < 14;
     const within = isSpan ? await firstMemento(archive, url, { from: time, to: timeEnd }) : undefined;
     const found = within ?? (await nearestMemento(archive, url, time));
     if (!found) return this.#sendMissing(request, response, url);
     const isFrame = isForWindow(request) && (modifier === '' || modifier === 'if_');
-    // The other socket sends windows here for their frame; sent back there, they would go to and fro.
+    // The second socket redirects browser windows here for the frame. Redirecting them back would never end.
     if (isFrame && !uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
     if (isFrame && timestamp.length >= 14) {
       uiFiles.sendScreen(request, response, replayOrigin);
@@ -207,7 +215,7 @@ export class WebRoutes {
   }
 }
 
-/** Over plain HTTP browsers send no Sec-Fetch fields; what a page of ours loads still has a Referer there. */
+/** Over plain HTTP, browsers send no Sec-Fetch fields, but requests from archived pages have a Referer. */
 function isFromBrowser(request: IncomingMessage): boolean {
   const { referer, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, 'service-worker': worker } = request.headers;
   return isForWindow(request) || [referer, mode, destination, worker].some((field) => field !== undefined);

@@ -1,6 +1,6 @@
 /**
- * Schemas that several routes share. Objects are closed: what is not described is not sent, and what is sent but not
- * described is refused.
+ * Schemas that several routes share. Objects are closed: replies have no properties besides those described, and
+ * requests with other properties are refused.
  */
 import { type Static, type TProperties, Type } from 'typebox';
 
@@ -20,8 +20,8 @@ export function named<P extends TProperties>(name: string, properties: P, descri
 
 export const Count = Type.Integer({ minimum: 0 });
 
-/** W3C date, as WARC files have it. */
-export const When = Type.String({
+/** A W3C date, as in WARC files. */
+export const W3cDate = Type.String({
   description: 'W3C date in UTC: 2024-03-01T10:00:00Z',
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z$',
   'x-in-words': 'be a date and time such as 2024-03-01T10:00:00Z',
@@ -33,15 +33,15 @@ export const Timestamp = Type.String({
   'x-in-words': 'have 14 digits, such as 20240301100000',
 });
 
-/** A time in a question. */
+/** A time in a request. */
 export const AskedTime = Type.String({
   description:
-    'For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. A range ends with the last moment that is meant.',
+    'For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. The end of a range is the end of that year, month, day or second.',
   minLength: 4,
   maxLength: 40,
 });
 
-/** What a collection may be called that is made by this. */
+/** The name of a collection that may be created. */
 export const NewCollection = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
   'x-in-words':
@@ -50,15 +50,20 @@ export const NewCollection = Type.String({
 
 export const AskedUrl = Type.String({ minLength: 1, maxLength: 65_536 });
 
-export const After = Type.String({
-  description: 'Where the page before ended: its `next`.',
+export const PageCursor = Type.String({
+  description: 'The `next` of the page before.',
   minLength: 1,
   maxLength: 100_000,
 });
 
-export function limitOf(most: number, usual: number) {
+export function limitOf(maximum: number, standard: number) {
   return Type.Optional(
-    Type.Integer({ minimum: 1, maximum: most, default: usual, description: `At most so many; ${usual} unless told.` }),
+    Type.Integer({
+      minimum: 1,
+      maximum,
+      default: standard,
+      description: `The maximum number of items; the default is ${standard}.`,
+    }),
   );
 }
 
@@ -71,37 +76,39 @@ export const Selection = named(
       Type.String({
         minLength: 1,
         maxLength: 65_536,
-        description: 'URLs that begin so; *.example.org for a domain with all below it.',
+        description: 'URLs that begin with this text; *.example.org for a domain and its subdomains.',
       }),
     ),
-    key: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Captures of this content key.' })),
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Captures with this content key.' })),
     from: Type.Optional(AskedTime),
     to: Type.Optional(AskedTime),
     mime: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 300,
-        description: 'A media type: text/html, or image/* for all of a kind.',
+        description: 'A media type: text/html, or image/* for all images.',
       }),
     ),
     status: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0, maximum: 999 }), Type.String({ minLength: 1, maxLength: 300 })], {
-        description: 'An HTTP status: 404, or "4xx" for all from 400 to 499; several with commas between them.',
+        description: 'An HTTP status: 404, or "4xx" for 400 to 499. Separate several with commas.',
       }),
     ),
   },
-  'Which captures are meant. All that is given must hold.',
+  'Selects the captures that match every given field.',
 );
 
 export type Selection = Static<typeof Selection>;
 
 export const ErrorReply = closed({
   error: named('Fault', {
-    code: Type.String({ description: 'Stable: look at this, not at the sentence.' }),
+    code: Type.String({ description: 'Stable. Programs should check this, not the message.' }),
     message: Type.String(),
     advice: Type.String({ description: 'What you can do about it.' }),
     where: Type.Optional(Type.String()),
-    at: Type.Optional(Type.Integer({ minimum: 0, description: 'Of a query: where in it, in UTF-16 code units.' })),
-    length: Type.Optional(Type.Integer({ minimum: 0, description: 'How much of it, from `at` on.' })),
+    at: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'For a query: the offset of the error, in UTF-16 code units.' }),
+    ),
+    length: Type.Optional(Type.Integer({ minimum: 0, description: 'The length of the error, from `at`.' })),
   }),
 });

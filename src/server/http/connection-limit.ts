@@ -1,42 +1,42 @@
 /**
- * Bounds how many connections one client address may hold, so that a single client cannot take all that the server has.
- * An IPv6 client counts by its /64 network, within which it can choose its address. A proxy brings the connections of
- * many clients and is not bounded.
+ * Limits the connections of one client address, so that a single client cannot use all connections of the server. IPv6
+ * clients are counted by their /64 network, because a client can choose any address in it. Proxies are not limited,
+ * because their connections are those of many clients.
  */
 import { BlockList, isIP, type Socket } from 'node:net';
 
-/** Far more than a browser opens; a reading room behind one address has many browsers. */
+/** Enough for the many browsers of a reading room behind one address. */
 const PER_ADDRESS_MAX = 512;
 const NETWORK_GROUPS = 4;
 
-export class ConnectionBound {
+export class ConnectionLimit {
   readonly #proxies: BlockList;
   readonly #perAddressMax: number;
-  readonly #held = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
 
   constructor(proxies: readonly string[] = [], perAddressMax = PER_ADDRESS_MAX) {
     this.#proxies = proxyList(proxies);
     this.#perAddressMax = perAddressMax;
   }
 
-  /** Counts a connection until it closes; false when its address holds as many as it may. */
+  /** Counts a connection until it closes. Returns false when its address is at the limit. */
   admit(socket: Socket): boolean {
     const address = plainAddress(socket.remoteAddress);
-    // A connection that is gone already has no address.
+    // A connection that has already closed has no address.
     if (address === undefined) return true;
     if (this.#proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return true;
     const client = networkOf(address);
-    const held = this.#held.get(client) ?? 0;
-    if (held >= this.#perAddressMax) return false;
-    this.#held.set(client, held + 1);
+    const count = this.#counts.get(client) ?? 0;
+    if (count >= this.#perAddressMax) return false;
+    this.#counts.set(client, count + 1);
     socket.once('close', () => this.#release(client));
     return true;
   }
 
   #release(client: string): void {
-    const held = this.#held.get(client)! - 1;
-    if (held === 0) this.#held.delete(client);
-    else this.#held.set(client, held);
+    const count = this.#counts.get(client)! - 1;
+    if (count === 0) this.#counts.delete(client);
+    else this.#counts.set(client, count);
   }
 }
 
@@ -61,7 +61,7 @@ function proxyList(proxies: readonly string[]): BlockList {
   return list;
 }
 
-/** Without the zone of an IPv6 address, and an IPv4 address as such also where the socket takes both. */
+/** Removes the zone of an IPv6 address, and the prefix of an IPv4 address on a socket for both families. */
 function plainAddress(remote: string | undefined): string | undefined {
   return remote?.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/, '');
 }

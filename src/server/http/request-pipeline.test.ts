@@ -6,12 +6,12 @@ import { ListeningSocket } from './listening-socket.ts';
 
 const BODY_BYTES = 4 * 1024 * 1024;
 
-test('a large body arrives in pieces as large as they were read, and the requests behind it are answered', async (t) => {
+test('the pieces of a large body stay as large as they were read, and later requests are served', async (t) => {
   const listening = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 });
   t.after(() => listening.stop(AbortSignal.abort()));
   const sizes: number[] = [];
   let answered = 0;
-  listening.answer((request, response) => {
+  listening.handleWith((request, response) => {
     request.on('data', (piece: Buffer) => sizes.push(piece.length));
     request.once('end', () => response.end(`${++answered}`));
   });

@@ -1,25 +1,22 @@
-/**
- * What the routes work with: the archive, the jobs and their files, and answers that take long to find. Opened once,
- * stopped once.
- */
+/** The parts of the server that the API's routes call: jobs, uploads, exports, figures and search. */
 import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
 import { DeleteTickets } from '../delete-ticket.ts';
 import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
+import { addKind, uploadOf } from '../jobs/add-kind.ts';
 import { CommandService } from '../jobs/command-service.ts';
+import { crawlKind } from '../jobs/crawl-kind.ts';
+import { exportKind } from '../jobs/export-kind.ts';
 import { ExportStore } from '../jobs/export-store.ts';
 import { isInterrupted, isOver, type Job } from '../jobs/job.ts';
-import { addKind } from '../jobs/job-add.ts';
-import { crawlKind } from '../jobs/job-crawl.ts';
 import { JobEvents } from '../jobs/job-events.ts';
-import { exportKind } from '../jobs/job-export.ts';
 import { JobJournal } from '../jobs/job-journal.ts';
-import { compactKind, deleteKind, rebuildKind, verifyKind } from '../jobs/job-keeping.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
 import { JobQueue } from '../jobs/job-queue.ts';
+import { compactKind, deleteKind, rebuildKind, verifyKind } from '../jobs/maintenance-kinds.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
 import { UploadStore } from '../jobs/upload-store.ts';
-import type { ApiParts } from '../server-options.ts';
+import type { ServerOptions } from '../server-options.ts';
 import { CachedFigure } from './cached-figure.ts';
 import type { Calendar } from './calendar.ts';
 import { catalogState } from './catalog-state.ts';
@@ -30,10 +27,25 @@ import { SearchService } from './search-service.ts';
 const JOURNAL_NAME = 'jobs.jsonl';
 const UPLOADS_DIRECTORY = 'uploads';
 const EXPORTS_DIRECTORY = 'exports';
-const CALENDARS_KEPT = 32;
+const CALENDARS_MAX = 32;
 
-export type ApiTools = {
-  readonly parts: ApiParts;
+export type ApiServicesOptions = Pick<
+  ServerOptions,
+  | 'archive'
+  | 'token'
+  | 'clock'
+  | 'newId'
+  | 'version'
+  | 'jobKinds'
+  | 'runCommand'
+  | 'addRoots'
+  | 'uploadBytesMax'
+  | 'stopwatch'
+  | 'isIndexing'
+  | 'onIndexFailure'
+>;
+
+export type ApiServices = {
   readonly archive: Archive;
   readonly kinds: readonly JobKind[];
   readonly jobs: JobQueue;
@@ -46,24 +58,28 @@ export type ApiTools = {
   readonly collections: CachedFigure<CollectionFigures[]>;
   readonly calendars: RecentAnswers<Calendar>;
   readonly search: SearchService;
-  /** How the search index is being kept up. */
+  /** The state of the search index. */
   readonly indexing: () => IndexingStatus;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
+  /**
+   * Asks jobs and event streams to stop at a safe point, and settles when all have ended. `force` ends the waiting and
+   * stops indexing at once.
+   */
   stop(force: AbortSignal): Promise<void>;
 };
 
-export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
-  const { archive, clock, newId, token, version } = parts;
+export async function openApiServices(options: ApiServicesOptions): Promise<ApiServices> {
+  const { archive, clock, newId, token, version, runCommand } = options;
   const stopping = new AbortController();
   const { journal, jobs: known } = await JobJournal.open(join(archive.directory, JOURNAL_NAME));
   const exports = await ExportStore.open(join(archive.directory, EXPORTS_DIRECTORY), (id) =>
     known.some((job) => job.id === id && job.state === 'done'),
   );
-  // What was not over is interrupted by now.
+  // A job of the last server that had not ended counts as interrupted, and can be run again.
   const waiting = new Set(known.flatMap((job) => (isOver(job) && !isInterrupted(job) ? [] : [uploadOf(job.input)])));
   const uploads = await UploadStore.open(
-    { directory: join(archive.directory, UPLOADS_DIRECTORY), newId, bytesMax: parts.uploadBytesMax },
+    { directory: join(archive.directory, UPLOADS_DIRECTORY), newId, bytesMax: options.uploadBytesMax },
     (name) => waiting.has(name),
   );
   const isNeeded = (job: Job) => exports.has(job.id) || (isInterrupted(job) && uploads.has(uploadOf(job.input)));
@@ -71,33 +87,32 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
   await jobs.recover();
   const tickets = new DeleteTickets(archive, token, clock);
   const kinds = [
-    addKind(uploads, parts.addRoots),
+    addKind(uploads, options.addRoots),
     compactKind,
     crawlKind,
     deleteKind(tickets),
-    exportKind(exports, { software: `pinakes/${version}`, clock, newId }),
+    exportKind(exports, `pinakes/${version}`),
     rebuildKind,
     verifyKind,
-  ].filter(({ name }) => !parts.jobKinds.some((kind) => kind.name === name));
-  kinds.push(...parts.jobKinds);
+  ].filter(({ name }) => !options.jobKinds.some((kind) => kind.name === name));
+  kinds.push(...options.jobKinds);
   watchSchedules(archive, jobs, stopping.signal);
   const state = () => catalogState(archive);
-  const walking = { clock, state, stopping: stopping.signal };
-  const indexing = parts.isIndexing
+  const figureOptions = { clock, state, stopping: stopping.signal };
+  const indexing = options.isIndexing
     ? new Indexing({
         archive,
         clock,
-        stopwatch: parts.stopwatch ?? clock,
+        stopwatch: options.stopwatch ?? clock,
         state,
         isHeld: () => jobs.list().some((job) => job.kind === rebuildKind.name && job.state === 'running'),
-        onFailure: (sentence) => parts.onIndexFailure?.(sentence),
+        onFailure: (sentence) => options.onIndexFailure?.(sentence),
       })
     : undefined;
   indexing?.start();
   const indexingStatus = () => indexing?.status() ?? INDEXING_OFF;
   const search = new SearchService(archive.directory, indexingStatus);
   return {
-    parts,
     archive,
     kinds,
     jobs,
@@ -110,25 +125,18 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
     uploads,
     exports,
     tickets,
-    commands: parts.runCommand && new CommandService(parts.runCommand, jobs, kinds, stopping.signal),
-    stats: new CachedFigure({ ...walking, compute: (signal) => archive.stats({ signal }) }),
-    collections: new CachedFigure({ ...walking, compute: (signal) => collectionFigures(archive, signal) }),
-    calendars: new RecentAnswers(state, CALENDARS_KEPT),
+    commands: runCommand && new CommandService(runCommand, jobs, kinds, stopping.signal),
+    stats: new CachedFigure({ ...figureOptions, compute: (signal) => archive.stats({ signal }) }),
+    collections: new CachedFigure({ ...figureOptions, compute: (signal) => collectionFigures(archive, signal) }),
+    calendars: new RecentAnswers(state, CALENDARS_MAX),
     search,
     indexing: indexingStatus,
     stopping: stopping.signal,
     stop: async (force) => {
-      // Work stops at its next safe point in any case; there is nothing to force but what the client still reads.
       stopping.abort();
       await Promise.all([Promise.race([jobs.stop(), aborted(force)]), indexing?.stop(force), search.close()]);
     },
   };
-}
-
-/** The uploaded file that a job is about. */
-export function uploadOf(input: unknown): string {
-  const { upload } = (input ?? {}) as { upload?: unknown };
-  return typeof upload === 'string' ? upload : '';
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,13 +1,12 @@
-/** Jobs of the kind `add`: files on the machine of the server, by their paths, or one that was uploaded. */
+/** Jobs of the kind `add`: files on the machine of the server, by their paths, or one uploaded file. */
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { type Static, Type } from 'typebox';
 import type { Finding, PinakesError } from '../../base/index.ts';
 import { type InputFile, type InputFiles, inputFiles } from '../../warc/index.ts';
 import { badRequest, HttpProblem } from '../http/problem.ts';
-import { closed, NewCollection } from '../shape.ts';
-import type { JobContext, JobKind } from './job-kind.ts';
-import { kindOfJob, toldFailures } from './kind-of-job.ts';
+import { closed, NewCollection } from '../schema.ts';
+import { defineJobKind, type JobContext, type JobKind, listedFailures } from './job-kind.ts';
 import { givenName, type UploadStore } from './upload-store.ts';
 
 const AddInput = closed({
@@ -15,22 +14,26 @@ const AddInput = closed({
     Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
       minItems: 1,
       maxItems: 1000,
-      description: 'Files on the machine of the server, or directories with WARC, ARC and WACZ files below them.',
+      description: 'Files on the machine of the server, or directories that contain WARC, ARC and WACZ files.',
     }),
   ),
-  upload: Type.Optional(Type.String({ maxLength: 200, description: 'A file that was sent to /api/uploads.' })),
+  upload: Type.Optional(
+    Type.String({ maxLength: 200, description: 'The name of a file that was sent to /api/uploads.' }),
+  ),
   collection: Type.Optional(NewCollection),
   volume: Type.Optional(Type.String({ maxLength: 100 })),
-  inPlace: Type.Optional(Type.Boolean({ description: 'Use the files where they lie; not for uploads.' })),
+  inPlace: Type.Optional(
+    Type.Boolean({ description: 'Use the files where they are, without copying. Not for uploads.' }),
+  ),
 });
 
 export function addKind(uploads: UploadStore, roots: readonly string[] | undefined): JobKind {
-  return kindOfJob({
+  return defineJobKind({
     name: 'add',
     input: AddInput,
     run: async (context, { paths, upload, ...options }) => {
       if ((paths === undefined) === (upload === undefined))
-        throw badRequest('paths or an upload, one of the two', 'Name the files to add.');
+        throw badRequest('the input needs either paths or an upload', 'Name the files to add.');
       if (upload === undefined) {
         const found = await filesBelow(paths!, roots, context.signal);
         return add(context, found, options, (file) => file);
@@ -41,13 +44,19 @@ export function addKind(uploads: UploadStore, roots: readonly string[] | undefin
   });
 }
 
-/** The files of these paths, all of them below the roots. */
+/** The uploaded file that the input of a job names; empty without one. */
+export function uploadOf(input: unknown): string {
+  const { upload } = (input ?? {}) as { upload?: unknown };
+  return typeof upload === 'string' ? upload : '';
+}
+
+/** The files at and below these paths. Throws when one is not below the roots. */
 async function filesBelow(
   paths: readonly string[],
   roots: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<InputFiles> {
-  // Before the walk, so that nothing is told of what lies elsewhere; and behind it, for where links lead.
+  // Before the walk, so that nothing is revealed about other directories; and after it, because of symbolic links.
   await checkRoots(paths, roots);
   const found = await inputFiles(paths, { signal });
   await checkRoots(pathsOf(found), roots);
@@ -56,7 +65,7 @@ async function filesBelow(
 
 type AddJobOptions = Pick<Static<typeof AddInput>, 'collection' | 'volume' | 'inPlace'>;
 
-/** Adds the files, and tells of them by the names that the client knows them by. */
+/** Adds the files. `nameOf` returns the name that the client knows a file by. */
 async function add(
   context: JobContext,
   found: InputFiles,
@@ -87,14 +96,14 @@ async function add(
   if (failures[0] && report.records === 0 && report.filesKnown === 0) throw failures[0];
   const { failures: _, ...counts } = report;
   const { error: errors, warning: warnings } = findings;
-  return { ...counts, errors, warnings, inputBytes: found.bytes, failed: toldFailures(failures) };
+  return { ...counts, errors, warnings, inputBytes: found.bytes, failed: listedFailures(failures) };
 }
 
 function pathsOf({ files }: InputFiles): string[] {
   return files.map(({ path }) => path);
 }
 
-/** Where each file begins in the bytes of all. */
+/** Where each file begins in the bytes of all files. */
 function startsOf(files: readonly InputFile[]): Map<string, number> {
   const starts = new Map<string, number>();
   let start = 0;
@@ -109,7 +118,7 @@ function sayFinding(context: JobContext, { level, code, offset, message }: Findi
   if (level !== 'note') context.say(`${name}:${offset}: ${level} ${code}: ${message}`);
 }
 
-/** Links lead out of directories; so it is where files really lie that counts. */
+/** Compares real paths, because symbolic links can lead out of a directory. */
 async function checkRoots(paths: readonly string[], roots: readonly string[] | undefined): Promise<void> {
   if (roots === undefined) return;
   const allowed = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
@@ -120,14 +129,14 @@ async function checkRoots(paths: readonly string[], roots: readonly string[] | u
       throw new HttpProblem({
         status: 403,
         code: 'PATH_REFUSED',
-        message: 'files may not be added from here',
-        advice: 'Upload the file, or have the server started with its directory among those that files are added from.',
+        message: 'files may not be added from this path',
+        advice: 'Upload the file, or ask the operator to start the server with --add-root for its directory.',
         where: path,
       });
   }
 }
 
-/** Where a path really leads; of one that leads nowhere, where it would. */
+/** The real path of a file, or of where it would be when it does not exist. */
 async function realPlace(path: string): Promise<string> {
   try {
     return await realpath(path);

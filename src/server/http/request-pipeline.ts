@@ -1,9 +1,9 @@
 /**
- * Answers the requests of one connection one after another. A client may send many requests without waiting for the
- * replies (pipelining); the requests of other connections are answered in between.
+ * Serves the requests of one connection one after another. A client may send many requests without waiting for the
+ * replies (pipelining). Requests of other connections are served in between.
  *
- * Node reads up to 64 KiB at once and hands over every request in it at the same time, which can be thousands. Here the
- * parser gets what was read in small pieces, and nothing more is read while a request waits.
+ * Node reads up to 64 KiB at once and emits every request in it at the same time, which can be thousands. Here the
+ * parser gets the bytes in small pieces, and nothing more is read while a request waits.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,22 +14,22 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 const PIECE_BYTES_MIN = 1024;
 /** While a body of unknown length arrives, pieces grow up to this. Some 300 requests fit into it. */
 const PIECE_BYTES_MAX = 8 * 1024;
-/** Node reads no more than this at once. */
+/** How much Node reads at once. */
 const READ_BYTES_MAX = 64 * 1024;
 
-export class RequestTurns {
+export class RequestPipeline {
   readonly #socket: Socket;
-  readonly #answer: RequestHandler;
+  readonly #handler: RequestHandler;
   #waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
-  #isAnswering = false;
+  #isServing = false;
   #pieceBytes = PIECE_BYTES_MIN;
-  /** So many of the bytes to come are of a body for certain, and need not be cut. */
+  /** How many of the next bytes certainly belong to a body, and need not be cut into pieces. */
   #bodyBytes = 0;
 
-  constructor(socket: Socket, answer: RequestHandler) {
+  constructor(socket: Socket, handler: RequestHandler) {
     this.#socket = socket;
-    this.#answer = answer;
-    // A listener for data makes Node hand all that is read to the socket; without one it goes to the parser directly.
+    this.#handler = handler;
+    // A listener for data makes Node pass all bytes to the socket. Otherwise they go to the parser directly.
     const listener = () => {};
     socket.on('data', listener).off('data', listener);
     const push = socket.push.bind(socket);
@@ -43,42 +43,42 @@ export class RequestTurns {
     });
   }
 
-  /** True while a request is being answered or waits. */
+  /** True while a request is being served or waits. */
   get isBusy(): boolean {
-    return this.#isAnswering;
+    return this.#isServing;
   }
 
-  /** Answers a request when those before it have been answered. */
-  take(request: IncomingMessage, response: ServerResponse): void {
+  /** Serves a request after the requests before it. */
+  push(request: IncomingMessage, response: ServerResponse): void {
     this.#pieceBytes = PIECE_BYTES_MIN;
     const { 'content-length': length = 0, 'transfer-encoding': transfer } = request.headers;
-    // Some of the body may be in the piece that is being parsed, and in those that wait.
+    // Some of the body may be in the piece that is being parsed, or in the buffer of the socket.
     this.#bodyBytes = transfer === undefined ? Number(length) - READ_BYTES_MAX - this.#socket.readableLength : 0;
-    if (!this.#isAnswering) {
-      this.#begin(request, response);
+    if (!this.#isServing) {
+      this.#serve(request, response);
       return;
     }
     this.#waiting.push([request, response]);
     this.#socket.pause();
   }
 
-  #begin(request: IncomingMessage, response: ServerResponse): void {
-    this.#isAnswering = true;
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    this.#isServing = true;
     response.once('close', () => {
-      if (this.#waiting.length === 0) this.#isAnswering = false;
-      // Other connections have their turn first.
+      if (this.#waiting.length === 0) this.#isServing = false;
+      // Requests of other connections come first.
       else setImmediate(() => this.#next());
     });
-    this.#answer(request, response);
+    this.#handler(request, response);
   }
 
   #next(): void {
     const next = this.#waiting.shift();
     // The connection has closed.
     if (!next) return;
-    // The body of the last request that waits may still have to be read.
+    // The body of the last waiting request may still have to be read.
     if (this.#waiting.length === 0) this.#socket.resume();
-    this.#begin(...next);
+    this.#serve(...next);
   }
 
   #pushPieces(chunk: Uint8Array, push: (piece: Uint8Array) => boolean): boolean {
@@ -86,7 +86,7 @@ export class RequestTurns {
     for (let at = 0; at < chunk.length; ) {
       const end = Math.min(chunk.length, at + Math.max(this.#pieceBytes, this.#bodyBytes));
       this.#bodyBytes -= end - at;
-      // While a request waits, the socket keeps the pieces, and what they hold is not known yet.
+      // While a request waits, the socket buffers the pieces, and their content is not known yet.
       if (this.#waiting.length === 0) this.#pieceBytes = Math.min(2 * this.#pieceBytes, PIECE_BYTES_MAX);
       hasRoom = push(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
       at = end;

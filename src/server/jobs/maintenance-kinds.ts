@@ -1,14 +1,13 @@
-/** Jobs that keep an archive in order: `compact`, `verify`, `delete`, `rebuild`. */
+/** Jobs that maintain an archive: `compact`, `verify`, `delete`, `rebuild`. */
 import { Type } from 'typebox';
 import type { Archive, Problem } from '../../archive/index.ts';
 import { databaseProblems } from '../../search/index.ts';
 import { selectionOf } from '../asked-selection.ts';
 import type { DeleteTickets } from '../delete-ticket.ts';
-import { closed, Selection } from '../shape.ts';
-import type { JobKind } from './job-kind.ts';
-import { kindOfJob, TOLD_MAX } from './kind-of-job.ts';
+import { closed, Selection } from '../schema.ts';
+import { defineJobKind, type JobKind, LISTED_MAX } from './job-kind.ts';
 
-export const compactKind: JobKind = kindOfJob({
+export const compactKind: JobKind = defineJobKind({
   name: 'compact',
   input: closed({}),
   run: async ({ archive, signal, progress }) => {
@@ -25,7 +24,7 @@ export const compactKind: JobKind = kindOfJob({
   },
 });
 
-export const verifyKind: JobKind = kindOfJob({
+export const verifyKind: JobKind = defineJobKind({
   name: 'verify',
   lane: 'verify',
   input: closed({
@@ -39,7 +38,7 @@ export const verifyKind: JobKind = kindOfJob({
       signal,
       others: (aborted) => databaseProblems(archive.directory, aborted),
       onProblem: (problem) => {
-        if (problems.push(problem) > TOLD_MAX) problems.pop();
+        if (problems.push(problem) > LISTED_MAX) problems.pop();
         say(formatProblem(problem));
       },
       onProgress: ({ segment, bytes }) => progress({ done: bytes, total, unit: 'bytes', message: segment }),
@@ -49,14 +48,14 @@ export const verifyKind: JobKind = kindOfJob({
 });
 
 export function deleteKind(tickets: DeleteTickets): JobKind {
-  return kindOfJob({
+  return defineJobKind({
     name: 'delete',
     input: closed({
       selection: Selection,
-      token: Type.String({ maxLength: 500, description: 'Of the preview of this selection.' }),
+      token: Type.String({ maxLength: 500, description: 'From the preview of this selection.' }),
     }),
     run: async ({ archive, signal }, { selection, token }) => {
-      // What comes in from now on, as of a crawl, was seen by nobody.
+      // Captures that arrive from now on, for example from a crawl, were not in the preview and stay.
       await using seen = await archive.view();
       await tickets.check(token, selection, seen, signal);
       return await archive.delete(selectionOf(archive, selection), { signal, seen });
@@ -64,9 +63,9 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
   });
 }
 
-export const rebuildKind: JobKind = kindOfJob({
+export const rebuildKind: JobKind = defineJobKind({
   name: 'rebuild',
-  // A catalog that is made half is completed when the archive is opened anew, and wrong until then.
+  // A half-built catalog is wrong until the archive is opened again, which completes it.
   isCancellable: false,
   input: closed({}),
   run: async ({ archive, signal, progress }) => {

@@ -1,28 +1,26 @@
 /**
- * The server's end of the talk with a command line: its frames come in, ours go out, and when it leaves the command is
- * asked to stop.
+ * The server's end of the connection with a command line: frames of both directions. When the client disconnects, the
+ * command is asked to stop.
  */
-
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { FRAME_BYTES_MAX, FRAMES_MIME, type Frame, formatFrame } from '../../base/index.ts';
-import type { RemoteCommand } from './job-kind.ts';
+import type { RemoteCommand } from './remote-command.ts';
 
 const HEARTBEAT_MS = 15_000;
-const SAID_CHARACTERS_MAX = 2000;
+const LAST_SAID_CHARACTERS_MAX = 2000;
 
 export type CommandStart = Pick<RemoteCommand, 'argv' | 'directory' | 'isTerminal' | 'columns'>;
 
-/** Who follows a command besides the person at its terminal. */
-export type CommandWatch = Pick<RemoteCommand, 'signal' | 'status' | 'report' | 'begins'> & {
-  /** A line for the person. */
+/** Gets the output of a command besides its terminal. */
+export type CommandObserver = Pick<RemoteCommand, 'signal' | 'status' | 'report' | 'begins'> & {
+  /** Called with a line of standard error. */
   say(line: string): void;
-  /** A line of standard output. */
+  /** Called with a line of standard output. */
   print(line: string): void;
 };
 
-/** Nobody follows it. */
-export const UNWATCHED: Omit<CommandWatch, 'signal'> = {
+export const UNOBSERVED: Omit<CommandObserver, 'signal'> = {
   status: () => {},
   report: () => {},
   begins: async () => {},
@@ -30,47 +28,47 @@ export const UNWATCHED: Omit<CommandWatch, 'signal'> = {
   print: () => {},
 };
 
-export class CommandTalk {
+export class CommandConnection {
   readonly #response: ServerResponse;
   readonly #controller = new AbortController();
-  readonly #beat: NodeJS.Timeout;
-  /** What the next frame that answers us is handed to. */
-  #reply: ((frame: Frame | undefined) => void) | undefined;
-  #said = '';
+  readonly #heartbeat: NodeJS.Timeout;
+  /** Called with the frame that answers the last request to the client. */
+  #onAnswer: ((frame: Frame | undefined) => void) | undefined;
+  #lastSaid = '';
 
   constructor(frames: AsyncIterable<Frame>, response: ServerResponse) {
     this.#response = response;
     response.writeHead(200, { 'content-type': FRAMES_MIME, 'cache-control': 'no-store' });
     response.flushHeaders();
-    response.once('close', () => this.#leave());
-    this.#beat = setInterval(() => void this.#send('H').catch(() => {}), HEARTBEAT_MS);
+    response.once('close', () => this.#disconnect());
+    this.#heartbeat = setInterval(() => void this.#send('H').catch(() => {}), HEARTBEAT_MS);
     void this.#listen(frames);
   }
 
-  /** Aborted when the person interrupts the command, and when the client is gone. */
+  /** Aborted when the user interrupts the command, and when the client disconnects. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** The last that the command said to the person. */
+  /** The last output of the command on standard error. */
   get lastSaid(): string {
-    return this.#said.trim();
+    return this.#lastSaid.trim();
   }
 
-  /** The command as the one who runs it sees it. */
-  command(start: CommandStart, { say, print, ...watch }: CommandWatch): RemoteCommand {
-    watch.signal.addEventListener('abort', () => this.#answer(undefined), { once: true });
+  /** The command for its runner. */
+  command(start: CommandStart, { say, print, ...observer }: CommandObserver): RemoteCommand {
+    observer.signal.addEventListener('abort', () => this.#answer(undefined), { once: true });
     return {
       ...start,
-      ...watch,
+      ...observer,
       stdout: async (bytes) => {
-        if (print !== UNWATCHED.print) for (const line of linesOf(bytes)) print(line);
+        if (print !== UNOBSERVED.print) for (const line of linesOf(bytes)) print(line);
         await this.#send('O', bytes);
       },
       stderr: async (bytes) => {
         const lines = linesOf(bytes);
         for (const line of lines) say(line);
-        if (lines.length > 0) this.#said = lines.join(' ').slice(0, SAID_CHARACTERS_MAX);
+        if (lines.length > 0) this.#lastSaid = lines.join(' ').slice(0, LAST_SAID_CHARACTERS_MAX);
         await this.#send('E', bytes);
       },
       stdin: () => this.#stdin(),
@@ -78,13 +76,13 @@ export class CommandTalk {
     };
   }
 
-  /** Says something to the person. */
+  /** Writes a line to the terminal of the user. */
   async say(text: string): Promise<void> {
     await this.#send('E', `${text}\n`);
   }
 
   async end(code: number): Promise<void> {
-    clearInterval(this.#beat);
+    clearInterval(this.#heartbeat);
     await this.#send('X', String(code)).catch(() => {});
     this.#response.end();
   }
@@ -99,19 +97,19 @@ export class CommandTalk {
         }
       }
     } catch {
-      // What is no frame ends the talk like a broken connection does.
+      // Invalid frames end the connection, as a network failure does.
     }
-    if (!this.#response.writableEnded) this.#leave();
+    if (!this.#response.writableEnded) this.#disconnect();
   }
 
   #answer(frame: Frame | undefined): void {
-    const reply = this.#reply;
-    this.#reply = undefined;
-    reply?.(frame);
+    const onAnswer = this.#onAnswer;
+    this.#onAnswer = undefined;
+    onAnswer?.(frame);
   }
 
-  #leave(): void {
-    clearInterval(this.#beat);
+  #disconnect(): void {
+    clearInterval(this.#heartbeat);
     this.#controller.abort();
     this.#answer(undefined);
   }
@@ -119,7 +117,7 @@ export class CommandTalk {
   async #request(kind: string, content = ''): Promise<Frame | undefined> {
     if (this.#response.destroyed || this.signal.aborted) return undefined;
     const { promise, resolve } = Promise.withResolvers<Frame | undefined>();
-    this.#reply = resolve;
+    this.#onAnswer = resolve;
     await this.#send(kind, content);
     return promise;
   }
@@ -127,7 +125,7 @@ export class CommandTalk {
   async *#stdin(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const frame = await this.#request('R');
-      // An input that broke off is not an input that ended: nothing of it may be stored.
+      // The input is incomplete, so nothing of it may be stored.
       if (!frame) throw interrupted();
       if (frame.kind !== 'D') return;
       yield frame.bytes;
@@ -150,26 +148,24 @@ export class CommandTalk {
   }
 }
 
-/** Lines for the log of the job; those that a next one replaces on a terminal are none. */
+/** Lines for the log of the job, without progress lines, which a terminal overwrites. */
 function linesOf(bytes: Uint8Array): string[] {
   const lines = Buffer.from(bytes).toString().split('\n');
   return lines.filter((line) => line !== '' && !line.includes('\r'));
 }
 
-/**
- * Settles when more can be written, or nothing any more. Whichever of the two does not come is listened for no longer.
- */
+/** Settles when more can be written or the connection has closed, and removes its listeners. */
 async function roomIn(response: ServerResponse): Promise<void> {
-  const over = new AbortController();
-  const heard = ['drain', 'close'].map((event) => once(response, event, { signal: over.signal }));
+  const settled = new AbortController();
+  const events = ['drain', 'close'].map((event) => once(response, event, { signal: settled.signal }));
   try {
-    await Promise.race(heard);
+    await Promise.race(events);
   } finally {
-    over.abort();
-    await Promise.allSettled(heard);
+    settled.abort();
+    await Promise.allSettled(events);
   }
 }
 
 function interrupted(): DOMException {
-  return new DOMException('the command was interrupted, or its client is gone', 'AbortError');
+  return new DOMException('the command was interrupted, or its client disconnected', 'AbortError');
 }

@@ -1,18 +1,17 @@
-/** Jobs of the kind `export`: a slice of the archive as a file that can be downloaded. */
+/** Jobs of the kind `export`: a part of the archive as a file for download. */
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Type } from 'typebox';
 import { formatOutputDamage, type OutputDamage, type Selection } from '../../archive/index.ts';
-import { type Clock, fileError, formatTimestamp, type IdSource } from '../../base/index.ts';
+import { fileError, formatTimestamp } from '../../base/index.ts';
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import { selectionOf } from '../asked-selection.ts';
-import { closed, Selection as SelectionShape } from '../shape.ts';
-import { type ExportStore, hrefOf } from './export-store.ts';
-import type { JobContext, JobKind } from './job-kind.ts';
-import { kindOfJob } from './kind-of-job.ts';
+import { closed, Selection as SelectionShape } from '../schema.ts';
+import { type ExportStore, exportHref } from './export-store.ts';
+import { defineJobKind, type JobContext, type JobKind } from './job-kind.ts';
 
 const LINES_AT_ONCE = 4096;
-/** So many that nobody guesses them. */
+/** Enough that the address of a file cannot be guessed. */
 const SECRET_LETTERS = 16;
 const CDX_HEAD = formatCdxHeader(CDX_11) ?? '';
 
@@ -22,20 +21,19 @@ const ExportInput = closed({
   selfContained: Type.Optional(
     Type.Boolean({
       description:
-        'Make revisits full records, so that the file stands alone. Only WARC and WACZ; a WACZ does unless told otherwise.',
+        'Write revisits as full records, so that the file is complete by itself. For WARC and WACZ; the default for WACZ.',
     }),
   ),
-  capturesOnly: Type.Optional(Type.Boolean({ description: 'Leave requests and metadata records out.' })),
+  capturesOnly: Type.Optional(Type.Boolean({ description: 'Leave out request and metadata records.' })),
   odd: Type.Optional(
-    Type.Boolean({ description: 'Put in odd records that cannot be written anew, though other tools stop at them.' }),
+    Type.Boolean({ description: 'Include odd records that cannot be rewritten, although other tools stop at them.' }),
   ),
   title: Type.Optional(Type.String({ maxLength: 300 })),
 });
 
-export type ExportParts = { readonly software: string; readonly clock: Clock; readonly newId: IdSource };
-
-export function exportKind(store: ExportStore, { software, clock, newId }: ExportParts): JobKind {
-  return kindOfJob({
+/** `software` is written into the files as their maker. */
+export function exportKind(store: ExportStore, software: string): JobKind {
+  return defineJobKind({
     name: 'export',
     lane: 'export',
     input: ExportInput,
@@ -43,12 +41,13 @@ export function exportKind(store: ExportStore, { software, clock, newId }: Expor
       const { archive, jobId, signal } = context;
       const selection = selectionOf(archive, input.selection ?? {});
       const stem = archive.connector.name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'archive';
-      const file = `${stem.slice(0, 80)}-${formatTimestamp(clock())}.${input.format}`;
-      // Its address is for whom the report tells it: the file may hold what is deleted later.
-      const secret = newId()
+      const file = `${stem.slice(0, 80)}-${formatTimestamp(archive.clock())}.${input.format}`;
+      // Only readers of the report may know the address: the file can contain captures that are deleted later.
+      const secret = archive
+        .newId()
         .replace(/[^0-9a-f]/g, '')
         .slice(-SECRET_LETTERS);
-      const path = await store.place(jobId, `${secret}-${file}`);
+      const path = await store.createPath(jobId, `${secret}-${file}`);
       try {
         const report = await write(context, input.format, selection, path, {
           software,
@@ -61,8 +60,8 @@ export function exportKind(store: ExportStore, { software, clock, newId }: Expor
           onProgress: ({ captures, bytes }) =>
             context.progress({ done: captures, unit: 'captures', ...(bytes !== undefined && { detail: { bytes } }) }),
         });
-        await store.keep(path);
-        return { file, format: input.format, href: hrefOf(jobId, basename(path)), ...report };
+        await store.finish(path);
+        return { file, format: input.format, href: exportHref(jobId, basename(path)), ...report };
       } catch (error) {
         await store.remove(jobId);
         throw error;

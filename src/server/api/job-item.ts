@@ -1,0 +1,82 @@
+/** A job in the replies of the API. */
+import { type Static, Type } from 'typebox';
+import { type Job, LOG_LINES_MAX } from '../jobs/job.ts';
+import { ErrorReply, named, W3cDate } from '../schema.ts';
+
+const JobState = Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled'], { title: 'JobState' });
+
+export const JobItem = named('Job', {
+  id: Type.String(),
+  kind: Type.String({ description: 'add, crawl, compact, verify, export, delete, rebuild.' }),
+  state: JobState,
+  origin: Type.Enum(['api', 'command'], {
+    description:
+      '`command`: started on the command line. Its input is the command, and only the command line repeats it.',
+  }),
+  hasErrors: Type.Optional(
+    Type.Boolean({ description: 'The job is done, but found or left errors. Its report lists them.' }),
+  ),
+  input: Type.Optional(
+    Type.Unknown({ description: 'As it was sent. Send it again to repeat the job. Only with the token.' }),
+  ),
+  createdAt: W3cDate,
+  startedAt: Type.Optional(W3cDate),
+  endedAt: Type.Optional(W3cDate),
+  progress: Type.Optional(
+    named('JobProgress', {
+      done: Type.Number({ minimum: 0 }),
+      total: Type.Optional(Type.Number({ minimum: 0 })),
+      unit: Type.String(),
+      message: Type.Optional(Type.String()),
+      detail: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Number(), Type.String()]))),
+    }),
+  ),
+  report: Type.Optional(Type.Unknown({ description: 'The results. Only with the token.' })),
+  error: Type.Optional(ErrorReply.properties.error),
+  log: Type.Optional(
+    Type.Array(Type.String(), { maxItems: LOG_LINES_MAX, description: 'The last lines. Only with the token.' }),
+  ),
+});
+
+export type JobItem = Static<typeof JobItem>;
+
+/** Everything about a job, for clients that sent the token. */
+export function jobItem(job: Job): JobItem {
+  return { ...job, log: [...job.log], ...(hasErrors(job) && { hasErrors: true }) };
+}
+
+/** A job without its input and results: otherwise a deletion would publish what it deletes. */
+export function publicJobItem(job: Job): JobItem {
+  const { id, kind, state, origin, createdAt, startedAt, endedAt, progress } = job;
+  return {
+    ...{ id, kind, state, origin, createdAt },
+    ...(hasErrors(job) && { hasErrors: true }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(endedAt !== undefined && { endedAt }),
+    ...(progress && { progress: numbersOf(progress) }),
+  };
+}
+
+function numbersOf({ done, total, unit }: NonNullable<Job['progress']>): NonNullable<JobItem['progress']> {
+  return { done, unit, ...(total !== undefined && { total }) };
+}
+
+const EXIT_FOUND = 1;
+
+/** Whether the same work on the command line would have ended with exit code 1. */
+function hasErrors({ kind, state, report }: Job): boolean {
+  if (state !== 'done' || typeof report !== 'object' || report === null) return false;
+  const facts = report as Readonly<Record<string, unknown>>;
+  if (typeof facts.exitCode === 'number') return facts.exitCode === EXIT_FOUND;
+  if (kind === 'verify') return isSome(facts.errors);
+  if (kind === 'add') return isSome(facts.failed) || isSome(facts.errors);
+  if (kind === 'export') return isSome(facts.unresolved) || isSome(facts.damaged) || isSome(facts.leftOut);
+  if (kind === 'compact') return isSome(facts.damaged) || isSome(facts.doubled);
+  const { pages, failed } = (facts.counts ?? {}) as Readonly<Record<string, unknown>>;
+  return kind === 'crawl' && pages === 0 && isSome(failed);
+}
+
+/** Whether a count is above zero, or a list is not empty. */
+function isSome(fact: unknown): boolean {
+  return Array.isArray(fact) ? fact.length > 0 : typeof fact === 'number' && fact > 0;
+}
