@@ -17,7 +17,7 @@ function entries(digest: Uint8Array): fc.Arbitrary<BlockEntry[]> {
   return fc.array(entry, { maxLength: 4 });
 }
 
-test('the entries of a row come back as they were written', () => {
+test('the entries of a row are read as they were written', () => {
   fc.assert(
     fc.property(
       anyDigest.chain((digest) => entries(digest).map((list) => ({ digest, list }))),
@@ -31,7 +31,7 @@ test('the entries of a row come back as they were written', () => {
   );
 });
 
-test('any bytes are a row or damage', () => {
+test('any bytes are read as a row or as damage', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       try {

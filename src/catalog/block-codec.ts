@@ -1,12 +1,11 @@
 /**
- * Rows of the blocks table. One row has all blocks whose digests begin with the same 6 bytes; that is nearly always
- * one.
+ * Rows of the blocks table. A row has all blocks whose digests begin with the same 6 bytes, which is nearly always one.
  *
  *     key    'b'  first 6 bytes of the digest
  *     value  entries, one after the other:
  *
  *     form        1        bit 0 held, bit 1 overflow follows, bit 2 slot follows, bit 3 captures follow, bit 4 aliases follow
- *     digest      26       the rest of it
+ *     digest      26       the rest of the digest
  *     overflow    varint   else 0
  *     slot        varint   else 0
  *     captures    varint   else as many as the references
@@ -16,15 +15,15 @@
  *     holder      varint varint varint     segment, offset, length
  *     references  varint
  *
- * An entry is the block, when it is held, and what the catalog counts of its own: how many captures and how many
- * aliases name it. Captures and aliases name it by prefix and slot. Two rules make that safe:
+ * An entry has the block, if it is held, and the catalog's own counts: how many captures and how many aliases name it.
+ * Captures and aliases name it by prefix and slot. Two rules make that safe:
  *
- * - An entry stays while anything names it, also when its block is removed or was never put; it keeps its slot and its
+ * - An entry stays while anything names it, also if its block is removed or was never put. It keeps its slot and its
  *   digest.
- * - A new entry of a row takes the lowest slot that no entry has.
+ * - A new entry of a row takes the lowest free slot.
  *
- * So a prefix and a slot that stand in some row always mean the entry they were written for. The counts also make the
- * totals a sum over rows: a block's payload bytes are its size times its captures, in whatever order they came.
+ * So a prefix and a slot always mean the entry for which they were written. The counts also make the totals a sum over
+ * rows: the payload bytes of a block are its size times its captures, whatever their order.
  */
 import { assert, EMPTY } from '../base/index.ts';
 import type { Block, BlockKey, Place } from './catalog.ts';
@@ -57,17 +56,17 @@ export type BlockEntry = {
   aliases: number;
 };
 
-/** The first bytes of a digest as a number: quick to compare and to look up. */
+/** The first bytes of a digest as a number, which is fast to compare and to look up. */
 export function prefixOf(digest: Uint8Array): number {
-  assert(digest.length === DIGEST_BYTES, 'the digest of a block is no SHA-256');
+  assert(digest.length === DIGEST_BYTES, 'the digest of a block is not a SHA-256');
   const high = (digest[0]! << 16) | (digest[1]! << 8) | digest[2]!;
   const low = (digest[3]! << 16) | (digest[4]! << 8) | digest[5]!;
   return high * 2 ** 24 + low;
 }
 
 export function assertBlockKey(key: BlockKey): void {
-  assert(key.digest.length === DIGEST_BYTES, 'the digest of a block is no SHA-256');
-  assert(Number.isSafeInteger(key.overflow) && key.overflow >= 0, 'the overflow of a block is no whole number');
+  assert(key.digest.length === DIGEST_BYTES, 'the digest of a block is not a SHA-256');
+  assert(Number.isSafeInteger(key.overflow) && key.overflow >= 0, 'the overflow of a block is not a whole number');
 }
 
 export function blockRowKey(prefix: number): Buffer {
@@ -116,7 +115,7 @@ export function readBlockRow(prefix: number, value: Uint8Array = EMPTY): BlockEn
 
 function readEntry(reader: RowReader, prefix: number): BlockEntry {
   const form = reader.byte();
-  if (form >= HAS_ALIASES * 2) throw new DamagedRow('a block has no such form');
+  if (form >= HAS_ALIASES * 2) throw new DamagedRow('a block has an unknown form');
   const digest = new Uint8Array(DIGEST_BYTES);
   let high = prefix;
   for (let at = BLOCK_PREFIX_BYTES - 1; at >= 0; at--) {

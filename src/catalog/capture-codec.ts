@@ -10,13 +10,12 @@
  *     hash      4 bytes  highest first
  *     length    varint   of the record
  *     url key   n        when it is long: its length in bytes as a varint and its UTF-8
- *     url       rest     what the url form says
+ *     url       rest     depends on the url form
  *
- * What captures have most in common stands first, next to what all rows have in common, for the compressor to take
- * together.
+ * The fields that captures have most in common come first, so that they compress well.
  *
- * The digest is not written whole: prefix and slot name an entry of the blocks table, which holds it and stays as long
- * as a capture names it (see block-codec.ts). So a capture never gets another block than its own.
+ * The row has only the beginning of the digest: prefix and slot name an entry of the blocks table, which has all of it
+ * and stays as long as a capture names it (see block-codec.ts). So a capture is never given another block.
  */
 import { assert } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
@@ -34,20 +33,20 @@ const HAS_BLOCK = 8;
 const HAS_SLOT = 16;
 const HAS_LONG_KEY = 32;
 
-/** What of a capture concerns blocks and totals. */
+/** The part of a capture that concerns blocks and totals. */
 export type CaptureLink = { readonly kind: CaptureKind; readonly reference: BlockReference | undefined };
 
-/** A capture as it is read, before its block is looked up. */
+/** A capture whose block is not looked up yet. */
 export type LinkedCapture = {
   readonly capture: Omit<Capture, 'block'>;
   readonly reference: BlockReference | undefined;
 };
 
 export function assertCapture(capture: Capture): void {
-  assert(isCaptureTime(capture.time), 'a capture has a time that is no whole number or beyond all years');
-  assert(capture.urlKey.isWellFormed() && capture.url.isWellFormed(), 'a URL or its key is no Unicode text');
-  assert(capture.mime.isWellFormed(), 'a media type is no Unicode text');
-  assert(capture.hash >>> 0 === capture.hash, 'the hash of a capture is no number of 32 bits');
+  assert(isCaptureTime(capture.time), 'the time of a capture is not a whole number, or is out of range');
+  assert(capture.urlKey.isWellFormed() && capture.url.isWellFormed(), 'a URL or its key is not valid Unicode');
+  assert(capture.mime.isWellFormed(), 'a media type is not valid Unicode');
+  assert(capture.hash >>> 0 === capture.hash, 'the hash of a capture is not a 32-bit number');
 }
 
 export function writeCapture(
@@ -57,7 +56,7 @@ export function writeCapture(
   mimeNumber: number,
 ): void {
   const kind = KINDS.indexOf(capture.kind);
-  assert(kind >= 0, 'a capture has no such kind');
+  assert(kind >= 0, 'a capture has an unknown kind');
   const difference = urlDifference(capture.urlKey, capture.url);
   const hasLongKey = isLongKey(capture.urlKey);
   const blockBits = reference ? HAS_BLOCK | (reference.slot > 0 ? HAS_SLOT : 0) : 0;
@@ -96,7 +95,7 @@ export function readCapture(key: Buffer, value: Buffer, mimes: MimeDictionary): 
   return { capture: { urlKey, time, place, url, kind: readKind(form), collection, status, mime, hash }, reference };
 }
 
-/** The hash alone, for a search through captures of which few are wanted. */
+/** Only the hash, for a search that wants few of many captures. */
 export function readCaptureHash(value: Buffer): number {
   const reader = new RowReader(value);
   readLink(reader);
@@ -129,7 +128,7 @@ function writeText(writer: RowWriter, text: string): void {
 function readKind(form: number): CaptureKind {
   const kind = KINDS[form & KIND_BITS];
   if (kind === undefined || form > (KIND_BITS | HAS_BLOCK | HAS_SLOT | HAS_LONG_KEY))
-    throw new DamagedRow('no such form of capture');
+    throw new DamagedRow('a capture has an unknown form');
   return kind;
 }
 

@@ -1,23 +1,22 @@
 /**
- * The catalog: captures, blocks and segments by key. All of it can be made again from the segments; none of it is the
+ * The catalog: captures, blocks and segments by key. All of it can be made again from the segments; it is never the
  * only copy of anything.
  *
- * It decides who stored a content first, and it is the only part that does: "which of these digests are held" is one
- * call, "take this batch" is another, and a batch is taken whole or not at all. It knows nothing of files, volumes or
+ * The catalog alone decides which writer stored a content first. "Which of these digests are held" is one call, "take
+ * this batch" is another, and a batch is taken completely or not at all. The catalog knows nothing of files, volumes or
  * WARC.
  *
- * Keys route: captures by (URL key, time, place), which is also by host, since a URL key begins with it; blocks by
- * digest; segments by number.
+ * Keys: captures have (URL key, time, place), which begins with the host; blocks have the digest; segments a number.
  */
 import type { EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 
-/** Where a record stands. Its length is that of the compressed member. */
+/** The place of a record. Its length is that of the compressed member. */
 export type Place = { readonly segment: number; readonly offset: number; readonly length: number };
 
 /**
- * SHA-256 of the payload (32 bytes), and the number of the overflow among different contents of one digest; 0 but for
- * collisions.
+ * SHA-256 of the payload (32 bytes), and a number that distinguishes different contents with the same digest: 0 except
+ * after a collision.
  */
 export type BlockKey = { readonly digest: Uint8Array; readonly overflow: number };
 
@@ -35,9 +34,9 @@ export type Capture = {
   readonly status: number;
   /** Media type without parameters; empty when unknown. */
   readonly mime: string;
-  /** The content; undefined for a revisit whose original is not known, and for what has no payload. */
+  /** The content; undefined for a revisit whose original is not known, and for a record without a payload. */
   readonly block: BlockKey | undefined;
-  /** Tells the same capture from another of the same URL and time: 32 bits of what identifies its record. */
+  /** Distinguishes captures of the same URL and time: 32 bits of a hash of the record's identity. */
   readonly hash: number;
 };
 
@@ -46,9 +45,9 @@ export type Block = {
   readonly key: BlockKey;
   /** Bytes of the payload. */
   readonly size: number;
-  /** The record that holds it. */
+  /** The record that holds the content. */
   readonly holder: Place;
-  /** Captures that have this content. */
+  /** Number of captures that have this content. */
   readonly references: number;
 };
 
@@ -68,8 +67,8 @@ export type Segment = {
 };
 
 /**
- * Another digest that some record declared for a block, by which foreign revisits may name it. Only its first 8 bytes
- * are kept: two that begin alike and name one block are one alias.
+ * Another digest that some record declared for a block, by which revisits of other crawlers may name it. Only its first
+ * 8 bytes are kept: two digests with the same beginning that name the same block are one alias.
  */
 export type Alias = { readonly declared: Uint8Array; readonly block: BlockKey };
 
@@ -77,53 +76,52 @@ export type Totals = {
   readonly captures: number;
   readonly blocks: number;
   readonly revisits: number;
-  /** Payload bytes as captured: every capture counts its content's size, nothing while its block is not held. */
+  /** Payload bytes as captured: the size of its content for every capture whose block is held. */
   readonly payloadBytes: number;
   /** Payload bytes of distinct contents. */
   readonly uniquePayloadBytes: number;
 };
 
 /**
- * Changes that are made together or not at all: first the removals, then what is put; of two puts of one thing the last
- * counts. A capture is told from others by URL key, time, segment and offset. Removing what is not there is no failure.
- * Blocks, captures and aliases may come and go in any order: a capture or alias whose block is not held keeps naming
- * it.
+ * Changes that are made together or not at all: first the removals, then the puts. Of two puts of the same row the last
+ * counts. A capture is identified by URL key, time, segment and offset. Removing a missing row does nothing. Blocks,
+ * captures and aliases may be put and removed in any order: a capture or alias keeps naming a block that is not held.
  */
 export type CatalogBatch = {
   readonly putCaptures?: readonly Capture[];
   readonly removeCaptures?: readonly Capture[];
-  /** Makes new blocks or replaces them (a moved holder). `references` is as given. */
+  /** Adds blocks or replaces them (for a moved holder). `references` is stored as given. */
   readonly putBlocks?: readonly Block[];
   readonly removeBlocks?: readonly BlockKey[];
   readonly putSegments?: readonly Segment[];
   readonly removeSegments?: readonly number[];
   readonly putAliases?: readonly Alias[];
   readonly removeAliases?: readonly Alias[];
-  /** Small values of the archive's own, by name (collections, marks, running numbers). */
+  /** Small values of the archive itself, by name (collections, flags, counters). */
   readonly putNotes?: Readonly<Record<string, string>>;
   readonly removeNotes?: readonly string[];
   /**
-   * Whether this batch, and with it every batch before it, must survive power loss when the call returns. The segments
-   * are the truth: most batches need not. All survive the death of the process.
+   * Whether this batch, and every batch before it, must survive power loss when the call returns. Most batches need
+   * not, because the segments are the truth. Every batch survives the death of the process.
    */
   readonly durable?: boolean;
 };
 
-/** Captures of a key at a time; with `timeTo` all from the one to the other, both inclusive. */
+/** Captures of a key at a time or, with `timeTo`, in a range of times, both ends inclusive. */
 export type CaptureQuestion = Pick<Capture, 'urlKey' | 'time'> & {
   readonly timeTo?: EpochMs;
-  /** No more than so many. */
+  /** The most captures to return. */
   readonly limit?: number;
   /**
-   * Only those of this hash, of which there are few though a moment may have any number of captures. Not together with
+   * Only captures with this hash. There are few of them even when one moment has very many captures. Not together with
    * a limit.
    */
   readonly ofHash?: number;
-  /** Only the one whose record stands here. */
+  /** Only the capture whose record is at this place. */
   readonly at?: CapturePosition['place'];
 };
 
-/** Where a capture stands among all. */
+/** The position of a capture in the order of all captures. */
 export type CapturePosition = Pick<Capture, 'urlKey' | 'time'> & { readonly place: Pick<Place, 'segment' | 'offset'> };
 
 export type CaptureRange = {
@@ -135,19 +133,19 @@ export type CaptureRange = {
   readonly timeTo?: EpochMs;
   readonly reverse?: boolean;
   /**
-   * Begin after this capture: where an earlier scan stopped. One whose key lies before the range leaves all of it, one
-   * behind it nothing.
+   * Start after this capture, where an earlier scan stopped. A capture before the range leaves the whole range, one
+   * after it leaves nothing.
    */
   readonly after?: CapturePosition;
 };
 
-/** Behind all captures of one key and time. */
+/** After all captures of one key and time. */
 export const LAST_PLACE: CapturePosition['place'] = {
   segment: Number.MAX_SAFE_INTEGER,
   offset: Number.MAX_SAFE_INTEGER,
 };
 
-/** Behind all captures of the key. */
+/** After all captures of the key. */
 export function behindKey(urlKey: UrlKey): CapturePosition {
   return { urlKey, time: Number.MAX_SAFE_INTEGER, place: LAST_PLACE };
 }
@@ -162,38 +160,36 @@ export function onlyKeyOf({ keyFrom, keyTo }: CaptureRange): UrlKey | undefined 
   return keyFrom !== undefined && keyTo === `${keyFrom}\0` ? (keyFrom as UrlKey) : undefined;
 }
 
-/** A key with more captures than this is searched; with fewer, as nearly always, all are read at once. */
+/** All captures of a key are read at once if there are at most this many, as for nearly every key. */
 export const FEW_CAPTURES = 32;
 
-/** A read-only view of one instant; changes made after it was opened are not seen through it. */
+/** A read-only view of one instant; later changes are not visible in it. */
 export interface CatalogView {
-  /** Blocks of these digests with all their overflows, in order of the digests. The one question deduplication asks. */
+  /** Blocks of these digests with all their overflows, in the order of the digests. Used for deduplication. */
   findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]>;
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]>;
   /**
-   * Blocks for which some record declared a digest that begins like this one: candidates, in order of their keys, at
-   * most 256 for each. A declared digest proves nothing; who relies on it reads the content.
+   * For each digest, candidates: blocks for which some record declared a digest with the same beginning, in order of
+   * their keys, at most 256. A declared digest proves nothing; a caller that relies on it must read the content.
    */
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]>;
   /**
-   * Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant the first page is
-   * asked for. Keys that have their first 512 bytes in common may stand in another order, always the same one; the
-   * captures of each still stand together.
+   * Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant when the first page
+   * is requested. Keys with the same first 512 bytes may be in another, fixed order; the captures of one key are always
+   * together.
    */
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
   /**
-   * For each question, the captures it asks for, in their order. Questions that are the same may get one answer
-   * together, since that may be long.
+   * For each question its captures, in order. Equal questions may share one answer, since answers may be long.
    */
   findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]>;
   /**
-   * All captures of the key in their order, when there are at most FEW_CAPTURES; undefined when there are more. The
-   * question replay asks.
+   * All captures of the key in order, if there are at most FEW_CAPTURES; undefined if there are more. Used by replay.
    */
   capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined>;
   /**
-   * The capture of the key nearest to the time, the earlier of two equally near, of one time the last; `notAfter` looks
-   * only back.
+   * The capture of the key nearest to the time: the earlier of two equally near, and the last of several at one time.
+   * `notAfter` excludes later captures.
    */
   nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined>;
   blocks(pageSize?: number): AsyncIterable<Block[]>;
@@ -204,29 +200,29 @@ export interface CatalogView {
   totals(): Promise<Totals>;
 }
 
-/** A file of the catalog that is not as it was written. */
+/** A damaged file of the catalog. */
 export type FileDamage = { readonly file: string; readonly detail: string };
 
 export interface Catalog extends CatalogView {
-  /** Batches applied so far. While the number stays the same, so does everything else. */
+  /** Number of batches applied so far. While it stays the same, nothing in the catalog changes. */
   readonly batches: number;
   /**
-   * Why it takes no more changes, when it does not: whether the last one was made shows only when it is opened again.
+   * The reason why the catalog takes no more changes, if so: whether the last change was made is only known when it is
+   * opened again.
    */
   readonly refusal: PinakesError | undefined;
   /**
-   * Applies the batch atomically, after those asked for before it. Totals follow from the captures and blocks that are
-   * there.
+   * Applies the batch atomically, after all batches of earlier calls. Totals follow from the captures and blocks.
    */
   write(batch: CatalogBatch): Promise<void>;
   view(): Promise<CatalogView & AsyncDisposable>;
   /** Bytes on disk, as far as known. */
   bytes(): Promise<number>;
-  /** Reads every byte of what it is kept in, and reports what is damaged. */
+  /** Reads every byte of the catalog's files, and reports damage. */
   check(): AsyncIterable<FileDamage>;
   /**
-   * Empties it, for a rebuild, whatever state it is in. Views of one that is damaged fail from then on; others do not
-   * move.
+   * Empties the catalog for a rebuild, whatever its state. Views of a damaged catalog fail from then on; other views do
+   * not change.
    */
   clear(): Promise<void>;
   close(): Promise<void>;

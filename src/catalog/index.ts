@@ -1,6 +1,6 @@
 /**
- * catalog: captures, blocks and segments by key. Derived from the segments and made again from them; knows nothing of
- * files of the archive, of volumes or of WARC.
+ * catalog: captures, blocks and segments by key. Derived from the segments, and can be made again from them. Knows
+ * nothing of the archive's files, of volumes or of WARC.
  */
 export {
   type Alias,

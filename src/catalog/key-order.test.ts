@@ -43,7 +43,7 @@ function keyStart(key: string): Buffer {
   return writer.finish();
 }
 
-test('what a key was made of is read from it', () => {
+test('the parts of a key are read from it', () => {
   fc.assert(
     fc.property(anyParts, (parts) => {
       assert.deepEqual(readCaptureKey(written(parts)), { ...parts });
@@ -68,7 +68,7 @@ test('the bytes of keys compare as (URL key, time, segment, offset) do', () => {
   );
 });
 
-test('the start of a key stands before all captures of it and behind all of lesser keys', () => {
+test('the start of a key sorts before all its captures and after all captures of smaller keys', () => {
   fc.assert(
     fc.property(anyParts, anyKey, (parts, key) => {
       const isLess = compare(utf8(parts.urlKey), utf8(key)) < 0;
@@ -78,7 +78,7 @@ test('the start of a key stands before all captures of it and behind all of less
   );
 });
 
-/** Keys of about the length at which they are cut, with few differences between them. */
+/** Keys near the length at which they are cut, with few differences between them. */
 const anyLength = fc
   .tuple(
     fc.integer({ min: KEY_BYTES_MAX - 4, max: KEY_BYTES_MAX }),
@@ -86,7 +86,7 @@ const anyLength = fc
   )
   .map(([length, end]) => 'k'.repeat(length) + end.join(''));
 
-test('rows of long keys are short, and stand by their beginning and then by their digest', () => {
+test('rows of long keys are short, and sort by beginning and then by digest', () => {
   fc.assert(
     fc.property(anyLength, anyLength, anyParts, (one, other, parts) => {
       const [a, b] = [one, other].map((key) => written({ ...parts, urlKey: key as UrlKey }));
@@ -114,7 +114,7 @@ function isBetween(row: Buffer, longKey: string): boolean {
   return before.compare(row) < 0 && row.compare(writer.finish()) < 0;
 }
 
-test('any bytes are a key or damage', () => {
+test('any bytes are read as a key or as damage', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 30 }), (bytes) => {
       try {

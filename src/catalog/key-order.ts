@@ -1,20 +1,20 @@
 /**
- * Keys of captures, whose byte order is that of (URL key, time, segment, offset):
+ * Keys of captures. Their byte order is the order of (URL key, time, segment, offset):
  *
  *     'c'  URL key, escaped   00   time            segment   offset
  *     1    n                  1    5 or 7 bytes    ordered   ordered
  *
- * The URL key is its UTF-8. Bytes 00 and 01 in it are written 01 01 and 01 02, so that 00 ends it, and a key that is
- * the beginning of another stands before it, whatever follows.
+ * The URL key is UTF-8. Bytes 00 and 01 in it are written 01 01 and 01 02, so that 00 ends it, and a key that is the
+ * beginning of another sorts before it, whatever follows.
  *
- * Of a key longer than KEY_BYTES_MAX only so many bytes are written, then 01 03 and 32 letters of its digest; the whole
- * key stands in the row's value. LevelDB keeps a key of every block of rows in memory, so that a few long URLs with one
- * beginning would fill it. Long keys that begin alike thus stand in the order of their digests, behind the key that
- * ends where they are cut.
+ * Of a key longer than KEY_BYTES_MAX only that many bytes are written, then 01 03 and 32 letters of its digest. The
+ * whole key is in the row's value. The reason: LevelDB keeps a key of every block of rows in memory, and a few long
+ * URLs with the same beginning would fill it. So long keys with the same beginning are in the order of their digests,
+ * after the key that ends where they are cut.
  *
- * The time is twice the seconds since the year 0, in five bytes, highest first; when milliseconds follow, plus one, and
- * then those in two. Whole seconds, which most dates are, thus stand before the same second's milliseconds. Every year
- * of four digits fits.
+ * The time is twice the seconds since the year 0, in five bytes, highest first. If the time has milliseconds, it is one
+ * more, and two bytes of milliseconds follow. So a whole second, which most dates are, sorts before its milliseconds.
+ * Every year of four digits fits.
  *
  * Segment and offset are `ordered` numbers (see row-bytes.ts).
  */
@@ -26,7 +26,7 @@ import { TABLE } from './table.ts';
 
 const KEY_END = 0x00;
 const ESCAPE = 0x01;
-/** Behind ESCAPE: the key was cut here, and its digest follows. */
+/** After ESCAPE: the key was cut here, and its digest follows. */
 const CUT = 0x03;
 
 /** Most URLs are far shorter. */
@@ -37,7 +37,7 @@ const YEAR_0_SECONDS = -62_167_219_200;
 const TIME_MIN: EpochMs = YEAR_0_SECONDS * 1000;
 const TIME_MAX: EpochMs = 253_402_300_799_999;
 
-/** Of one UTF-16 unit. */
+/** The most UTF-8 bytes of one UTF-16 unit. */
 const UTF8_BYTES_MAX = 3;
 
 const PLAIN_KEY = /^[\x02-\x7f]*$/;
@@ -56,7 +56,7 @@ export function writeCaptureKey(writer: RowWriter, parts: CaptureKeyParts): void
   writer.ordered(parts.offset);
 }
 
-/** What a row's key says; of a long URL key the row's value has to tell it. */
+/** The parts of a row's key. A long URL key must be passed in: it is in the row's value. */
 export function readCaptureKey(row: Buffer, longKey?: UrlKey): CaptureKeyParts {
   const end = row.indexOf(KEY_END, 1);
   if (end < 0) throw new DamagedRow('the key of a capture has no end');
@@ -80,51 +80,51 @@ export function isLongKey(key: string): boolean {
   return key.length > KEY_BYTES_MAX / UTF8_BYTES_MAX && Buffer.byteLength(key) > KEY_BYTES_MAX;
 }
 
-/** The order of URL keys themselves, which is that of rows but for long keys that begin alike. */
+/** The order of URL keys, which is the order of rows except for long keys with the same beginning. */
 export function compareKeys(a: string, b: string): number {
   return compare(utf8(a), utf8(b));
 }
 
-/** The order in which the rows of two URL keys stand. */
+/** The order of the rows of two URL keys. */
 export function compareRowsOfKeys(a: string, b: string): number {
   if (!isLongKey(a) || !isLongKey(b)) return compareKeys(a, b);
   const isSameStart = compare(keyStart(a), keyStart(b)) === 0;
   return isSameStart ? compareKeys(digestOfKey(a), digestOfKey(b)) : compareKeys(a, b);
 }
 
-/** Stands before every capture of exactly this URL key, and behind all before it. */
+/** Sorts before every capture of exactly this URL key, and after all captures of smaller keys. */
 export function writeKeyAndEnd(writer: RowWriter, key: string): void {
   writeKey(writer, key);
   writer.byte(KEY_END);
 }
 
-/** Stands behind every capture of exactly this URL key, and before all behind it. */
+/** Sorts after every capture of exactly this URL key, and before all captures of larger keys. */
 export function writePastKey(writer: RowWriter, key: string): void {
   writeKey(writer, key);
   writer.byte(ESCAPE);
 }
 
-/** Stands before every URL key that begins with this one, and behind all that are less. Not for long keys. */
+/** Sorts before every URL key that begins with this one, and after all smaller keys. Not for long keys. */
 export function writeKeyStart(writer: RowWriter, key: string): void {
   assert(!isLongKey(key), 'a long key has no start of its own');
   writer.byte(TABLE.captures);
   writeWhole(writer, key);
 }
 
-/** Stands before or behind all long URL keys that begin like this one. */
+/** Sorts before or after all long URL keys with the same beginning as this one. */
 export function writeBesideLongKeys(writer: RowWriter, longKey: string, side: 'before' | 'behind'): void {
   writer.byte(TABLE.captures);
   writeCut(writer, longKey);
   if (side === 'behind') writer.byte(0xff);
 }
 
-/** Stands before the captures of this URL key at this time or later, and behind the earlier ones. */
+/** Sorts before the captures of this URL key at this time or later, and after the earlier ones. */
 export function writeKeyAndTime(writer: RowWriter, key: string, time: EpochMs): void {
   writeKeyAndEnd(writer, key);
   writeTime(writer, time);
 }
 
-/** Of a row's key, what ends its URL key and begins all longer and later ones. */
+/** The part of a row's key after its URL key. */
 export function afterUrlKeyOf(row: Buffer): Buffer {
   return Buffer.concat([row.subarray(0, row.indexOf(KEY_END, 1)), Buffer.of(ESCAPE)]);
 }
@@ -136,12 +136,12 @@ export function atTimeOf(row: Buffer, writer: RowWriter, time: EpochMs): Buffer 
   return writer.finish();
 }
 
-/** The row's table and URL key without its end mark. */
+/** The row's table and URL key without the byte that ends it. */
 export function beforeUrlKeyOf(row: Buffer): Buffer {
   return row.subarray(0, row.indexOf(KEY_END, 1));
 }
 
-/** A time that a question asks with, brought into what captures can have, and one beyond at either end. */
+/** The time of a question, clamped to the times that captures can have and one beyond at either end. */
 export function clampTime(time: EpochMs): EpochMs {
   return Math.min(Math.max(time, TIME_MIN), TIME_MAX + 1);
 }
@@ -151,7 +151,7 @@ export function isCaptureTime(time: EpochMs): boolean {
 }
 
 function writeTime(writer: RowWriter, time: EpochMs): void {
-  assert(Number.isInteger(time) && time >= TIME_MIN && time <= TIME_MAX + 1, 'a capture has a time beyond all years');
+  assert(Number.isInteger(time) && time >= TIME_MIN && time <= TIME_MAX + 1, 'the time of a capture is out of range');
   const seconds = Math.floor(time / 1000);
   const milliseconds = time - seconds * 1000;
   writer.fixed((seconds - YEAR_0_SECONDS) * 2 + (milliseconds > 0 ? 1 : 0), 5);
@@ -186,7 +186,7 @@ function writeCut(writer: RowWriter, longKey: string): void {
 }
 
 function keyStart(longKey: string): Uint8Array {
-  // One more, lest a surrogate pair is cut in its middle.
+  // One character more, because a surrogate pair must not be cut in its middle.
   return utf8(longKey.slice(0, KEY_BYTES_MAX + 1)).subarray(0, KEY_BYTES_MAX);
 }
 

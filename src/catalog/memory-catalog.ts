@@ -1,7 +1,6 @@
 /**
- * A catalog in memory: maps, and answers by looking at everything. It is the model that other catalogs are compared
- * with, so it is made to be plainly right, not fast: nothing is kept incrementally, the totals are counted anew for
- * each question.
+ * A catalog in memory: maps, searched from end to end. It is the model that other catalogs are compared with, so it is
+ * simple rather than fast: nothing is kept incrementally, and totals are counted for each call.
  */
 import { compare, copyOf, type EpochMs, toHex, utf8 } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
@@ -185,7 +184,7 @@ export class MemoryCatalog extends MemoryView implements Catalog {
     return 0;
   }
 
-  /** Memory is taken for sound. */
+  /** Memory is assumed to be sound. */
   async *check(): AsyncGenerator<FileDamage> {}
 
   async clear(): Promise<void> {
@@ -199,7 +198,7 @@ function emptyContents(): Contents {
   return { captures: new Map(), blocks: new Map(), segments: new Map(), aliases: new Map(), notes: new Map() };
 }
 
-/** All of a batch is looked at before any of it is taken. */
+/** The whole batch is checked before any of it is applied. */
 function assertBatch(batch: CatalogBatch): void {
   for (const capture of [...(batch.putCaptures ?? []), ...(batch.removeCaptures ?? [])]) {
     assertCapture(capture);

@@ -16,7 +16,7 @@ function ordered(value: number): Buffer {
   return writer.finish();
 }
 
-test('numbers come back from both forms', () => {
+test('numbers are read back from both forms', () => {
   fc.assert(
     fc.property(fc.array(wholeNumber), (values) => {
       const writer = new RowWriter();
@@ -34,7 +34,7 @@ test('numbers come back from both forms', () => {
   );
 });
 
-test('the bytes of ordered numbers compare as the numbers do, and none begins another', () => {
+test('the bytes of ordered numbers sort as the numbers do, and none is a prefix of another', () => {
   fc.assert(
     fc.property(wholeNumber, wholeNumber, (a, b) => {
       assert.equal(Math.sign(ordered(a).compare(ordered(b))), Math.sign(a - b));
@@ -43,7 +43,7 @@ test('the bytes of ordered numbers compare as the numbers do, and none begins an
   );
 });
 
-test('rows that were finished stay as they are when more are written', () => {
+test('finished rows do not change when more are written', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 50 }), (rows) => {
       const writer = new RowWriter();
@@ -59,14 +59,14 @@ test('rows that were finished stay as they are when more are written', () => {
   );
 });
 
-test('a number that is not whole, or below zero, is a bug and not a row', () => {
+test('a fraction or a negative number is a bug and never written', () => {
   for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     assert.throws(() => new RowWriter().varint(value), AssertionError);
     assert.throws(() => new RowWriter().ordered(value), AssertionError);
   }
 });
 
-test('any bytes are read within their end, or are damage', () => {
+test('any bytes are read up to their end or are damage', () => {
   const reads: ((reader: RowReader) => unknown)[] = [
     (reader) => reader.varint(),
     (reader) => reader.ordered(),

@@ -1,5 +1,5 @@
 /**
- * Writing and reading the bytes of rows.
+ * Writes and reads the bytes of rows.
  *
  * Two forms of whole numbers, both for 0 up to the largest safe integer:
  *
@@ -14,20 +14,20 @@
  */
 import { assert, view } from '../base/index.ts';
 
-/** A row that cannot be what was written. The catalog turns it into CATALOG_DAMAGED, which names the place. */
+/** A damaged row. The catalog turns this into CATALOG_DAMAGED, which names the place. */
 export class DamagedRow extends Error {
   override readonly name = 'DamagedRow';
 }
 
-/** What 0, 1, 2 ... following bytes no longer hold in the ordered form. */
+/** The limits of the numbers with 0, 1, 2 ... following bytes in the ordered form. */
 const ORDERED_LIMITS: readonly number[] = [7, 14, 21, 28, 35, 42, 49, 56].map((bits) => 2 ** bits);
 
 const FIRST_CHUNK_BYTES = 128;
 const CHUNK_BYTES_MAX = 256 * 1024;
 
 /**
- * Writes rows one after the other into chunks, each larger than the last; a finished row is a part of one of them and
- * is never written to again.
+ * Writes rows one after the other into chunks, each larger than the last. A finished row is a slice of a chunk and
+ * never changes.
  */
 export class RowWriter {
   #chunk: Buffer = Buffer.alloc(0);
@@ -46,7 +46,7 @@ export class RowWriter {
     this.#chunk[this.#at++] = value;
   }
 
-  /** All bytes from `from` on. They are few, so a loop is faster than a call into the platform. */
+  /** Writes the bytes from `from` on. They are few, so a loop is faster than a call into the platform. */
   bytes(value: Uint8Array, from = 0): void {
     this.#reserve(value.length);
     for (let at = from; at < value.length; at++) this.#chunk[this.#at++] = value[at]!;
@@ -108,7 +108,7 @@ export class RowWriter {
   }
 }
 
-/** Reads one row from `at` on. Whatever the bytes are, it reads within them or throws a DamagedRow. */
+/** Reads one row from `at` on. Never reads beyond the row: throws a DamagedRow instead. */
 export class RowReader {
   readonly #row: Buffer;
   #at: number;
@@ -134,7 +134,7 @@ export class RowReader {
     return this.#row.subarray(this.#at - length, this.#at);
   }
 
-  /** All that is left, as UTF-8. */
+  /** The remaining bytes, as UTF-8. */
   restUtf8(): string {
     const text = this.#row.toString('utf8', this.#at);
     this.#at = this.#row.length;
@@ -162,7 +162,7 @@ export class RowReader {
   ordered(): number {
     const first = this.byte();
     const following = Math.clz32(~(first << 24));
-    if (following > 7) throw new DamagedRow('an ordered number has no such length');
+    if (following > 7) throw new DamagedRow('an ordered number has an impossible length');
     let value = first & (0x7f >>> following);
     for (let index = 0; index < following; index++) value = value * 0x100 + this.byte();
     if (value > Number.MAX_SAFE_INTEGER) throw new DamagedRow('an ordered number is too large');

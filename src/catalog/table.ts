@@ -1,12 +1,11 @@
 /**
- * The tables of the database. Each has a byte that all its keys begin with; what follows stands above the codec of the
- * table.
+ * The tables of the database. All keys of a table begin with the same byte; the header of its codec describes the rest.
  *
- *     00  meta       name                                   version, totals, and the marks of the last batches
+ *     00  meta       name                                   version, totals, and the sentinels of the last batches
  *     'a' aliases    first 8 bytes of the declared digest, block reference        nothing
- *     'b' blocks     first 6 bytes of the digest            all blocks that begin so        block-codec.ts
+ *     'b' blocks     first 6 bytes of the digest            all blocks with this beginning  block-codec.ts
  *     'c' captures   URL key, time, segment, offset         the rest of the capture         key-order.ts, capture-codec.ts
- *     'h' high marks segment                               highest offset of a capture         high-water.ts
+ *     'h' high water segment                                highest offset of a capture     high-water.ts
  *     'm' mimes      number                                 media type
  *     'n' notes      name                                   text
  *     's' segments   number                                 the rest of the segment         segment-codec.ts
@@ -23,16 +22,16 @@ export const TABLE = {
   segments: 0x73,
 } as const;
 
-/** Every key of a table lies from `from` up to and without `to`. */
+/** The range of all keys of a table, [from, to). */
 export function tableRange(table: number): { readonly from: Buffer; readonly to: Buffer } {
   return { from: Buffer.of(table), to: Buffer.of(table + 1) };
 }
 
-/** The keys of a table whose names begin so lie from `from` up to and without `to`. */
+/** The range of the keys of a table whose names begin with `prefix`, [from, to). */
 export function nameRange(table: number, prefix: string): { readonly from: Buffer; readonly to: Buffer } {
   const from = tableKey(table, prefix);
   const to = Buffer.from(from);
-  // No byte of a text in UTF-8 is the highest, so nothing is carried over.
+  // No byte of UTF-8 is 0xff, so there is no carry.
   to[to.length - 1]! += 1;
   return { from, to };
 }

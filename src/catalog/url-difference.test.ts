@@ -5,7 +5,7 @@ import { urlKey } from '../url/index.ts';
 import { RowReader, RowWriter } from './row-bytes.ts';
 import { readUrl, urlDifference, writeUrlRest } from './url-difference.ts';
 
-/** The bytes that a URL takes beside its form, and the URL that is read from them. */
+/** The number of bytes that a URL takes beside its form, and the URL read from them. */
 function throughBytes(key: string, url: string): { bytes: number; url: string } {
   const writer = new RowWriter();
   const difference = urlDifference(key, url);
@@ -17,7 +17,7 @@ function throughBytes(key: string, url: string): { bytes: number; url: string } 
   return { bytes: row.length, url: read };
 }
 
-test('URLs of the usual forms take no bytes of their own', () => {
+test('URLs of the usual forms take no additional bytes', () => {
   for (const url of [
     'http://example.com/',
     'https://example.com/a/b.html',
@@ -42,7 +42,7 @@ test('capitals take a few bytes', () => {
   }
 });
 
-test('any URL comes back from any key', () => {
+test('any URL is read back with any key', () => {
   const letters = fc.constantFrom(...'aBc.,:/?&=)(#%@ ', 'www.', 'http://', 'https://', '\u00e9', '\u4e2d', '\u0130');
   const anyText = fc.oneof(fc.string({ unit: letters }), fc.webUrl({ withQueryParameters: true }));
   fc.assert(

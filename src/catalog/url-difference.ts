@@ -1,5 +1,5 @@
 /**
- * A URL as its difference to what can be made again from its key, since most URLs differ from their key in little:
+ * A URL stored as its difference from its key, since most URLs differ little from what can be rebuilt from the key:
  *
  *     form   bit 0  https, else http
  *            bit 1  `www.` before the host
@@ -7,8 +7,7 @@
  *            bit 3  runs of capitals follow: their count, then for each the letters since the last run and its own length, as varints
  *            bit 4  the URL itself follows, as UTF-8; the other bits mean nothing
  *
- * A form is chosen only when it gives back the very URL, so what is read is what was written, whatever the rules of
- * keys do.
+ * A form is chosen only if it gives back exactly the same URL, whatever the rules of keys are.
  */
 import { DamagedRow, type RowReader, type RowWriter } from './row-bytes.ts';
 
@@ -33,7 +32,7 @@ export function urlDifference(key: string, url: string): UrlDifference {
   const pathEnd = query < 0 ? url.length : query;
   let form = hostAt === 8 ? HTTPS : 0;
   if (url.startsWith('www.', hostAt)) form |= WWW;
-  // The slash of an empty path stands in the key as well.
+  // The slash of an empty path is in the key as well.
   if (url.charCodeAt(pathEnd - 1) === 0x2f && url.indexOf('/', hostAt) !== pathEnd - 1) form |= SLASH;
   const rebuilt = rebuiltUrl(key, form);
   if (rebuilt === url) return { form, runs: [] };
@@ -41,7 +40,7 @@ export function urlDifference(key: string, url: string): UrlDifference {
   return runs ? { form: form | CAPITALS, runs } : WHOLE_URL;
 }
 
-/** Writes what the form says must follow. */
+/** Writes the bytes that follow the form. */
 export function writeUrlRest(writer: RowWriter, difference: UrlDifference, url: string): void {
   if (difference.form === WHOLE) writer.utf8(url);
   if ((difference.form & CAPITALS) === 0) return;
@@ -51,7 +50,7 @@ export function writeUrlRest(writer: RowWriter, difference: UrlDifference, url: 
 
 export function readUrl(reader: RowReader, key: string, form: number): string {
   if (form === WHOLE) return reader.restUtf8();
-  if (form > (HTTPS | WWW | SLASH | CAPITALS)) throw new DamagedRow('a URL has no such form');
+  if (form > (HTTPS | WWW | SLASH | CAPITALS)) throw new DamagedRow('a URL has an unknown form');
   const rebuilt = rebuiltUrl(key, form);
   if (rebuilt === undefined) throw new DamagedRow('a URL cannot be made from its key');
   return form & CAPITALS ? withCapitals(rebuilt, reader) : rebuilt;
@@ -78,8 +77,8 @@ function rebuiltUrl(key: string, form: number): string | undefined {
 }
 
 /**
- * Runs by which `url` is `rebuilt` with some letters raised, or undefined when it differs in anything else. Both have
- * one length.
+ * The runs of capitals by which `url` differs from `rebuilt`; undefined if it differs in anything else. Both have the
+ * same length.
  */
 function capitalRuns(rebuilt: string, url: string): number[] | undefined {
   const runs: number[] = [];
@@ -106,7 +105,7 @@ function withCapitals(rebuilt: string, reader: RowReader): string {
   for (let left = reader.varint(); left > 0; left--) {
     const start = at + reader.varint();
     const end = start + reader.varint();
-    if (end > rebuilt.length) throw new DamagedRow('capitals stand beyond the end of their URL');
+    if (end > rebuilt.length) throw new DamagedRow('capitals are beyond the end of their URL');
     url += rebuilt.slice(at, start) + rebuilt.slice(start, end).toUpperCase();
     at = end;
   }

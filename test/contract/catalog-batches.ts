@@ -1,6 +1,5 @@
 /**
- * The part of the contract of catalogs that is about batches: totals, atomicity, order, views, and what is there
- * afterwards.
+ * The part of the contract of catalogs about batches: totals, atomicity, order, views, and the result.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';

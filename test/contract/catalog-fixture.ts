@@ -1,4 +1,4 @@
-/** What the suites for catalogs share: a way to state a behaviour, and captures and blocks to state it with. */
+/** Shared by the suites for catalogs: running a test on a new catalog, and sample captures and blocks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block, Capture, Catalog, CatalogView } from '../../src/catalog/index.ts';
@@ -37,7 +37,7 @@ export function capture(url: string, changes: Partial<Capture> = {}): Capture {
   };
 }
 
-/** A capture under a key of any bytes, which no URL gives. */
+/** A capture under a key of any bytes, also one that no URL has. */
 export function captureAt(key: string, changes: Partial<Capture> = {}): Capture {
   return { ...capture('http://example.com/', changes), urlKey: key as UrlKey };
 }
@@ -65,7 +65,7 @@ export const NOTHING = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, u
 
 export type Behaviour = (sentence: string, act: (catalog: Catalog, subject: CatalogUnderTest) => Promise<void>) => void;
 
-/** States behaviours, each of a catalog of its own. */
+/** Registers tests, each with a catalog of its own. */
 export function behaviourOf(make: () => Promise<CatalogUnderTest>): Behaviour {
   return (sentence, act) => {
     test(sentence, async () => {

@@ -1,6 +1,6 @@
 /**
- * LevelCatalog against MemoryCatalog: random batches over a small world, in which everything collides with everything,
- * then the same questions to both. `PINAKES_SEED=<seed>` repeats a run.
+ * LevelCatalog against MemoryCatalog: random batches over few keys, so that they often collide, then the same questions
+ * to both. `PINAKES_SEED=<seed>` repeats a run.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

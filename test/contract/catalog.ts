@@ -1,6 +1,6 @@
 /**
- * What every catalog does. A catalog is tried by calling `catalogContract` with a way to make one; what it leaves
- * behind is found again by `open`.
+ * The contract of every catalog. `catalogContract` takes a function that makes a catalog; `open` opens the same storage
+ * again.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * A process that writes to a directory volume is killed at random, again and again: what it acknowledged is there, and
- * nothing is mixed up.
+ * A process that writes to a directory volume is killed at random, again and again: all acknowledged bytes are there
+ * and correct.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ import { byteAt } from './appending-child.ts';
 const ROUNDS = 10;
 const OBJECTS = 3;
 
-test('every byte that a killed process acknowledged is there, and the next process goes on from what it finds', async (t) => {
+test('every byte that a killed process acknowledged is there, and the next process goes on from there', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const random = seededRandom(seed);

@@ -1,4 +1,4 @@
-/** Appends that fail half way for want of room, with the real operating system doing the failing. */
+/** Appends that fail half way for lack of space, as the real operating system fails them. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -28,7 +28,7 @@ const onSmallDisk = 'mount -t tmpfs -o size=1m none "$3" && exec "$1" "$2" "$3/v
 const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m none /mnt']).status === 0;
 const noLimit = process.platform === 'win32' && 'no limits on the size of files here';
 
-test('an append that the file size limit stops half way is taken back, and the object can be written on', {
+test('an append that the file size limit stops half way is undone, and the object can be appended to', {
   skip: noLimit,
 }, () => {
   inDirectory((directory) => {
@@ -44,7 +44,7 @@ test('an append that the file size limit stops half way is taken back, and the o
   });
 });
 
-test('an append that a full disk stops half way is taken back and fails with DISK_FULL, which can be tried again', {
+test('an append that a full disk stops half way is undone and fails with DISK_FULL, which can be retried', {
   skip: !mayMount && 'no right to mount a small disk',
 }, () => {
   inDirectory((directory) => {

@@ -1,6 +1,6 @@
 /**
- * What a directory volume asks of the operating system, watched with strace; and what it does when the system fails it,
- * made to fail by strace. Nothing here is a stand-in: the calls and the failures are those of the kernel's border.
+ * The system calls of a directory volume, observed with strace, and its behaviour when calls fail, which strace injects.
+ * Nothing is mocked: the calls and the failures are those at the border of the kernel.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -74,7 +74,7 @@ function callsByStep(trace: string, volume: string): Record<string, string[]> {
   return steps;
 }
 
-test('before anything is acknowledged the calls that make it durable were made, in the right order', {
+test('the calls that make data durable are made in the right order, before it is acknowledged', {
   skip,
 }, async () => {
   await run('durable', ['-e', 'trace=fsync,fdatasync,rename,unlink,write'], async ({ outcomes, trace, volume }) => {
@@ -89,7 +89,7 @@ test('before anything is acknowledged the calls that make it durable were made, 
   });
 });
 
-test('after a sync that the system failed the same bytes are never acknowledged, until they are cut off and written again', {
+test('after a failed sync the same bytes are not acknowledged until they are cut off and written again', {
   skip,
 }, async () => {
   await run('syncFails', ['-e', 'inject=fdatasync:error=EIO:when=2'], async ({ outcomes, volume }) => {
@@ -113,7 +113,7 @@ test('after a sync that the system failed the same bytes are never acknowledged,
   });
 });
 
-test('an append that failed and could not be taken back keeps all others out until the object is cut', {
+test('after a failed append that could not be undone, no append succeeds until the object is cut', {
   skip,
 }, async () => {
   const faults = ['-e', 'inject=pwrite64,pwritev:error=ENOSPC:when=2', '-e', 'inject=ftruncate:error=EIO:when=1'];
@@ -134,7 +134,7 @@ test('an append that failed and could not be taken back keeps all others out unt
   });
 });
 
-test('a write that the system cut short is gone on with where it stopped, also in the middle of a part', {
+test('a short write is continued where it stopped, also in the middle of a part', {
   skip,
 }, async () => {
   // The first call claims 7000 bytes and writes none, so what follows shows where the next call went on.
@@ -147,7 +147,7 @@ test('a write that the system cut short is gone on with where it stopped, also i
   });
 });
 
-test('a folder whose sync the system failed is not believed again', { skip }, async () => {
+test('a folder whose sync failed is not trusted again', { skip }, async () => {
   await run('folderSyncFails', ['-e', 'inject=fsync:error=EIO:when=2'], async ({ outcomes }) => {
     assert.deepEqual(outcomes, {
       create: 'done',

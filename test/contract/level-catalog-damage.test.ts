@@ -1,6 +1,5 @@
 /**
- * What opening and asking say when the database is locked, of another version, or damaged; and that it can always be
- * made again.
+ * Errors of a database that is locked, of another version, or damaged; and that it can always be made again.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -135,7 +134,7 @@ test('a table cut in half is damage, found at the latest when it is read', () =>
     await canBeMadeAgain(directory);
   }));
 
-test('a batch that got lost between others is noticed', () =>
+test('a batch that was lost between others is noticed', () =>
   withDirectory(async (directory) => {
     await fill(directory, 600);
     await openAndAsk(directory);
@@ -152,13 +151,13 @@ test('a batch that got lost between others is noticed', () =>
     }
   }));
 
-test('a log torn in its middle is noticed, though the batches behind the tear are there', () =>
+test('a log torn in its middle is noticed, although the later batches are there', () =>
   withDirectory(async (directory) => {
     await fill(directory, 60);
     const log = filesOf(directory, /\.log$/)[0]!;
     const bytes = readFileSync(log);
     assert.ok(bytes.length > 3 * 32_768, 'the log is long enough to have a middle');
-    // LevelDB reads logs in blocks of 32 KiB and steps over one that is not whole.
+    // LevelDB reads logs in blocks of 32 KiB and skips an incomplete one.
     bytes.fill(0, 32_768, 32_768 + 4096);
     writeFileSync(log, bytes);
     await assert.rejects(openAndAsk(directory), fails('CATALOG_DAMAGED', directory));
@@ -178,7 +177,7 @@ test('a log torn at its end loses the last batches and nothing else', () =>
     await catalog.close();
   }));
 
-test('a catalog that was being cleared is not taken for an empty or a whole one', () =>
+test('a half-cleared catalog is not taken for an empty or a complete one', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     await raw(directory, (database) => database.del(Buffer.from('\0version')));
@@ -186,7 +185,7 @@ test('a catalog that was being cleared is not taken for an empty or a whole one'
     await canBeMadeAgain(directory);
   }));
 
-test('a row that cannot be read is damage, named by its place', () =>
+test('an unreadable row is damage, and its place is named', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     for (const table of ['b', 'c']) {
@@ -206,7 +205,7 @@ test('a row that cannot be read is damage, named by its place', () =>
     await assert.rejects(openAndAsk(directory), fails('CATALOG_DAMAGED', directory));
   }));
 
-test('a directory that cannot be made says so', () =>
+test('a directory that cannot be made is an error that names it', () =>
   withDirectory(async (directory) => {
     const file = join(directory, 'file');
     writeFileSync(file, '');

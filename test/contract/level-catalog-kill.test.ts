@@ -13,7 +13,7 @@ import { CAPTURES_PER_BATCH } from './numbered-batch.ts';
 const CHILD = new URL('./cataloguing-child.ts', import.meta.url).pathname;
 
 /**
- * Lets a child write until it has acknowledged so many batches, kills it, and says the last number that it
+ * Lets a child write until it has acknowledged a number of batches, kills it, and returns the last number that it
  * acknowledged.
  */
 async function killAfter(directory: string, first: number, acknowledgements: number): Promise<number> {
@@ -28,7 +28,7 @@ async function killAfter(directory: string, first: number, acknowledgements: num
   return last;
 }
 
-test('I2: after kill -9 every acknowledged batch is there whole, and no batch is there in part', async () => {
+test('I2: after kill -9 every acknowledged batch is there completely, and no batch in part', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-catalog-kill-'));
   try {
     let first = 1;

@@ -19,7 +19,7 @@ volumeContract(`in memory, where a restart is a power loss (seed ${SEED})`, asyn
   };
 });
 
-test('power loss takes, over many runs, every possible share of what was not synced', async () => {
+test('over many runs power loss takes every possible part of the unsynced bytes', async () => {
   const random = seededRandom(SEED);
   const left = new Set<string>();
   for (let run = 0; run < 300; run++) {
@@ -35,7 +35,7 @@ test('power loss takes, over many runs, every possible share of what was not syn
   assert.deepEqual([...left].sort(), expected.sort());
 });
 
-test('a memory volume that is full says DISK_FULL and holds what it held', async () => {
+test('a full memory volume fails with DISK_FULL and keeps its contents', async () => {
   const volume = openMemoryVolume('memory', new MemoryDisk(10));
   await put(volume, 'a', '12345678');
   await assert.rejects(volume.append('a', 8, [utf8('xyz')]), failsWith('DISK_FULL', 'a'));
@@ -43,7 +43,7 @@ test('a memory volume that is full says DISK_FULL and holds what it held', async
   assert.deepEqual(await volume.space(), { freeBytes: 0, totalBytes: 10 });
 });
 
-test('a memory volume that is read-only cannot be changed', async () => {
+test('a read-only memory volume cannot be changed', async () => {
   const volume = openMemoryVolume('memory', new MemoryDisk(), { writable: false });
   await assert.rejects(volume.create('a'), failsWith('VOLUME_READ_ONLY'));
   await assert.rejects(volume.remove(['a']), failsWith('VOLUME_READ_ONLY'));

@@ -1,4 +1,4 @@
-/** A batch that shows its number in all it puts, so that what is left of it after a crash can be told. */
+/** A batch with its number in every row, so that its remains after a crash can be recognised. */
 import { createHash } from 'node:crypto';
 import type { Block, Capture, CatalogBatch } from '../../src/catalog/index.ts';
 import { urlKey } from '../../src/url/index.ts';

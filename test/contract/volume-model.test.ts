@@ -1,6 +1,6 @@
 /**
- * Random sequences of operations, done on a directory volume and on one in memory: both must answer and hold the same,
- * after every one.
+ * Random sequences of operations on a directory volume and on one in memory: both must return and hold the same after
+ * each operation.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -38,7 +38,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'reopen' as const }) },
 );
 
-/** Does one step, and tells what came of it as text. */
+/** Does one step, and returns its outcome as text. */
 async function take(volume: Volume, step: Exclude<Step, { kind: 'reopen' }>): Promise<string> {
   try {
     switch (step.kind) {

@@ -1,7 +1,7 @@
 /**
  * The contract of a volume, as tests that every implementation runs. `volumeContract` is for volumes that can be
- * written to; its `reopen` stands for a crash or a restart: it must give a new volume on the same storage, without
- * having closed the old one nicely.
+ * written to. Its `reopen` simulates a crash or a restart: it must return a new volume on the same storage, without
+ * closing the old one.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -265,7 +265,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
             if (from === 'sealed') await volume.seal('x/from');
             if (to !== 'absent') await put(volume, 'y/to', 'the old one, which is longer');
             if (to === 'sealed') await volume.seal('y/to');
-            // Both were read before, so that a volume that holds files open has to notice.
+            // Both were read before, so that a volume with open files has to notice.
             for (const { name } of await volume.list()) await contentsOf(volume, name);
             await volume.rename('x/from', 'y/to');
             const check = async (at: Volume) => {
@@ -468,7 +468,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
   });
 }
 
-/** The rules of reading, for every volume, also those that cannot be written to. */
+/** The rules of reading, for every volume, also read-only ones. */
 export function volumeReadContract(
   title: string,
   open: (objects: ReadonlyMap<string, Uint8Array>) => Promise<{ volume: Volume; dispose(): Promise<void> }>,

@@ -3,8 +3,8 @@
  *
  *     'a'  first 8 bytes of the declared digest   first 6 bytes of the block's digest   slot (ordered), when it is not 0
  *
- * Eight bytes of a digest find the candidates; a declared digest proves nothing anyway, and who relies on one reads the
- * content.
+ * Eight bytes of a digest are enough to find candidates: a declared digest proves nothing anyway, and a caller that
+ * relies on one must read the content.
  */
 import { assert } from '../../base/index.ts';
 import { BLOCK_PREFIX_BYTES, type BlockReference } from '../block-codec.ts';
@@ -13,10 +13,10 @@ import { TABLE } from '../table.ts';
 
 const DECLARED_BYTES = 8;
 
-/** A digest that more contents declare than this says nothing about any of them. */
+/** A digest that is declared for more contents than this identifies none of them. */
 export const ALIAS_CANDIDATES_MAX = 256;
 
-/** What all aliases of this declared digest begin with. */
+/** The prefix of the keys of all aliases of this declared digest. */
 export function aliasStart(declared: Uint8Array): Buffer {
   assert(declared.length >= DECLARED_BYTES, 'a declared digest is shorter than any digest');
   return Buffer.concat([Buffer.of(TABLE.aliases), declared.subarray(0, DECLARED_BYTES)]);

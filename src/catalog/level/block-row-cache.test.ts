@@ -4,7 +4,7 @@ import { BlockRowCache } from './block-row-cache.ts';
 
 const ROW = Buffer.from('row');
 
-test('rows are at hand as long as no batch came after them', () => {
+test('rows are cached until the next batch', () => {
   const rows = new BlockRowCache();
   rows.keep(7, 1, ROW);
   rows.keep(7, 2, undefined);
@@ -18,7 +18,7 @@ test('rows are at hand as long as no batch came after them', () => {
   assert.equal(rows.after(8).size, 0);
 });
 
-test('a row that was read before the last change comes too late', () => {
+test('a row that was read before the last change is not cached', () => {
   const rows = new BlockRowCache();
   rows.keep(8, 1, ROW);
   rows.keep(7, 2, ROW);
@@ -27,7 +27,7 @@ test('a row that was read before the last change comes too late', () => {
   assert.deepEqual([...rows.after(9).keys()], [3]);
 });
 
-test('a change that was tried leaves no row at hand, whether it was made or not', () => {
+test('an attempted change empties the cache, whether it was made or not', () => {
   const rows = new BlockRowCache();
   rows.keep(7, 1, ROW);
   rows.clear();

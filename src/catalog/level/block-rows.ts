@@ -1,6 +1,6 @@
 /**
- * The rows of the blocks table that a batch touches: read once, changed in memory, written once. What they change in
- * the totals is the difference between what they add up to before and after, so it is right for any order of changes.
+ * The rows of the blocks table that a batch touches: read once, changed in memory, written once. The change of the
+ * totals is the difference between the sums of these rows before and after, so it is right for any order of changes.
  */
 import { assert } from '../../base/index.ts';
 import { type BlockEntry, type BlockReference, blockRowKey, readBlockRow, writeBlockRow } from '../block-codec.ts';
@@ -11,7 +11,7 @@ import type { Operations } from './level-database.ts';
 
 export type BlockSums = { blocks: number; payloadBytes: number; uniquePayloadBytes: number };
 
-/** A row that the batch touches. Its entries are good once it is loaded. */
+/** A row that the batch touches. Its entries are valid once it is loaded. */
 export type TouchedRow = {
   readonly prefix: number;
   readonly key: Buffer;
@@ -26,12 +26,12 @@ export class BlockRows {
   #loaded = 0;
   readonly #before: BlockSums = { blocks: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
-  /** `atHand`: what stands under some prefixes, or that nothing does. */
+  /** `atHand`: rows that are already known, or their absence, by prefix. */
   constructor(atHand: ReadonlyMap<number, Buffer | undefined>) {
     this.#atHand = atHand;
   }
 
-  /** The row of the prefix; it has to be loaded before it is looked into. */
+  /** The row of the prefix. It must be loaded before its entries are used. */
   want(prefix: number): TouchedRow {
     const known = this.#rows.get(prefix);
     if (known) return known;
@@ -41,7 +41,7 @@ export class BlockRows {
     return row;
   }
 
-  /** Reads the rows that were wanted since the last call. */
+  /** Reads the rows that were requested since the last call. */
   async load(read: (keys: Buffer[]) => Promise<(Buffer | undefined)[]>): Promise<void> {
     const wanted = this.#inOrder.slice(this.#loaded);
     this.#loaded = this.#inOrder.length;
@@ -63,13 +63,13 @@ export class BlockRows {
 
   entryOf(reference: BlockReference): BlockEntry {
     const row = this.#rows.get(reference.prefix);
-    assert(row, 'a row of blocks was not read before it is changed');
+    assert(row, 'a row of blocks must be read before it is changed');
     const entry = row.entries.find((candidate) => candidate.slot === reference.slot);
-    if (!entry) throw new DamagedRow('a capture or an alias names a block that is not there');
+    if (!entry) throw new DamagedRow('a capture or an alias names a missing block');
     return entry;
   }
 
-  /** Puts what became of the rows into the batch, and says how the sums changed. */
+  /** Puts the changed rows into the batch, and returns how the sums changed. */
   finish(operations: Operations, writer: RowWriter): BlockSums {
     const after: BlockSums = { blocks: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
     for (const row of this.#inOrder) {
@@ -97,7 +97,7 @@ export function findEntry(row: TouchedRow, key: BlockKey): BlockEntry | undefine
   return undefined;
 }
 
-/** The entry of this block, made when there is none. */
+/** The entry of this block, added if it is missing. */
 export function findOrAddEntry(row: TouchedRow, key: BlockKey): BlockEntry {
   const found = findEntry(row, key);
   if (found) return found;
@@ -108,7 +108,7 @@ export function findOrAddEntry(row: TouchedRow, key: BlockKey): BlockEntry {
   return entry;
 }
 
-/** An entry stays while it is held or anything names it. */
+/** An entry stays while its block is held or anything names it. */
 function isAlive(entry: BlockEntry): boolean {
   return entry.held !== undefined || entry.captures > 0 || entry.aliases > 0;
 }

@@ -1,7 +1,7 @@
 /**
- * What a question for captures means in keys: where the scan begins and ends, which times it keeps, and how it leaps
- * over the times that it does not. A row past the wanted times of its URL key lets the scan leap to the next key, so
- * that years of captures are not read to find a day.
+ * Translates a range of captures into keys: the first and the last key of the scan, the times that it keeps, and the
+ * jumps over other times. After a row that is past the wanted times of its URL key, the scan jumps to the next key, so
+ * that it does not read years of captures to find one day.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -28,13 +28,13 @@ export type CaptureBounds = {
   readonly to: Buffer;
   readonly reverse: boolean;
   holds(time: EpochMs): boolean;
-  /** Whether a URL key lies in the range; undefined when `from` and `to` say all of it. */
+  /** Whether a URL key is in the range; undefined when `from` and `to` already ensure this. */
   readonly holdsKey: ((key: UrlKey) => boolean) | undefined;
-  /** Where the scan goes on after a page that ended with this row; undefined: with the next row. */
+  /** The key with which the scan goes on after a page that ended with this row; undefined: with the next row. */
   skipFrom(row: Buffer): Buffer | undefined;
 };
 
-/** The bounds of a range, or undefined when nothing can lie in it. */
+/** The bounds of a range; undefined when the range is empty. */
 export function captureBounds(range: CaptureRange): CaptureBounds | undefined {
   const writer = new RowWriter();
   const table = tableRange(TABLE.captures);
@@ -50,7 +50,7 @@ export function captureBounds(range: CaptureRange): CaptureBounds | undefined {
     if (side === 'inside') {
       writeCaptureKey(writer, { urlKey, time: clampTime(time), segment: place.segment, offset: place.offset });
       const after = writer.finish();
-      // The shortest key behind another is that key and one more byte.
+      // The smallest key after another is that key and one more byte.
       if (reverse) to = least(to, after);
       else from = greatest(from, Buffer.concat([after, Buffer.of(0)]));
     }
@@ -74,7 +74,7 @@ export function captureBounds(range: CaptureRange): CaptureBounds | undefined {
 function rangeStart(writer: RowWriter, range: CaptureRange, timeFrom: number): Buffer {
   const key = range.keyFrom!;
   if (isLongKey(key) && onlyKeyOf(range) === undefined) writeBesideLongKeys(writer, key, 'before');
-  // Earlier captures of the first key would be dropped one by one.
+  // Otherwise earlier captures of the first key would be dropped one by one.
   else writeKeyAndTime(writer, key, clampTime(timeFrom));
   return writer.finish();
 }
@@ -88,13 +88,13 @@ function rangeEnd(writer: RowWriter, range: CaptureRange): Buffer {
   return writer.finish();
 }
 
-/** Whether a range ends among long keys, which do not stand in the order of their bytes. */
+/** Whether a range ends among long keys, which are not in the order of their bytes. */
 function isCut(range: CaptureRange): boolean {
   if (onlyKeyOf(range) !== undefined) return false;
   return [range.keyFrom, range.keyTo].some((key) => key !== undefined && isLongKey(key));
 }
 
-/** Where a URL key lies beside a range. */
+/** Whether a URL key is below, inside or above a range. */
 export function sideOf(key: UrlKey, { keyFrom, keyTo }: CaptureRange): 'below' | 'inside' | 'above' {
   if (keyFrom !== undefined && compareKeys(key, keyFrom) < 0) return 'below';
   return keyTo !== undefined && compareKeys(key, keyTo) >= 0 ? 'above' : 'inside';

@@ -1,10 +1,10 @@
 /**
- * How far into each segment captures were ever put: past that, a capture is certainly new and need not be looked for.
- * Records are catalogued in the order of their segment, so nearly all are.
+ * For each segment the highest offset of any capture put so far. A capture beyond it is certainly new and need not be
+ * looked up. Records are catalogued in the order of their segment, so nearly all captures are beyond it.
  *
  *     'h'  segment (ordered)  ->  the highest offset of any capture put so far, plus one (varint)
  *
- * A mark is written in the same batch as the captures that raised it, and never falls, whatever is removed.
+ * The offset is written in the same batch as the captures that raised it, and never falls, whatever is removed.
  */
 import type { Place } from '../catalog.ts';
 import { RowReader, RowWriter } from '../row-bytes.ts';
@@ -20,7 +20,7 @@ export class HighWater {
     this.#read = read;
   }
 
-  /** Whether the place lies past every capture put so far, in the database or here; then it no longer does. */
+  /** Whether the place is beyond every capture put so far. If so, raises the offset to it. */
   raise(place: Place): boolean {
     const mark = this.#marks.get(place.segment) ?? this.#stored(place.segment);
     if (place.offset < mark) return false;

@@ -1,9 +1,9 @@
 /**
  * Turns a batch of changes into one LevelDB batch.
  *
- * Removals come first, then what is put; of two puts of one thing the last counts. The rows that the changes touch are
- * read before, because a capture that replaces another must not count twice, one that is not there must not count at
- * all, and blocks count what names them.
+ * Removals come first, then puts; of two puts of the same row the last counts. The rows that the changes touch are read
+ * before: a capture that replaces another must not count twice, a removed capture that is missing must not count, and
+ * blocks count the captures and aliases that name them.
  */
 import { assert, fromLatin1 } from '../../base/index.ts';
 import { type BlockReference, prefixOf } from '../block-codec.ts';
@@ -24,8 +24,8 @@ type Read = (keys: Buffer[]) => Promise<(Buffer | undefined)[]>;
 const NO_VALUE = Buffer.alloc(0);
 
 /**
- * Fills the operations, and gives the totals after them and the media types that got a number. `atHand`: rows of blocks
- * that need not be read.
+ * Fills the operations. Returns the totals after them and the media types that got a new number. `atHand`: rows of
+ * blocks that need not be read.
  */
 export async function planBatch(
   batch: CatalogBatch,
@@ -53,9 +53,9 @@ class BatchPlan {
   readonly #rows: BlockRows;
   readonly #highWater: HighWater;
   readonly #newMimes = new Map<string, number>();
-  /** What stands, or will stand, under the capture keys of the batch; nothing for captures that are certainly new. */
+  /** The present or future rows of the capture keys of the batch; without captures that are certainly new. */
   readonly #links = new Map<string, CaptureLink>();
-  /** Whether every capture put is new, and none is put twice. */
+  /** Whether every capture of the batch is new, and none is put twice. */
   #areAllNew = true;
   #removeKeys: Buffer[] = [];
   #putKeys: Buffer[] = [];
@@ -92,7 +92,7 @@ class BatchPlan {
     this.#removeBlockRows = removeBlocks.map((key) => this.#rowOf(key));
     this.#putAliasRows = putAliases.map((alias) => this.#rowOf(alias.block));
     this.#removeAliasRows = removeAliases.map((alias) => this.#rowOf(alias.block));
-    // The keys of captures are made while another thread reads the rows.
+    // Capture keys are made here while another thread reads the rows.
     await Promise.all([this.#rows.load(read), this.#loadLinks(read)]);
     await this.#rows.load(read);
   }
@@ -176,7 +176,7 @@ class BatchPlan {
     }
     for (const name of removeNotes) this.#operations.del(tableKey(TABLE.notes, name));
     for (const [name, text] of Object.entries(putNotes)) {
-      assert(name.isWellFormed() && text.isWellFormed(), `the note ${name} is no Unicode text`);
+      assert(name.isWellFormed() && text.isWellFormed(), `the note ${name} is not valid Unicode`);
       this.#operations.put(tableKey(TABLE.notes, name), Buffer.from(text, 'utf8'));
     }
     for (const [mime, number] of this.#newMimes) this.#operations.put(mimeKey(number), Buffer.from(mime, 'utf8'));
@@ -204,7 +204,7 @@ class BatchPlan {
     return this.#writer.finish();
   }
 
-  /** Takes what stands under the key out of the counts; false when nothing does. */
+  /** Takes the row of the key out of the counts; returns false when there is none. */
   #unlink(id: string): boolean {
     const link = this.#links.get(id);
     if (!link) return false;
@@ -238,7 +238,7 @@ class BatchPlan {
     return this.#writer.finish();
   }
 
-  /** Those of the aliases that are there already. An entry that counts none has none. */
+  /** The aliases that are stored already. An entry with a count of zero has none. */
   async #storedAliases(read: Read, aliases: readonly Alias[], rows: readonly TouchedRow[]): Promise<string[]> {
     const keys: Buffer[] = [];
     for (let index = 0; index < aliases.length; index++) {

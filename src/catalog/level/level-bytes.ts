@@ -1,4 +1,4 @@
-/** Reads bytes of LevelDB's files one after another: varints and slices. What does not fit is a DamagedRow. */
+/** Reads bytes of LevelDB's files one after another: varints and slices. Invalid bytes are a DamagedRow. */
 import { DamagedRow } from '../row-bytes.ts';
 
 export class LevelBytes {

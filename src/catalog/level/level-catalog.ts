@@ -1,8 +1,8 @@
 /**
  * The catalog on LevelDB, one database in one directory.
  *
- * Changes are taken one batch after the other; questions are answered from a snapshot of their own and wait for nobody.
- * level-database.ts has the settings, the meta rows and what becomes of them at power loss; table.ts lists the tables.
+ * Changes are made one batch after the other. Reads use a snapshot of their own and do not wait for changes.
+ * level-database.ts has the settings, the meta rows and the rules for power loss; table.ts lists the tables.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
 
 /**
- * Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open.
+ * Opens the catalog in this directory, and creates it if it is missing. Only one process at a time may have it open.
  */
 export async function openLevelCatalog(directory: string): Promise<Catalog> {
   const database = await openDatabase(directory);
@@ -55,7 +55,8 @@ export async function openLevelCatalog(directory: string): Promise<Catalog> {
 }
 
 /**
- * Removes the catalog in this directory, damaged or not, so that it can be made again. Fails when it is open somewhere.
+ * Removes the catalog in this directory, damaged or not, so that it can be made again. Fails when a process has it
+ * open.
  */
 export async function removeLevelCatalog(directory: string): Promise<void> {
   try {
@@ -72,9 +73,9 @@ class LevelCatalog implements Catalog {
   readonly #recent = new RecentKeys();
   readonly #blockRowCache = new BlockRowCache();
   #refusal: PinakesError | undefined;
-  /** Whether older logs could not be made durable when that was due. */
+  /** Whether an attempt to make older logs durable has failed. */
   #owesSync = false;
-  /** Settles when the last change asked for so far is made or has failed. */
+  /** Settles when the last change requested so far is made or has failed. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(directory: string, database: Database, state: DatabaseState) {
@@ -107,8 +108,8 @@ class LevelCatalog implements Catalog {
         const batchNumber = state.batchNumber + 1;
         const sync = batch.durable === true || isSyncDue(batchNumber) || this.#owesSync;
         await operations.write({ sync }).catch((cause: unknown) => {
-          // The log may have the batch though nobody sees it yet. A later one would be made without it, and both be
-          // there after the next opening.
+          // The log may have the batch although it is not visible yet. A later batch would be made without it, and both
+          // would be there after the next opening.
           this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
           throw cause;
         });
@@ -124,8 +125,8 @@ class LevelCatalog implements Catalog {
   }
 
   /**
-   * The batch has been made: that this failed is told only to whoever asked for durability. Others would undo what the
-   * catalog has.
+   * The batch has been made, so a failure here is thrown only to a caller that asked for durability. Others would undo
+   * changes that the catalog has.
    */
   async #syncOlderLogs(isAskedFor: boolean): Promise<void> {
     try {
@@ -144,7 +145,7 @@ class LevelCatalog implements Catalog {
     return Object.assign(view, { [Symbol.asyncDispose]: () => snapshot.close() });
   }
 
-  /** Who asks whether contents are held is about to store them: the rows are kept for the change. */
+  /** A caller that looks up contents is about to store them: the rows are kept for that change. */
   async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
     const { batchNumber } = this.#state;
     await using view = await this.view((prefix, row) => this.#blockRowCache.keep(batchNumber, prefix, row));
@@ -152,7 +153,7 @@ class LevelCatalog implements Catalog {
   }
 
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
-    // One row is always of one instant, and retrieval asks for one at a time.
+    // A single row needs no snapshot, and retrieval reads one at a time.
     if (keys.length === 1) return this.#latest().getBlocks(keys);
     return this.#ask((view) => view.getBlocks(keys));
   }
@@ -214,7 +215,7 @@ class LevelCatalog implements Catalog {
     yield* view.blocks(pageSize);
   }
 
-  /** Of the tables and logs. Old tables that are about to be removed count until they are. */
+  /** The size of the tables and logs. Obsolete tables count until they are removed. */
   async bytes(): Promise<number> {
     let total = 0;
     for (const name of await readdir(this.#directory)) {
@@ -244,7 +245,7 @@ class LevelCatalog implements Catalog {
     return false;
   }
 
-  /** Begins a new database without reading the old one: where that is damaged, reading fails, or ends the process. */
+  /** Starts a new database without reading the old one: reading a damaged one can fail or end the process. */
   async #drop(): Promise<void> {
     await markDropped(this.#directory);
     try {
@@ -269,7 +270,7 @@ class LevelCatalog implements Catalog {
     }
   }
 
-  /** For questions that one row answers: without the cost of a snapshot. */
+  /** For reads of a single row, without the cost of a snapshot. */
   #latest(): CatalogView {
     return new GuardedView(new LevelView(this.#database, undefined, this.#state.mimes), this.#directory);
   }
@@ -279,7 +280,7 @@ class LevelCatalog implements Catalog {
     return await question(view);
   }
 
-  /** Makes a change when those before it are made. */
+  /** Makes a change after all earlier ones. */
   #change(make: () => Promise<void>): Promise<void> {
     const change = this.#lastChange.then(make).catch((error: unknown) => {
       throw levelError(error, this.#directory);
@@ -289,7 +290,7 @@ class LevelCatalog implements Catalog {
   }
 }
 
-/** Those of the captures of a key that lie in a range of times, in the order asked for. */
+/** The captures of a key in a range of times, in the order of the range. */
 function within(captures: readonly Capture[], { timeFrom, timeTo, reverse }: CaptureRange): readonly Capture[] {
   let wanted = captures;
   if (timeFrom !== undefined) wanted = wanted.filter(({ time }) => time >= timeFrom);
@@ -297,7 +298,7 @@ function within(captures: readonly Capture[], { timeFrom, timeTo, reverse }: Cap
   return reverse ? wanted.toReversed() : wanted;
 }
 
-/** A view whose failures name the catalog and say what to do. */
+/** A view that turns failures of LevelDB and damaged rows into errors that name the catalog. */
 class GuardedView implements CatalogView {
   readonly #view: LevelView;
   readonly #directory: string;

@@ -1,5 +1,5 @@
 /**
- * The LevelDB database of a catalog: how it is set, opened, checked and made durable.
+ * The LevelDB database of a catalog: its settings, opening, checking and durability.
  *
  * Meta rows:
  *
@@ -7,16 +7,16 @@
  *     00 'totals'               varints: number of the last batch, captures, blocks, revisits, payload bytes, unique payload bytes
  *     00 'mark' n mod 512       varint: n, for each of the last 512 batches
  *
- * LevelDB loses unsynced batches at power loss, and not always the last ones: it changes log files without syncing the
- * old one, and when it replays a log it steps over what is torn. A later batch can thus be there and an earlier one be
- * missing, which nobody would notice: the segment's mark says that all is catalogued. Two rules against it:
+ * At power loss LevelDB loses unsynced batches, and not always the last ones: it changes log files without syncing the
+ * old one, and when it replays a log it skips torn parts. So a later batch can be there while an earlier one is missing.
+ * This would go unnoticed, because the segment's row says that all its records are catalogued. Two rules prevent it:
  *
- * - A durable batch, and every 256th, is synced together with all older logs that are still there. Then all batches up
- *   to it are durable.
- * - Every batch leaves a mark. On opening, the last 512 marks must be without a gap, else the catalog is
+ * - A durable batch, and every 256th, is synced together with all older logs that still exist. Then all batches up to
+ *   it are durable.
+ * - Every batch writes a sentinel. On opening, the last 512 sentinels must be without a gap, else the catalog is
  *   CATALOG_DAMAGED and made again.
  *
- * Memory: the cache, two write buffers, and for each open table its index and filter (about 200 KB of 8 MiB): together
+ * Memory: the cache, two write buffers, and the index and filter of each open table (about 200 KB for 8 MiB); together
  * under 100 MB.
  */
 import { existsSync } from 'node:fs';
@@ -45,7 +45,7 @@ const SETTINGS = {
   maxOpenFiles: 200,
 } as const;
 
-/** Of the rows; changes whenever any codec does, or the way in which heads of records are read for them. */
+/** The version of the rows. It changes with every codec, and with the way in which heads of records are read. */
 const ROWS_VERSION = 3;
 const VERSION = `${ROWS_VERSION} ${URL_KEY_VERSION}`;
 
@@ -55,18 +55,18 @@ export const TOTALS_KEY = tableKey(TABLE.meta, 'totals');
 const MARKS = 512;
 const BATCHES_PER_SYNC = MARKS / 2;
 
-/** The mark of a database that is to be removed. */
+/** The file that marks a database as to be removed. */
 const DROPPED_NAME = 'DROPPED';
 const DATABASE_FILE = /^(?:CURRENT|MANIFEST-.*|\d+\.(?:ldb|sst|log|dbtmp))$/;
 
 const NOTHING: Totals = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
-/** What the catalog knows of the database between batches. */
+/** The state that the catalog keeps between batches. */
 export type DatabaseState = { readonly batchNumber: number; readonly totals: Totals; readonly mimes: MimeDictionary };
 
 export type Operations = { put(key: Buffer, value: Buffer): unknown; del(key: Buffer): unknown };
 
-/** Up to so many rows are read at once on the calling thread, which is faster; more are read on another. */
+/** Up to this many rows are read on the calling thread, which is faster; more are read on another thread. */
 const SYNC_READS_MAX = 8;
 
 export async function openDatabase(directory: string): Promise<Database> {
@@ -81,7 +81,7 @@ export async function openDatabase(directory: string): Promise<Database> {
   return database;
 }
 
-/** Checks version and marks, and makes the first rows of a new database. Damage is thrown as a DamagedRow. */
+/** Checks version and sentinels, and writes the first rows of a new database. Damage is thrown as a DamagedRow. */
 export async function loadState(database: Database): Promise<DatabaseState> {
   const version = database.getSync(VERSION_KEY)?.toString();
   if (version === undefined) {
@@ -104,8 +104,8 @@ export async function loadState(database: Database): Promise<DatabaseState> {
 }
 
 /**
- * Empties the database. Until it is done the version is missing, so that a catalog left half empty is never taken for
- * whole.
+ * Empties the database. The version is missing until this is done, so that a half-empty catalog is never taken for a
+ * complete one.
  */
 export async function clearDatabase(database: Database): Promise<DatabaseState> {
   await database.del(VERSION_KEY, { sync: true });
@@ -115,7 +115,7 @@ export async function clearDatabase(database: Database): Promise<DatabaseState> 
   return state;
 }
 
-/** Notes that the database is to be removed. The next opening does so, also after a crash in the midst of it. */
+/** Marks the database as to be removed. The next opening removes it, also after a crash in between. */
 export async function markDropped(directory: string): Promise<void> {
   await writeFile(join(directory, DROPPED_NAME), '');
 }
@@ -131,7 +131,7 @@ async function finishDrop(directory: string): Promise<void> {
   }
 }
 
-/** Removes the files of a database, whatever they are by now. Fails when it is open somewhere. */
+/** Removes the files of a database, whatever their state. Fails when a process has it open. */
 export async function removeDatabase(directory: string): Promise<void> {
   await ClassicLevel.destroy(directory);
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
@@ -150,7 +150,7 @@ async function initialise(database: Database): Promise<DatabaseState> {
   return { batchNumber: 0, totals: NOTHING, mimes: new MimeDictionary() };
 }
 
-/** The rows that every batch brings along. */
+/** The rows that are part of every batch. */
 export function putBatchRows(operations: Operations, batchNumber: number, totals: Totals): void {
   operations.put(TOTALS_KEY, totalsRow(batchNumber, totals));
   const writer = new RowWriter();
@@ -163,15 +163,15 @@ export function isSyncDue(batchNumber: number): boolean {
 }
 
 /**
- * Makes durable what stands in logs that LevelDB has left but not yet turned into tables. Called right after a synced
- * batch.
+ * Makes older logs durable, which LevelDB no longer writes to but has not turned into tables yet. Called right after a
+ * synced batch.
  */
 export async function syncOlderLogs(directory: string): Promise<void> {
   const logs = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name));
   logs.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
   for (const name of logs.slice(0, -1)) {
     const file = await openFile(join(directory, name), 'r').catch((error: NodeJS.ErrnoException) => {
-      // LevelDB removes a log once its rows stand in a synced table.
+      // LevelDB removes a log once its rows are in a synced table.
       if (error.code !== 'ENOENT') throw error;
     });
     try {
@@ -182,7 +182,7 @@ export async function syncOlderLogs(directory: string): Promise<void> {
   }
 }
 
-/** Values of these keys, in order; undefined for those that are not there. */
+/** The values of these keys, in order; undefined for a missing key. */
 export async function readRows(
   database: Database,
   keys: Buffer[],
@@ -237,7 +237,7 @@ async function loadMimes(database: Database): Promise<MimeDictionary> {
   return mimes;
 }
 
-/** Where LevelDB finds tables without the file that names them, it would begin anew and remove them. */
+/** Fails if the file that names the tables is missing: LevelDB would start a new database and remove them. */
 async function refuseHeadless(directory: string): Promise<void> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code === 'ENOENT') return [];

@@ -1,6 +1,6 @@
 /**
- * Failures of LevelDB as errors that say what to do. What is neither LevelDB's nor the file system's passes through
- * unchanged.
+ * Failures of LevelDB as errors with a code. Failures that come neither from LevelDB nor from the file system pass
+ * through unchanged.
  */
 import { fileError, PinakesError } from '../../base/index.ts';
 import { DamagedRow } from '../row-bytes.ts';
@@ -12,7 +12,7 @@ export function levelError(error: unknown, where: string): unknown {
   if (error instanceof DamagedRow) {
     return new PinakesError('CATALOG_DAMAGED', { where, detail: error.message, cause: error });
   }
-  // A failure to open is wrapped: the reason is the cause.
+  // A failure to open is wrapped: its cause is the reason.
   for (let failure = error as Failure | null | undefined; failure; failure = failure.cause as Failure | undefined) {
     const translated = translate(failure, where, error);
     if (translated) return translated;
@@ -24,15 +24,15 @@ export function levelError(error: unknown, where: string): unknown {
 }
 
 /**
- * What the database, or an iterator or a snapshot of it, says that is used after the catalog was closed. One that
- * cannot be opened says so too, with a cause.
+ * The codes of a database, iterator or snapshot that is used after the catalog was closed. A database that cannot be
+ * opened has such a code too, with a cause.
  */
 const NOT_OPEN = /^LEVEL_(?:BATCH|DATABASE|ITERATOR|SNAPSHOT)_NOT_OPEN$/;
 
 function translate(failure: Failure, where: string, cause: unknown): PinakesError | undefined {
   const says = String(failure.message);
   if (failure.code === 'LEVEL_LOCKED') return new PinakesError('CATALOG_LOCKED', { where, cause });
-  // Failures of a read come without a code; their sentences begin like those that have one.
+  // Failures of a read have no code; their messages begin like those of failures with a code.
   if (failure.code === 'LEVEL_CORRUPTION' || says.startsWith('Corruption: ')) {
     return new PinakesError('CATALOG_DAMAGED', { where, detail: says, cause });
   }
@@ -42,11 +42,11 @@ function translate(failure: Failure, where: string, cause: unknown): PinakesErro
   return undefined;
 }
 
-/** LevelDB hands on the system's sentence but not its code. */
+/** LevelDB passes on the system's message but not its code. */
 function inputOutputCode(says: string): 'DISK_FULL' | 'FILE_UNWRITABLE' | 'CATALOG_DAMAGED' | 'DEVICE_FAILED' {
   if (/no space left|quota exceeded/i.test(says)) return 'DISK_FULL';
   if (/permission denied|read-only file system/i.test(says)) return 'FILE_UNWRITABLE';
-  // A table that is gone, or so short that its own numbers point past its end.
+  // A missing table, or one that is so short that its offsets are beyond its end.
   if (/no such file|invalid argument/i.test(says)) return 'CATALOG_DAMAGED';
   return 'DEVICE_FAILED';
 }

@@ -1,6 +1,6 @@
 /**
- * Checks the files of a LevelDB database byte for byte. LevelDB itself does not: the binding reads without looking at
- * checksums, so that a flipped bit is a wrong answer, or ends the process.
+ * Checks the files of a LevelDB database byte for byte. LevelDB itself does not: the binding reads without verifying
+ * checksums, so that a flipped bit gives a wrong answer or ends the process.
  *
  * ```
  *   table     block, type(1), checksum(4) ...   footer(48) = handles of metaindex and index block, padding, magic(8)
@@ -32,7 +32,7 @@ const [FULL, FIRST, MIDDLE, LAST] = [1, 2, 3, 4] as const;
 
 type Edit = { readonly added: number[]; readonly removed: number[] };
 
-/** What is damaged. Tables that are being written or removed meanwhile are not looked at. */
+/** The damaged files. Tables that are being written or removed meanwhile are skipped. */
 export async function* checkDatabaseFiles(directory: string): AsyncGenerator<FileDamage> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code === 'ENOENT') return [];
@@ -45,7 +45,7 @@ export async function* checkDatabaseFiles(directory: string): AsyncGenerator<Fil
   }
   for (const number of current.tables) {
     const damage = await tableDamage(directory, number);
-    // One that is gone may have been merged into others since.
+    // A missing table may have been merged into others since.
     if (damage && (await isCurrent(directory, number))) yield damage;
   }
   for (const file of names.filter((name) => /^\d+\.log$/.test(name))) {
@@ -60,7 +60,7 @@ async function tableDamage(directory: string, number: number): Promise<FileDamag
   const name = String(number).padStart(6, '0');
   const detail = await damageIn(directory, `${name}.ldb`, checkTable);
   if (detail === undefined) return undefined;
-  // Older releases of LevelDB name their tables so.
+  // The suffix of older releases of LevelDB.
   const older = detail === GONE ? await damageIn(directory, `${name}.sst`, checkTable) : detail;
   return older === undefined ? undefined : { file: `${name}.ldb`, detail: older };
 }
@@ -82,7 +82,7 @@ async function damageIn(directory: string, file: string, check: (bytes: Buffer) 
   }
 }
 
-/** The tables that the database is made of. A new database has none of these files. */
+/** The tables of the database. A new database has none of these files. */
 async function currentTables(
   directory: string,
   names: readonly string[],
@@ -116,7 +116,7 @@ function checkTable(bytes: Buffer): void {
   }
 }
 
-/** The block of a handle, still packed, and how it is. */
+/** The block of a handle, still packed, and its type. */
 function blockAt(bytes: Buffer, handle: LevelBytes): { readonly packed: Buffer; readonly type: number } {
   const offset = handle.varint();
   const size = handle.varint();
@@ -146,7 +146,7 @@ function indexEntries({ packed, type }: { readonly packed: Buffer; readonly type
   return values;
 }
 
-/** The records of a log. One that the file breaks off in was never acknowledged. */
+/** The records of a log. A last record that is cut short was never acknowledged. */
 function logRecords(bytes: Buffer): Buffer[] {
   const records: Buffer[] = [];
   let parts: Buffer[] = [];

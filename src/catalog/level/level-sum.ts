@@ -1,6 +1,6 @@
 /**
- * The checksum of LevelDB: CRC-32C (RFC 3720, appendix B.4) of a few parts, "masked" so that a checksum of checksums
- * stays a good one.
+ * The checksum of LevelDB: CRC-32C (RFC 3720, appendix B.4), "masked" so that a checksum over bytes that contain
+ * checksums still detects errors.
  */
 const POLYNOMIAL = 0x82f63b78;
 const MASK_DELTA = 0xa282ead8;

@@ -1,8 +1,7 @@
 /**
- * Questions to a LevelDB catalog, all answered from one snapshot: a capture and the block it names are of the same
- * instant.
+ * Reads of a LevelDB catalog from one snapshot: a capture and the block that it names are of the same instant.
  *
- * Rows that cannot be read are thrown as DamagedRow; the catalog names the place.
+ * A row that cannot be read throws a DamagedRow; the catalog adds the place.
  */
 import type { Snapshot } from 'classic-level';
 import { assert, type EpochMs, equal } from '../../base/index.ts';
@@ -49,19 +48,19 @@ import { readSegment } from './segment-codec.ts';
 export const PAGE_SIZE = 1000;
 
 /**
- * Questions that are asked at the same time. The database answers on other threads, and those that wait in a row cost
- * fewer wakings than those that come one by one.
+ * Questions that are answered at the same time. The database reads on other threads, and answers that arrive together
+ * wake this thread less often than single ones.
  */
 const LANES = 8;
-/** Pages are cut short at this, so that long URLs do not make them large. */
+/** The most bytes of a page, so that long URLs do not make it large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
-/** Without a bound of its own the database hands out fewer rows than were asked for once they are 16 KiB together. */
+/** By default the database returns fewer rows than requested once they are 16 KiB together. */
 const ALL_AT_ONCE = 2 ** 31;
 
 type Row = [Buffer, Buffer];
 
-/** Questions that no lane has taken yet, with their places among all. */
+/** Questions that no lane has taken yet, with their indexes. */
 type Questions<Question> = Iterable<[number, Question]>;
 
 export class LevelView implements CatalogView {
@@ -71,8 +70,8 @@ export class LevelView implements CatalogView {
   readonly #onBlockRow: (prefix: number, row: Buffer | undefined) => void;
 
   /**
-   * Without a snapshot, only questions that one row answers may be asked. `onBlockRow` is told every row that a search
-   * for blocks read.
+   * Without a snapshot, only single rows may be read. `onBlockRow` is called with every row that a look-up of blocks
+   * reads.
    */
   constructor(
     database: Database,
@@ -178,7 +177,7 @@ export class LevelView implements CatalogView {
     });
   }
 
-  /** The captures of questions that name a place, as far as they are there: each is one row. */
+  /** The captures of questions that name a place, if they exist: each is one row. */
   async #capturesAt(questions: readonly CaptureQuestion[]): Promise<LinkedCapture[]> {
     const writer = new RowWriter();
     const keys = new Map<string, Buffer>();
@@ -335,12 +334,12 @@ export class LevelView implements CatalogView {
     const rows = await this.#blockRows(references.map((reference) => reference.prefix));
     return references.map((reference, index) => {
       const entry = rows[index]!.find((candidate) => candidate.slot === reference.slot);
-      if (!entry) throw new DamagedRow('a capture or an alias names a block that is not there');
+      if (!entry) throw new DamagedRow('a capture or an alias names a missing block');
       return entry.key;
     });
   }
 
-  /** The rows of these prefixes, each read once. */
+  /** The entries of these prefixes. Each row is read once. */
   async #blockRows(prefixes: readonly number[]): Promise<BlockEntry[][]> {
     const distinct = [...new Set(prefixes)];
     const values = await readRows(this.#database, distinct.map(blockRowKey), this.#snapshot);
@@ -351,8 +350,8 @@ export class LevelView implements CatalogView {
 }
 
 /**
- * Answers questions in a few lanes, each taking the next until there are none. All of them end before the answer does,
- * also when one fails: their iterators must be closed.
+ * Answers questions in a few lanes, each taking the next question until none is left. All lanes end before this
+ * function does, also when one fails, because their iterators must be closed.
  */
 async function inLanes<Question>(
   questions: readonly Question[],
@@ -369,7 +368,7 @@ function heldBlocks(entries: readonly BlockEntry[]): Block[] {
   return blocks.length > 1 ? blocks.sort((a, b) => compareBlockKeys(a.key, b.key)) : blocks;
 }
 
-/** The rule of `nearest`, over all captures of a key in their order. */
+/** The rule of `nearest`, applied to all captures of a key in order. */
 export function nearestOf(
   captures: readonly Capture[],
   time: EpochMs,
@@ -397,16 +396,16 @@ function keyAndTime(urlKey: UrlKey, time: EpochMs): Buffer {
   return writer.finish();
 }
 
-/** A search through the captures of one moment, for all questions that ask for some of them. */
+/** A scan of the captures of one moment, for all questions about them. */
 type Scan = {
   readonly question: CaptureQuestion;
-  /** The hashes that are asked for; undefined when all are. */
+  /** The wanted hashes; undefined for all. */
   hashes: Set<number> | undefined;
   readonly found: LinkedCapture[];
 };
 
 /**
- * The searches that answer the questions, but for those that name a place, and for each question which of these it is.
+ * The scans that answer the questions, except for questions that name a place, and the scan of each question.
  */
 function scansFor(questions: readonly CaptureQuestion[]): { scans: Scan[]; scanOf: Map<CaptureQuestion, Scan> } {
   const scans: Scan[] = [];
@@ -415,7 +414,7 @@ function scansFor(questions: readonly CaptureQuestion[]): { scans: Scan[]; scanO
   for (const question of questions) {
     if (question.at) continue;
     const { urlKey, ofHash } = question;
-    assert(ofHash === undefined || question.limit === undefined, 'captures of a hash are asked for without a limit');
+    assert(ofHash === undefined || question.limit === undefined, 'a question for a hash has no limit');
     const earlier = ofKey.get(urlKey);
     const same = earlier?.find((scan) => isSameScan(scan.question, question));
     const scan = same ?? { question, hashes: ofHash === undefined ? undefined : new Set<number>(), found: [] };
@@ -434,7 +433,7 @@ function isSameScan(a: CaptureQuestion, b: CaptureQuestion): boolean {
   return a.time === b.time && a.timeTo === b.timeTo && a.limit === b.limit;
 }
 
-/** What a search has for a question: all of it, or what has the hash. */
+/** The answer of a scan to a question: all captures, or those with the hash. */
 function answersOf({ hashes }: Scan, captures: readonly Capture[]): (ofHash?: number) => readonly Capture[] {
   let byHash = hashes && Map.groupBy(captures, ({ hash }) => hash);
   return (ofHash) => {

@@ -1,11 +1,11 @@
 /**
- * Numbers for media types, so that a capture holds one byte in place of thirty. Numbers are given in order of first use
- * from 1 on and never change; 0 says that the type is written out where the number stands.
+ * Numbers for media types, so that a capture has one byte instead of thirty. Types are numbered from 1 in order of first
+ * use, and numbers never change. 0 means that the type itself follows.
  *
  *     'm'  number (ordered)  ->  UTF-8
  *
- * Servers send anything as a media type, so the dictionary is bounded: what is long, or comes when it is full, is
- * written out.
+ * Servers send anything as a media type, so the dictionary is bounded. Long types, and new ones once it is full, get no
+ * number.
  */
 import { RowReader, RowWriter } from '../row-bytes.ts';
 import { TABLE } from '../table.ts';
@@ -19,7 +19,7 @@ export class MimeDictionary {
   readonly #texts: string[] = [];
   readonly #numbers = new Map<string, number>();
 
-  /** The number of a type; 0 when it has none and must be written out or added. */
+  /** The number of a type; 0 if it has none. */
   numberOf(mime: string): number {
     return this.#numbers.get(mime) ?? WRITTEN_OUT;
   }
@@ -32,14 +32,14 @@ export class MimeDictionary {
     return this.#texts.length;
   }
 
-  /** Only what stands in the database may be added here, and in its order. */
+  /** Adds a type that is in the database. Types must be added in the order of their numbers. */
   add(mime: string): void {
     this.#texts.push(mime);
     this.#numbers.set(mime, this.#texts.length);
   }
 }
 
-/** A type that is worth a number when there are `size` already. */
+/** Whether a type gets a number when the dictionary already has `size`. */
 export function isWorthNumber(mime: string, size: number): boolean {
   return size < ENTRIES_MAX && mime.length <= CHARACTERS_MAX;
 }

@@ -8,8 +8,8 @@ const key = (text: string) => text as UrlKey;
 const capturesOf = (urlKey: string, count = 1) =>
   Array.from({ length: count }, () => ({ urlKey, url: urlKey }) as Capture);
 
-describe('keys asked for lately', () => {
-  it('gives the captures that were kept, none included', () => {
+describe('the cache of recent keys', () => {
+  it('returns the captures that were kept, also an empty list', () => {
     const recent = new RecentKeys();
     const captures = capturesOf('a', 2);
     recent.keep(key('a'), captures, recent.changes);
@@ -28,7 +28,7 @@ describe('keys asked for lately', () => {
     assert.equal(recent.get(key('other'))?.length, 1);
   });
 
-  it('does not keep what was asked for before a change', () => {
+  it('does not keep captures that were read before a change', () => {
     const recent = new RecentKeys();
     const { changes } = recent;
     recent.changed({ putCaptures: capturesOf('a') });
@@ -40,7 +40,7 @@ describe('keys asked for lately', () => {
     assert.equal(recent.get(key('a')), undefined);
   });
 
-  it('holds so many captures and forgets the keys used longest ago', () => {
+  it('keeps a bounded number of captures and forgets the least recently used keys', () => {
     const recent = new RecentKeys(6);
     recent.keep(key('a'), capturesOf('a', 2), recent.changes);
     recent.keep(key('b'), capturesOf('b', 2), recent.changes);

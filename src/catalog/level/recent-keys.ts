@@ -1,9 +1,9 @@
 /**
- * The captures of URL keys that were asked for lately, so that asking again costs no look-up: the database answers on
- * another thread, and waiting for that costs replay and index look-ups more than all their other work.
+ * The captures of recently read URL keys. The database answers on another thread, and waiting for it costs replay and
+ * CDX look-ups more than all their other work.
  *
- * What is held is always what the catalog holds: a change forgets its keys when it is made, and an answer that was
- * under way meanwhile is not kept, because it may tell of the time before.
+ * The cache always agrees with the catalog: a change forgets the keys it touches, and an answer that was read while a
+ * change was made is not kept, because it may be of the time before.
  */
 import { LruCache } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -11,8 +11,8 @@ import type { Capture, CatalogBatch } from '../catalog.ts';
 import { isLongKey } from '../key-order.ts';
 
 /**
- * So many captures are held, and keys without any count as one; about 20 MB. Long URLs count as several captures, and
- * long keys are not held.
+ * The most captures that are kept, about 20 MB. A key without captures counts as one. Long URLs count as several
+ * captures, and long keys are not kept.
  */
 const CAPTURES_MAX = 32 * 1024;
 const URL_LENGTH = 512;
@@ -25,7 +25,7 @@ export class RecentKeys {
     this.#captures = new LruCache(capturesMax, (captures) => Math.max(1, captures.reduce(addWeight, 0)));
   }
 
-  /** Changes so far; told by `keep` from before its captures were asked for. */
+  /** The number of changes so far. A caller of `keep` passes the number from before its read. */
   get changes(): number {
     return this.#changes;
   }
@@ -34,12 +34,12 @@ export class RecentKeys {
     return this.#captures.get(key);
   }
 
-  /** Keeps what was found out since so many changes, unless there were more meanwhile. */
+  /** Keeps captures that were read after this number of changes, unless there were more changes meanwhile. */
   keep(key: UrlKey, captures: readonly Capture[], changes: number): void {
     if (changes === this.#changes && !isLongKey(key)) this.#captures.keep(key, captures);
   }
 
-  /** A batch was applied, or perhaps was. */
+  /** A batch was applied, or may have been. */
   changed({ putCaptures = [], removeCaptures = [] }: CatalogBatch): void {
     this.#changes++;
     if (this.#captures.size === 0) return;

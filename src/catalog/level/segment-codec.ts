@@ -25,7 +25,7 @@ export function segmentKey(number: number): Buffer {
 }
 
 export function writeSegment(writer: RowWriter, segment: Segment): void {
-  assert(segment.volume.isWellFormed() && segment.name.isWellFormed(), 'the name of a segment is no Unicode text');
+  assert(segment.volume.isWellFormed() && segment.name.isWellFormed(), 'the name of a segment is not valid Unicode');
   writer.byte(segment.state === 'sealed' ? SEALED : 0);
   writer.varint(segment.collection);
   writer.varint(segment.bytes);
@@ -40,7 +40,7 @@ export function readSegment(key: Buffer, value: Buffer): Segment {
   const number = new RowReader(key, 1).ordered();
   const reader = new RowReader(value);
   const form = reader.byte();
-  if (form > SEALED) throw new DamagedRow('a segment has no such form');
+  if (form > SEALED) throw new DamagedRow('a segment has an unknown form');
   const collection = reader.varint();
   const bytes = reader.varint();
   const records = reader.varint();
