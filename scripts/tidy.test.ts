@@ -384,6 +384,20 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 const report = (root: string) => tidy(root).map(formatViolation);
 
+test('ARCHITECTURE.md names only files that exist, and every sub-room', () => {
+  const text = lines(
+    '`base/seven.ts` and `src/base/clock.ts`',
+    'and `base/gone.ts`, not `test`',
+    '| `warc/read` | reads |',
+  );
+  inTree({ ...CLEAN, 'ARCHITECTURE.md': text }, (root) => {
+    const violations = report(root);
+    assert.ok(violations.includes('ARCHITECTURE.md:2 map names base/gone.ts, which does not exist'));
+    assert.ok(violations.includes('ARCHITECTURE.md:1 map its map lacks the sub-room warc/write'));
+    assert.ok(!violations.some((line) => /seven|clock|warc\/read/.test(line)), violations.join('\n'));
+  });
+});
+
 test('the repository keeps its rules', () => {
   assert.deepEqual(report(REPOSITORY), []);
 });

@@ -6,6 +6,7 @@
  */
 import { resolve } from 'node:path';
 import { checkFiles } from './tidy/file-rules.ts';
+import { checkArchitecture } from './tidy/map-rules.ts';
 import { checkRooms } from './tidy/room-rules.ts';
 import { checkSubRooms } from './tidy/sub-room-rules.ts';
 import { checkTexts } from './tidy/text-rules.ts';
@@ -15,7 +16,7 @@ import { checkWords } from './tidy/word-rules.ts';
 
 export function tidy(root: string): Violation[] {
   const files = readTree(root);
-  return [checkRooms, checkSubRooms, checkWords, checkTexts, checkFiles]
+  return [checkRooms, checkSubRooms, checkWords, checkTexts, checkFiles, checkArchitecture]
     .flatMap((check) => check(files))
     .sort(compareViolations);
 }
