@@ -4,7 +4,7 @@ import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.t
 import { findBrowser } from './browser/browser-path.ts';
 import { BrowserPool } from './browser/browser-pool.ts';
 import { viewUrl } from './browser/browser-renderer.ts';
-import { Engine } from './engine.ts';
+import { CrawlEngine } from './engine.ts';
 import { HttpFetcher } from './fetch/http-fetcher.ts';
 import { FETCH_DEFAULTS } from './fetch-settings.ts';
 import { frontierUrl } from './frontier/frontier-url.ts';
@@ -15,11 +15,11 @@ import { LinkReader } from './links/link-reader.ts';
 import type { CrawlReport } from './report.ts';
 import {
   beginRun,
+  type CrawlRun,
   dropRun,
   endRun,
   lastFirstRun,
   lastRun,
-  type Run,
   resumeRun,
   saveMovedSeeds,
   unfinishedRun,
@@ -42,7 +42,7 @@ export function crawl(
   const urls = seedUrls(seeds);
   if (urls.length === 0)
     throw new PinakesError('BAD_ARGUMENT', { where: 'seeds', detail: 'a crawl needs at least one URL' });
-  return withState(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
+  return crawlAlone(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
     const whole = { ...CRAWL_DEFAULTS, ...settings };
     // Wrong names and patterns, and a missing browser, must fail before the run is written.
     archive.collections.check(whole.collection);
@@ -65,7 +65,7 @@ export function resumeCrawl(
   settings: Partial<CrawlSettings> = {},
   options: CrawlOptions = {},
 ): Promise<CrawlReport> {
-  return withState(archive, collection, async (state) => {
+  return crawlAlone(archive, collection, async (state) => {
     const last = lastRun(state, collection);
     if (last.state === 'done' && last.report) return last.report;
     const whole = { ...last.settings, ...settings, collection };
@@ -80,7 +80,7 @@ export function recrawl(
   settings: Partial<CrawlSettings> = {},
   options: CrawlOptions = {},
 ): Promise<CrawlReport> {
-  return withState(archive, collection, async (state) => {
+  return crawlAlone(archive, collection, async (state) => {
     const left = unfinishedRun(state, collection);
     // A new run visits first what a limit left over, and has the limit for itself.
     if (left?.state === 'limited') dropRun(state, left);
@@ -94,7 +94,11 @@ export function recrawl(
   });
 }
 
-async function withState<T>(archive: Archive, collection: string, work: (state: CrawlState) => Promise<T>): Promise<T> {
+async function crawlAlone<T>(
+  archive: Archive,
+  collection: string,
+  work: (state: CrawlState) => Promise<T>,
+): Promise<T> {
   const id = `${archive.directory}\0${collection}`;
   if (crawling.has(id)) throw new PinakesError('CRAWL_RUNNING', { where: collection });
   crawling.add(id);
@@ -114,7 +118,7 @@ async function withState<T>(archive: Archive, collection: string, work: (state: 
 async function runCrawl(
   archive: Archive,
   state: CrawlState,
-  run: Run,
+  run: CrawlRun,
   options: CrawlOptions,
   isResumed: boolean,
 ): Promise<CrawlReport> {
@@ -135,7 +139,7 @@ async function runCrawl(
   try {
     const { signal, onProgress } = options;
     const onRetry = seedFailureReporter(run, options);
-    const engine = new Engine({
+    const engine = new CrawlEngine({
       archive,
       state,
       run,
@@ -170,7 +174,7 @@ async function runCrawl(
 }
 
 /** A seed that cannot be fetched may be mistyped. So its first failure is reported at once, before the other tries. */
-function seedFailureReporter({ seeds }: Run, { onSeedTrouble }: CrawlOptions): (url: string, why: string) => void {
+function seedFailureReporter({ seeds }: CrawlRun, { onSeedTrouble }: CrawlOptions): (url: string, why: string) => void {
   const unreported = new Set(seeds);
   return (url, why) => {
     if (unreported.delete(url)) onSeedTrouble?.(url, why);
@@ -186,8 +190,8 @@ async function checkBrowser({ browser, browserPath, htmlOnly }: CrawlSettings): 
 
 function reportOf(
   archive: Archive,
-  run: Run,
-  engine: Engine,
+  run: CrawlRun,
+  engine: CrawlEngine,
   { outcome, limit, resumedAt }: Pick<CrawlReport, 'outcome'> & { limit: CrawlReport['limit']; resumedAt: EpochMs },
 ): CrawlReport {
   const now = archive.clock();
@@ -227,7 +231,7 @@ function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
 }
 
 /** Deletes the captures and screenshots of pages that are gone. Other URLs with the same key keep theirs. */
-async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<number> {
+async function expunge(archive: Archive, state: CrawlState, run: CrawlRun): Promise<number> {
   const collection = await archive.collections.number(run.collection);
   let removed = 0;
   for (const url of goneUrls(state, run).flatMap((gone) => [gone, viewUrl(gone)])) {

@@ -150,13 +150,13 @@ async function feed(
   const count = { bytes: 0 };
   const stored = await target.store(
     http
-      ? { kind: 'http', url, time, responseHead: http.bytes, body: bodyOf(retrieved, http, count), fields }
+      ? { kind: 'http', url, time, responseHead: http.bytes, body: framedBody(retrieved, http, count), fields }
       : {
           kind: 'resource',
           url,
           time,
           mime: capture.mime || 'application/octet-stream',
-          body: counted(retrieved.payload, count),
+          body: countedPieces(retrieved.payload, count),
           fields,
         },
     { collection },
@@ -168,12 +168,16 @@ async function feed(
 }
 
 /** The payload, with the framing that the head declares. */
-async function* bodyOf({ payload }: Retrieved, head: HttpHead, count: { bytes: number }): AsyncGenerator<Uint8Array> {
+async function* framedBody(
+  { payload }: Retrieved,
+  head: HttpHead,
+  count: { bytes: number },
+): AsyncGenerator<Uint8Array> {
   if (!head.isChunked) {
-    yield* counted(payload, count);
+    yield* countedPieces(payload, count);
     return;
   }
-  for await (const piece of counted(payload, count)) {
+  for await (const piece of countedPieces(payload, count)) {
     if (piece.length === 0) continue;
     yield utf8(`${piece.length.toString(16)}\r\n`);
     yield piece;
@@ -182,7 +186,10 @@ async function* bodyOf({ payload }: Retrieved, head: HttpHead, count: { bytes: n
   yield utf8('0\r\n\r\n');
 }
 
-async function* counted(payload: AsyncIterable<Uint8Array>, count: { bytes: number }): AsyncGenerator<Uint8Array> {
+async function* countedPieces(
+  payload: AsyncIterable<Uint8Array>,
+  count: { bytes: number },
+): AsyncGenerator<Uint8Array> {
   for await (const piece of payload) {
     count.bytes += piece.length;
     yield piece;

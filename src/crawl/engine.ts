@@ -29,8 +29,8 @@ import { RedirectCookies } from './politeness/redirect-cookies.ts';
 import { RobotsCache } from './politeness/robots-cache.ts';
 import type { RobotsRules } from './politeness/robots-rules.ts';
 import { type RobotsOutcome, type RobotsRetry, RobotsVisitor, robotsForbidden } from './politeness/robots-visit.ts';
-import { type CrawlReport, progressOf, Tally } from './report.ts';
-import type { Run } from './run.ts';
+import { type CrawlReport, CrawlTally, crawlProgress } from './report.ts';
+import type { CrawlRun } from './run.ts';
 import { type CrawlProgress, depthMatters } from './settings.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type VisitOptions, Visitor } from './visit.ts';
@@ -55,10 +55,10 @@ const GRACE_MS = 5000;
 /** Further tries while the network may be down. With their growing pauses they last about ten minutes. */
 const OFFLINE_TRIES = 3;
 
-export type EngineOptions = {
+export type CrawlEngineOptions = {
   readonly archive: Archive;
   readonly state: CrawlState;
-  readonly run: Run;
+  readonly run: CrawlRun;
   readonly fetcher: Fetcher;
   readonly links: LinkReader;
   /** Set when pages are rendered. */
@@ -71,15 +71,15 @@ export type EngineOptions = {
   readonly onRetry?: ((url: string, why: string) => void) | undefined;
 };
 
-export class Engine {
-  readonly #options: EngineOptions;
+export class CrawlEngine {
+  readonly #options: CrawlEngineOptions;
   readonly #clock: Clock;
   readonly frontier: Frontier;
   readonly #robots: RobotsCache;
   readonly #captures: CrawlCaptures;
   readonly #visitor: Visitor;
   readonly #robotsVisitor: RobotsVisitor;
-  readonly tally: Tally;
+  readonly tally: CrawlTally;
   readonly #delays: HostDelays;
   readonly #turns: HostTurns;
   readonly #renderer: Renderer | undefined;
@@ -109,7 +109,7 @@ export class Engine {
   readonly #stop = new AbortController();
   readonly #isWantedKnown: (known: KnownUrl) => boolean;
 
-  constructor(options: EngineOptions) {
+  constructor(options: CrawlEngineOptions) {
     this.#options = options;
     const { archive, state, run, fetcher, links } = options;
     this.#clock = steadyClock(() => archive.clock());
@@ -126,7 +126,7 @@ export class Engine {
     this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures, (host) =>
       this.#turns.next(host, this.#stop.signal),
     );
-    this.tally = new Tally(run.counts, run.startedAt, run.report);
+    this.tally = new CrawlTally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
     // A process that was killed did not write when it ended.
     const lastRequestAt = options.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
@@ -571,6 +571,6 @@ export class Engine {
     const now = this.#clock();
     const leftMs = this.#running === 0 && this.#nextAt < Number.POSITIVE_INFINITY ? this.#nextAt - now : 0;
     const waitMs = leftMs > WAIT_MS_MIN ? leftMs : 0;
-    return progressOf(this.tally, this.frontier, { elapsedMs: now - this.#resumedAt, waitMs, url: this.#lastUrl });
+    return crawlProgress(this.tally, this.frontier, { elapsedMs: now - this.#resumedAt, waitMs, url: this.#lastUrl });
   }
 }

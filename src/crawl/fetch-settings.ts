@@ -30,8 +30,8 @@ export type FetchSettings = {
   readonly resolve?: LookupFunction | undefined;
 };
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
 
 export const FETCH_DEFAULTS: Omit<FetchSettings, 'clock'> = {
   userAgent: 'Mozilla/5.0 (compatible; pinakes; web archive crawler)',
@@ -39,12 +39,12 @@ export const FETCH_DEFAULTS: Omit<FetchSettings, 'clock'> = {
   privateNetworks: [],
   anyCertificate: false,
   http2: true,
-  connectTimeoutMs: 20 * SECOND,
-  headTimeoutMs: 60 * SECOND,
-  idleTimeoutMs: 30 * SECOND,
-  exchangeTimeoutMs: 30 * MINUTE,
+  connectTimeoutMs: 20 * SECOND_MS,
+  headTimeoutMs: 60 * SECOND_MS,
+  idleTimeoutMs: 30 * SECOND_MS,
+  exchangeTimeoutMs: 30 * MINUTE_MS,
   bytesPerSecondMin: 50,
-  slowAfterMs: MINUTE,
+  slowAfterMs: MINUTE_MS,
   headBytesMax: 256 * 1024,
   bodyBytesMax: 1024 ** 3,
 };

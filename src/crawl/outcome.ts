@@ -62,7 +62,7 @@ export type Retry = {
   readonly failure?: Unreachable;
 };
 
-export type Outcome = Settled | Retry;
+export type VisitOutcome = Settled | Retry;
 
 /** Why a URL could not be fetched. */
 export type Unreachable = { readonly reason: FailureReason | 'robots-unreachable' | 'busy'; readonly detail: string };

@@ -1,7 +1,7 @@
 /** What a crawl did: counted and reported while it runs, and stored in the collection at its end. */
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
-import { isGone, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
+import { isGoneStatus, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
 import type { PageFindings } from './links/link-batch.ts';
 import type { Settled, Visited } from './outcome.ts';
 import type { CrawlProgress } from './settings.ts';
@@ -110,7 +110,7 @@ export function zeroCounts(): CrawlCounts {
   };
 }
 
-export class Tally {
+export class CrawlTally {
   readonly counts: CrawlCounts;
   readonly failedUrls: { url: string; reason: string }[];
   readonly partlyReadUrls: { url: string; reason: string }[];
@@ -142,13 +142,13 @@ export class Tally {
     if (outcome.kind === 'visited') this.#visited(outcome);
     else if (outcome.kind === 'skipped' && outcome.trap !== undefined) {
       counts.trapped++;
-      count(counts.traps, outcome.trap);
+      addCount(counts.traps, outcome.trap);
     } else if (outcome.kind === 'skipped' && outcome.isOutOfScope) counts.outOfScope++;
     else if (outcome.kind === 'skipped')
       counts[outcome.settlement.state === STATE_FORBIDDEN ? 'forbidden' : 'skipped']++;
     else {
       counts.failed++;
-      count(counts.failures, outcome.reason);
+      addCount(counts.failures, outcome.reason);
       if (this.failedUrls.length < REPORTED_URLS_MAX)
         this.failedUrls.push({ url: outcome.settlement.item.url, reason: `${outcome.reason}: ${outcome.detail}` });
     }
@@ -169,14 +169,14 @@ export class Tally {
     if (truncated) counts.truncated++;
     if (redirect !== undefined) counts.redirects++;
     if (isRecovered) counts.recovered++;
-    if (isGone(status)) counts.gone++;
-    count(counts.statuses, String(status));
+    if (isGoneStatus(status)) counts.gone++;
+    addCount(counts.statuses, String(status));
   }
 }
 
 /** The progress that a running crawl reports. */
-export function progressOf(
-  tally: Tally,
+export function crawlProgress(
+  tally: CrawlTally,
   frontier: Frontier,
   { elapsedMs, waitMs, url }: Pick<CrawlProgress, 'elapsedMs' | 'waitMs' | 'url'>,
 ): CrawlProgress {
@@ -201,6 +201,6 @@ export function progressOf(
   };
 }
 
-export function count(counts: Record<string, number>, name: string, more = 1): void {
+export function addCount(counts: Record<string, number>, name: string, more = 1): void {
   counts[name] = (counts[name] ?? 0) + more;
 }

@@ -12,13 +12,13 @@ export type RunKind = 'first' | 'again';
  * `running`: if no process has the file open, the process of the run died. `limited`: a limit was reached with URLs
  * left.
  */
-export type RunState = 'running' | 'interrupted' | 'limited' | 'done' | 'dropped';
+export type CrawlRunState = 'running' | 'interrupted' | 'limited' | 'done' | 'dropped';
 
-export type Run = {
+export type CrawlRun = {
   readonly number: number;
   readonly collection: string;
   readonly kind: RunKind;
-  readonly state: RunState;
+  readonly state: CrawlRunState;
   readonly seeds: readonly string[];
   /** The URLs that seeds redirected to. */
   readonly movedSeeds: readonly string[];
@@ -29,11 +29,11 @@ export type Run = {
   readonly report: CrawlReport | undefined;
 };
 
-type Row = {
+type RunRow = {
   number: number;
   collection: string;
   kind: RunKind;
-  state: RunState;
+  state: CrawlRunState;
   seeds: string;
   settings: string;
   started: number;
@@ -42,7 +42,7 @@ type Row = {
   report: string | null;
 };
 
-function runOf(row: Row): Run {
+function runOf(row: RunRow): CrawlRun {
   const { given, grown } = JSON.parse(row.seeds) as { given: string[]; grown: string[] };
   return {
     number: row.number,
@@ -60,16 +60,16 @@ function runOf(row: Row): Run {
 }
 
 /** The runs of a collection, or of all, latest first. */
-export function runsOf(state: CrawlState, collection?: string, count = 100): Run[] {
+export function runsOf(state: CrawlState, collection?: string, count = 100): CrawlRun[] {
   const rows =
     collection === undefined
-      ? state.all<Row>('SELECT * FROM crawl ORDER BY number DESC LIMIT ?', count)
-      : state.all<Row>('SELECT * FROM crawl WHERE collection = ? ORDER BY number DESC LIMIT ?', collection, count);
+      ? state.all<RunRow>('SELECT * FROM crawl ORDER BY number DESC LIMIT ?', count)
+      : state.all<RunRow>('SELECT * FROM crawl WHERE collection = ? ORDER BY number DESC LIMIT ?', collection, count);
   return rows.map(runOf);
 }
 
 /** The last run, if it has URLs left. */
-export function unfinishedRun(state: CrawlState, collection: string): Run | undefined {
+export function unfinishedRun(state: CrawlState, collection: string): CrawlRun | undefined {
   const [last] = runsOf(state, collection, 1);
   return last && last.state !== 'done' && last.state !== 'dropped' ? last : undefined;
 }
@@ -80,7 +80,7 @@ export function beginRun(
   seeds: readonly string[],
   settings: CrawlSettings,
   now: EpochMs,
-): Run {
+): CrawlRun {
   state.run(
     "INSERT INTO crawl (collection, kind, state, seeds, settings, started) VALUES (?, ?, 'running', ?, ?, ?)",
     settings.collection,
@@ -93,7 +93,7 @@ export function beginRun(
 }
 
 /** Resumes an interrupted run, perhaps with other limits or other politeness. */
-export function resumeRun(state: CrawlState, run: Run, settings: CrawlSettings): Run {
+export function resumeRun(state: CrawlState, run: CrawlRun, settings: CrawlSettings): CrawlRun {
   state.run(
     "UPDATE crawl SET state = 'running', settings = ?, ended = NULL WHERE number = ?",
     JSON.stringify(settings),
@@ -103,20 +103,20 @@ export function resumeRun(state: CrawlState, run: Run, settings: CrawlSettings):
 }
 
 /** Drops the queue of an unfinished run. Its captures stay. */
-export function dropRun(state: CrawlState, run: Run): void {
+export function dropRun(state: CrawlState, run: CrawlRun): void {
   new Frontier(state, run.collection, run.number, 0).clearQueue();
   state.run("UPDATE crawl SET state = 'dropped' WHERE number = ?", run.number);
 }
 
-export function saveMovedSeeds(state: CrawlState, run: Run, grown: readonly string[]): void {
+export function saveMovedSeeds(state: CrawlState, run: CrawlRun, grown: readonly string[]): void {
   state.run('UPDATE crawl SET seeds = ? WHERE number = ?', JSON.stringify({ given: run.seeds, grown }), run.number);
 }
 
-export function saveCounts(state: CrawlState, run: Run, counts: CrawlCounts): void {
+export function saveCounts(state: CrawlState, run: CrawlRun, counts: CrawlCounts): void {
   state.run('UPDATE crawl SET counts = ? WHERE number = ?', JSON.stringify(counts), run.number);
 }
 
-export function endRun(state: CrawlState, run: Run, report: CrawlReport, ended: EpochMs): void {
+export function endRun(state: CrawlState, run: CrawlRun, report: CrawlReport, ended: EpochMs): void {
   state.run(
     'UPDATE crawl SET state = ?, counts = ?, report = ?, ended = ? WHERE number = ?',
     report.outcome,
@@ -128,15 +128,15 @@ export function endRun(state: CrawlState, run: Run, report: CrawlReport, ended: 
 }
 
 /** The last run of a collection. Throws if the collection was never crawled. */
-export function lastRun(state: CrawlState, collection: string): Run {
+export function lastRun(state: CrawlState, collection: string): CrawlRun {
   const [last] = runsOf(state, collection, 1);
   if (!last) throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
   return last;
 }
 
 /** The last run from seeds, whose settings recrawls use. Settings of a recrawl apply to that recrawl only. */
-export function lastFirstRun(state: CrawlState, collection: string): Run {
-  const row = state.get<Row>(
+export function lastFirstRun(state: CrawlState, collection: string): CrawlRun {
+  const row = state.get<RunRow>(
     "SELECT * FROM crawl WHERE collection = ? AND kind = 'first' ORDER BY number DESC LIMIT 1",
     collection,
   );
@@ -146,6 +146,6 @@ export function lastFirstRun(state: CrawlState, collection: string): Run {
 
 /** The seeds of all crawls of a collection, with the URLs they redirected to. */
 export function allSeeds(state: CrawlState, collection: string): string[] {
-  const rows = state.all<Row>("SELECT * FROM crawl WHERE collection = ? AND kind = 'first'", collection);
+  const rows = state.all<RunRow>("SELECT * FROM crawl WHERE collection = ? AND kind = 'first'", collection);
   return rows.map(runOf).flatMap(({ seeds, movedSeeds }) => [...seeds, ...movedSeeds]);
 }

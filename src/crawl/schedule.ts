@@ -26,9 +26,16 @@ export type Schedule = {
   readonly last: EpochMs | undefined;
 };
 
-type Row = { collection: string; every: string; seeds: string; settings: string; due: number; last: number | null };
+type ScheduleRow = {
+  collection: string;
+  every: string;
+  seeds: string;
+  settings: string;
+  due: number;
+  last: number | null;
+};
 
-function scheduleOf(row: Row): Schedule {
+function scheduleOf(row: ScheduleRow): Schedule {
   return {
     collection: row.collection,
     every: row.every,
@@ -70,7 +77,7 @@ export function putSchedule(
       JSON.stringify({ ...settings, collection }),
       due,
     );
-    return scheduleOf(state.get<Row>('SELECT * FROM schedule WHERE collection = ?', collection)!);
+    return scheduleOf(state.get<ScheduleRow>('SELECT * FROM schedule WHERE collection = ?', collection)!);
   });
 }
 
@@ -81,7 +88,7 @@ export function removeSchedule(archive: Archive, collection: string): boolean {
 
 export function schedules(archive: Archive): Schedule[] {
   if (!CrawlState.exists(archive.directory)) return [];
-  return withState(archive, (state) => state.all<Row>('SELECT * FROM schedule ORDER BY due').map(scheduleOf));
+  return withState(archive, (state) => state.all<ScheduleRow>('SELECT * FROM schedule ORDER BY due').map(scheduleOf));
 }
 
 /** Schedules that are due, the longest due first. */

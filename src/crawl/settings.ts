@@ -86,8 +86,8 @@ export function depthMatters({ depthMax }: CrawlSettings): boolean {
   return depthMax < DEPTH_MAX_DEFAULT;
 }
 
-const SECOND = 1000;
-const DAY = 24 * 3600 * SECOND;
+const SECOND_MS = 1000;
+const DAY_MS = 24 * 3600 * SECOND_MS;
 
 /** No bound. A number, so that settings can be stored as JSON. */
 export const UNBOUNDED = Number.MAX_SAFE_INTEGER;
@@ -102,22 +102,22 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
   bytesMax: UNBOUNDED,
   timeMsMax: UNBOUNDED,
   urlsPerHostMax: 10_000_000,
-  delayMs: SECOND,
+  delayMs: SECOND_MS,
   concurrency: 16,
   hostConcurrency: 1,
   delayFactor: 2,
-  delayMsMax: 30 * SECOND,
-  crawlDelayMsMax: 120 * SECOND,
+  delayMsMax: 30 * SECOND_MS,
+  crawlDelayMsMax: 120 * SECOND_MS,
   robots: 'obey',
   nofollow: 'obey',
   sitemaps: true,
   htmlOnly: false,
   conditional: true,
   retries: 3,
-  retryDelayMs: 10 * SECOND,
+  retryDelayMs: 10 * SECOND_MS,
   budget: UNBOUNDED,
   fixed: false,
-  lifetimeMs: 90 * DAY,
+  lifetimeMs: 90 * DAY_MS,
   gone: 'keep-history',
   userAgent: 'Mozilla/5.0 (compatible; pinakes; web archive crawler)',
   productToken: 'pinakes',
@@ -129,7 +129,7 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
   browserSandbox: true,
   browserBytesMax: 2 * 1024 ** 3,
   browsers: 2,
-  renderMsMax: 120 * SECOND,
+  renderMsMax: 120 * SECOND_MS,
   fetch: {},
 };
 

@@ -18,8 +18,8 @@ import type { ActiveHost, TakenUrl } from './politeness/active-host.ts';
 import type { ActiveHosts } from './politeness/active-hosts.ts';
 import type { RedirectCookies } from './politeness/redirect-cookies.ts';
 import type { RobotsRules } from './politeness/robots-rules.ts';
-import type { Tally } from './report.ts';
-import { type Run, saveCounts, saveMovedSeeds } from './run.ts';
+import type { CrawlTally } from './report.ts';
+import { type CrawlRun, saveCounts, saveMovedSeeds } from './run.ts';
 
 /** How many outcomes may wait to be written, and how many links they may have. */
 const PENDING_MAX = 256;
@@ -28,10 +28,10 @@ const WRITE_AFTER_MS = 500;
 
 export type VisitLogOptions = {
   readonly state: CrawlState;
-  readonly run: Run;
+  readonly run: CrawlRun;
   readonly frontier: Frontier;
   readonly hosts: ActiveHosts;
-  readonly tally: Tally;
+  readonly tally: CrawlTally;
   readonly cookies: RedirectCookies;
   /** Measures how long outcomes wait. */
   readonly clock: Clock;

@@ -21,7 +21,7 @@ import {
 } from './fetch/exchange.ts';
 import { ReceivedBody } from './fetch/received-body.ts';
 import {
-  isGone,
+  isGoneStatus,
   isPageRole,
   type QueuedUrl,
   READ_AGAIN,
@@ -33,13 +33,13 @@ import {
 } from './frontier/known-url.ts';
 import type { PageFindings, UnreadPage } from './links/link-batch.ts';
 import type { LinkReader } from './links/link-reader.ts';
-import { mayHaveLinks, mimeOf } from './links/page-links.ts';
-import { failedSettlement, type Outcome, type Visited } from './outcome.ts';
+import { mayHaveLinks, responseMime } from './links/page-links.ts';
+import { failedSettlement, type Visited, type VisitOutcome } from './outcome.ts';
 import { BUSY_STATUSES, retryAfterMs } from './politeness/host-delay.ts';
 import type { RedirectCookies } from './politeness/redirect-cookies.ts';
 import { type CrawlSettings, depthMatters } from './settings.ts';
 
-type PageSource = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
+type LinkSource = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
@@ -66,7 +66,7 @@ export type ScriptAnswer = {
   readonly waitMs: number | undefined;
 };
 
-const HTML = new Set(['text/html', 'application/xhtml+xml']);
+const HTML_MIMES = new Set(['text/html', 'application/xhtml+xml']);
 const DIGEST_BYTES = 8;
 
 export type VisitorOptions = {
@@ -89,7 +89,7 @@ export class Visitor {
     this.#options = options;
   }
 
-  async visit(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
+  async visit(item: QueuedUrl, options: VisitOptions): Promise<VisitOutcome> {
     if (this.#options.settings.browser === 'none') return this.#visitAlone(item, options);
     // The crawl and a rendered page may want the same URL at the same time. The second one finds the capture of the
     // first.
@@ -104,7 +104,7 @@ export class Visitor {
     }
   }
 
-  async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
+  async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<VisitOutcome> {
     const isReadAgain = item.tries === READ_AGAIN;
     if (options.mayBeDoneBy || isReadAgain) {
       const capture = await this.#options.captures.findDone(
@@ -146,7 +146,7 @@ export class Visitor {
       this.#options.settings.htmlOnly &&
       isPageRole(item.role) &&
       fetched.status === 200 &&
-      !HTML.has(mimeOf(fetched.head))
+      !HTML_MIMES.has(responseMime(fetched.head))
     ) {
       fetched.abandon();
       return {
@@ -190,7 +190,7 @@ export class Visitor {
       settlement: this.#settlement(item, exchange.status, exchange.head, capture, { digest, isSame, truncated }),
       novelty: isNew ? 'new' : isSame ? 'unchanged' : 'duplicate',
       isNotModified: isUnmodified,
-      mime: mimeOf(exchange.head),
+      mime: responseMime(exchange.head),
       bytes: body.bytes,
       truncated,
       redirect,
@@ -235,7 +235,7 @@ export class Visitor {
     const modified = keepsValidators ? head?.get('last-modified') : undefined;
     return {
       item,
-      state: isGone(status) ? STATE_GONE : isSure ? STATE_DONE : STATE_UNVERIFIED,
+      state: isGoneStatus(status) ? STATE_GONE : isSure ? STATE_DONE : STATE_UNVERIFIED,
       status: isUnmodified ? item.status : status,
       verified: isSure ? capture.time : undefined,
       captured: keepsValidators ? capture.time : undefined,
@@ -248,11 +248,11 @@ export class Visitor {
 
   async #findLinks(
     item: QueuedUrl,
-    open: () => Promise<PageSource | undefined>,
+    open: () => Promise<LinkSource | undefined>,
     truncated: Truncation | undefined,
     omitsReported = false,
   ): Promise<PageFindings> {
-    let source: PageSource | undefined;
+    let source: LinkSource | undefined;
     try {
       source = await open();
     } catch (error) {
@@ -308,7 +308,7 @@ export class Visitor {
     };
   }
 
-  async #sourceOf(capture: Capture): Promise<PageSource | undefined> {
+  async #sourceOf(capture: Capture): Promise<LinkSource | undefined> {
     const stored = await this.#options.captures.readResponse(capture);
     return stored && { head: stored.head, ...stored.content, isDecoded: true };
   }

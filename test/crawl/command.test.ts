@@ -20,14 +20,14 @@ type Outcome = { code: number | null; out: string; err: string };
 function run(cwd: string, ...args: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = startPinakes(cwd, ...args);
-    const told = { out: '', err: '' };
+    const output = { out: '', err: '' };
     child.stdout!.on('data', (data: Buffer) => {
-      told.out += data.toString();
+      output.out += data.toString();
     });
     child.stderr!.on('data', (data: Buffer) => {
-      told.err += data.toString();
+      output.err += data.toString();
     });
-    child.on('close', (code) => resolve({ code, ...told }));
+    child.on('close', (code) => resolve({ code, ...output }));
   });
 }
 
@@ -126,14 +126,14 @@ test('the first failure of a seed is printed at once, though it is tried again',
   await run(cwd, 'init', 'archive');
   const child = startPinakes(cwd, 'crawl', 'http://127.0.0.1:1/', '--allow-private');
   const ended = new Promise((resolve) => child.on('close', resolve));
-  let told = '';
+  let output = '';
   for await (const data of child.stderr!) {
-    told += String(data);
-    if (told.includes('\n')) break;
+    output += String(data);
+    if (output.includes('\n')) break;
   }
   child.kill('SIGINT');
   await ended;
-  assert.match(told, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it is tried again$/m);
+  assert.match(output, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it is tried again$/m);
 });
 
 test('of several due crawls, one that fails does not stop the others, and is reported at the end', async (t) => {

@@ -67,7 +67,7 @@ for (const [who, onPage, onGate] of [
   ['the page', 'wall=up', 'else=1'],
   ['the gate', 'else=1', 'wall=up'],
 ] as const)
-  test(`a site that sends pages by way of a gate is captured, when ${who} sets the cookie`, async (t) => {
+  test(`a site that redirects pages through a gate is captured when ${who} sets the cookie`, async (t) => {
     const { web, put, crawl, statuses } = await walled(t);
     for (const path of PAGES) put(path, () => ({ location: `/gate?to=${path}`, 'set-cookie': onPage }));
     web.at(SITE, '/gate', ({ url }, response, end) => {

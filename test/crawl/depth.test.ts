@@ -64,7 +64,7 @@ for (const [when, order] of Object.entries({
   'during its visit': { slowAfter: '/crossing', crossingAfter: '/slow.gif' },
   'after it was visited': { slowAfter: '/crossing.gif' },
 } satisfies Record<string, Order>)) {
-  test(`what a page names is within reach by the shortest way to it, though that is found ${when}`, async (t) => {
+  test(`a page has the depth of the shortest path, even if that is found ${when}`, async (t) => {
     const { web, archive, report } = await walk(t, order);
     for (const path of PAGES) assert.equal(web.requests('site.test', path).length, 1, path);
     assert.equal(web.requests('site.test', '/beyond').length, 0);

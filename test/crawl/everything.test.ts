@@ -77,7 +77,7 @@ test('a crawl of a web with everything in it ends, captures exactly what it shou
     assert.deepEqual(web.requests('moved-rules.test', '/no'), []);
     assert.deepEqual(web.requests('site.test', '/form'), []);
     for (const host of new Set(web.requestLog.map((entry) => entry.host)))
-      assert.equal(web.requests(host)[0]!.path, '/robots.txt', `${host} was asked for rules first`);
+      assert.equal(web.requests(host)[0]!.path, '/robots.txt', `the first request to ${host} was for its rules`);
   });
 
   await t.test('it never sent more requests to a host at a time, or sooner, than allowed', () => {

@@ -55,7 +55,7 @@ async function open(directory: string, seed: number): Promise<Archive> {
   return openArchive(directory, { clock: Date.now, newId: seededIds(seededRandom(seed)) });
 }
 
-test(`a crawl killed ${ROUNDS} times ends like one that was not, and asks for nothing twice that it had`, async (t) => {
+test(`a crawl killed ${ROUNDS} times ends like an undisturbed one, and requests nothing twice that was acknowledged`, async (t) => {
   const seed = Number(process.env.PINAKES_SEED ?? 20_261_115);
   t.diagnostic(`seed ${seed}`);
   const random = seededRandom(seed);

@@ -32,7 +32,7 @@ async function manyHosts(t: TestContext, count: number) {
 }
 
 for (const path of ['/', '/robots.txt'])
-  test(`hosts whose ${path} is to be had later keep no others waiting, and are asked again when they may be`, async (t) => {
+  test(`hosts whose ${path} is available later do not hold up others, and are tried again after their pause`, async (t) => {
     const { web, hosts, letHoursPass, crawl } = await manyHosts(t, 300);
     const early: string[] = [];
     const asked = new Set<string>();

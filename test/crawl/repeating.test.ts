@@ -102,11 +102,11 @@ test('an archive is replayed into another: same pages, same times, each content 
   const target = await makeArchive(t, { clock: Date.now, seed: 2 });
   const report = await emulate(target, source, { collection: 'played', rate: 1000 });
   assert.deepEqual([report.pages, report.new, report.duplicate], [4, 3, 1]);
-  const told = async (archive: typeof source) =>
+  const copied = async (archive: typeof source) =>
     Promise.all(
       (await allCaptures(archive)).map(async ({ url, time }) => `${time} ${url} ${await payloadAt(archive, url)}`),
     );
-  assert.deepEqual(await told(target), await told(source));
+  assert.deepEqual(await copied(target), await copied(source));
   assert.deepEqual(await audit(target), []);
   assert.equal((await target.verify()).errors, 0);
 });
@@ -141,9 +141,9 @@ test('damaged records, and revisits of contents that the archive does not hold, 
   await segment.write(Buffer.from([0xff]), 0, 1, damaged.offset + damaged.length! - 12);
   await segment.close();
   const target = await makeArchive(t, { seed: 2 });
-  const told: string[] = [];
-  const report = await emulate(target, source, { collection: 'played', onDamage: (where) => told.push(where) });
-  assert.deepEqual(told.sort(), [urls[1], 'http://site.test/same-as-b']);
+  const copied: string[] = [];
+  const report = await emulate(target, source, { collection: 'played', onDamage: (where) => copied.push(where) });
+  assert.deepEqual(copied.sort(), [urls[1], 'http://site.test/same-as-b']);
   assert.deepEqual([report.pages, report.damaged, report.unresolved, report.bytes], [2, 2, 1, 6000]);
   assert.deepEqual((await allCaptures(target)).map(({ url }) => url).sort(), [urls[0], urls[2]]);
   assert.deepEqual(await audit(target), []);
@@ -181,7 +181,8 @@ test('a page is replayed whatever the form and time zone of its date', async (t)
   await source.add([await writeForeign(join(source.directory, 'foreign.warc.gz'), records)]);
   const target = await makeArchive(t, { seed: 2 });
   await emulate(target, source, { collection: 'played' });
-  const told = async (archive: typeof source) => (await allCaptures(archive)).map(({ url, time }) => `${time} ${url}`);
-  assert.equal((await told(target)).length, dates.length);
-  assert.deepEqual(await told(target), await told(source));
+  const copied = async (archive: typeof source) =>
+    (await allCaptures(archive)).map(({ url, time }) => `${time} ${url}`);
+  assert.equal((await copied(target)).length, dates.length);
+  assert.deepEqual(await copied(target), await copied(source));
 });

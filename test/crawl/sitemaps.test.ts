@@ -251,6 +251,6 @@ test('endless chains of sitemaps end, are counted, and keep the crawl from no pa
   assert.equal(outcome, 'done');
   assert.equal(counts.pages, 2);
   const asked = web.requestLog.filter(({ path }) => path.startsWith('/map/')).length;
-  assert.ok(asked >= 500 && asked < 1500, `${asked} sitemaps were asked for`);
+  assert.ok(asked >= 500 && asked < 1500, `${asked} sitemaps were requested`);
   assert.ok((counts.traps.sitemaps ?? 0) > 1000, `${counts.traps.sitemaps} are counted`);
 });

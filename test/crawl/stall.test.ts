@@ -73,7 +73,7 @@ const BOUNDS: readonly (readonly [string, Partial<FetchSettings>])[] = [
 
 for (const [name, bounds] of BOUNDS)
   for (const protocol of ['http1', 'http2'] as const)
-    test(`a stalled process cuts nothing that has arrived: ${name}, ${protocol}`, async () => {
+    test(`a stalled process does not cut a body that has arrived: ${name}, ${protocol}`, async () => {
       const url = protocol === 'http1' ? `http://127.0.0.1:${ports.http1}/` : `https://127.0.0.1:${ports.http2}/`;
       for (const moment of MOMENTS) await fetchWhole(url, bounds, moment);
     });

@@ -9,7 +9,7 @@ import type { BrowserAnswer } from './browser-process.ts';
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Fields of the connection and the coding, which do not apply to the answer. */
-const LEFT_OUT = new Set([
+const DROPPED_FIELDS = new Set([
   'alt-svc',
   'connection',
   'content-encoding',
@@ -35,13 +35,13 @@ export async function browserAnswer(
     await releasePayload(payload);
     return head && { status: head.status ?? 200, fields: answerFields(head), body: new Uint8Array(0) };
   }
-  const body = await decoded(payload, (holderHttp ?? head).contentCodings);
+  const body = await decodedBody(payload, (holderHttp ?? head).contentCodings);
   return body && { status: head.status ?? 200, fields: answerFields(head), body };
 }
 
 function answerFields({ fields }: HttpHead): [string, string][] {
   return fields
-    .filter(({ name, value }) => !LEFT_OUT.has(name.trim().toLowerCase()) && isAllowedField(name, value))
+    .filter(({ name, value }) => !DROPPED_FIELDS.has(name.trim().toLowerCase()) && isAllowedField(name, value))
     .map(({ name, value }) => [name.trim(), value]);
 }
 
@@ -50,7 +50,7 @@ function isAllowedField(name: string, value: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim()) && !/[\0\r\n]/.test(value);
 }
 
-async function decoded(
+async function decodedBody(
   payload: AsyncIterable<Uint8Array>,
   codings: readonly string[],
 ): Promise<Uint8Array | undefined> {

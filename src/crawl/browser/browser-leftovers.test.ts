@@ -4,7 +4,7 @@ import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { makeBrowserDirectory, removeLeftovers } from './browser-leftovers.ts';
+import { makeBrowserDirectory, removeBrowserLeftovers } from './browser-leftovers.ts';
 
 /** Sets a temporary directory for the test, and returns the marker name of a process that has ended. */
 async function withTemporary(t: TestContext) {
@@ -38,7 +38,7 @@ test('directories of ended processes are removed, but not those behind links or 
   symlinkSync(linked, join(temporary, others[1]!));
   mkdirSync(join(temporary, others[2]!));
   symlinkSync(linked, join(temporary, others[3]!));
-  await removeLeftovers();
+  await removeBrowserLeftovers();
   assert.deepEqual(readdirSync(temporary).sort(), ['linked', running, ...others].sort());
   assert.deepEqual(readdirSync(linked), [marker]);
 });
@@ -52,6 +52,6 @@ test('directories of another user are left alone, whatever their name', {
     mkdirSync(join(temporary, name, marker), { recursive: true });
     chownSync(join(temporary, name), 12_345, 12_345);
   }
-  await removeLeftovers();
+  await removeBrowserLeftovers();
   assert.deepEqual(readdirSync(temporary).sort(), [running, ...planted].sort());
 });

@@ -29,11 +29,11 @@ export async function markProfile(commandLine: string, directory: string): Promi
 }
 
 /** Removes what ended processes left. What cannot be removed stays. */
-export async function removeLeftovers(): Promise<void> {
-  for (const name of await namesIn(tmpdir())) {
+export async function removeBrowserLeftovers(): Promise<void> {
+  for (const name of await entriesOf(tmpdir())) {
     const path = join(tmpdir(), name);
     if (!(name.startsWith(PROFILE) || isOfEndedProcess(name)) || !(await isOwnDirectory(path))) continue;
-    if (isOfEndedProcess(name) || (await namesIn(path)).some(isOfEndedProcess))
+    if (isOfEndedProcess(name) || (await entriesOf(path)).some(isOfEndedProcess))
       await rm(path, { recursive: true, force: true }).catch(() => {});
   }
 }
@@ -45,7 +45,7 @@ async function isOwnDirectory(path: string): Promise<boolean> {
   return process.getuid === undefined || stats.uid === process.getuid();
 }
 
-function namesIn(directory: string): Promise<string[]> {
+function entriesOf(directory: string): Promise<string[]> {
   return readdir(directory).catch(() => []);
 }
 

@@ -14,7 +14,7 @@ export class MemoryWatch {
   /** `processes` returns the ids of the processes to add up. `onTooMuch` is called once. */
   constructor(processes: () => Promise<readonly number[]>, bytesMax: number, onTooMuch: () => void) {
     const look = async () => {
-      const bytes = await Promise.all((await processes()).map(bytesOf));
+      const bytes = await Promise.all((await processes()).map(residentBytes));
       if (bytes.reduce((sum, own) => sum + own, 0) <= bytesMax) return;
       this.stop();
       onTooMuch();
@@ -38,7 +38,7 @@ export class MemoryWatch {
 }
 
 /** The memory of a process, without the files that it has mapped. */
-async function bytesOf(pid: number): Promise<number> {
+async function residentBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
   let kibibytes = 0;
   for (const [, value] of status.matchAll(/^Rss(?:Anon|Shmem):\s*(\d+) kB$/gm)) kibibytes += Number(value);

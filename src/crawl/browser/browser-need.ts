@@ -5,14 +5,14 @@
 import { readPage } from '../../page/index.ts';
 import type { StoredResponse } from '../crawl-captures.ts';
 import { isPageRole } from '../frontier/known-url.ts';
-import { mimeOf } from '../links/page-links.ts';
+import { responseMime } from '../links/page-links.ts';
 import type { Visited } from '../outcome.ts';
 import type { BrowserUse } from '../settings.ts';
 
 /** A page with scripts and fewer characters of text is taken for a shell. */
 const SHELL_TEXT_LENGTH_MAX = 200;
 
-const HTML = new Set(['text/html', 'application/xhtml+xml']);
+const HTML_MIMES = new Set(['text/html', 'application/xhtml+xml']);
 
 /** Whether a page must be rendered. `open` reads its capture. */
 export async function needsBrowser(
@@ -24,7 +24,7 @@ export async function needsBrowser(
   if (use === 'none' || !isPageRole(item.role) || status !== 200 || redirect !== undefined || !capture.block)
     return false;
   // A 304 may have no Content-Type.
-  if (mime !== '' && !HTML.has(mime)) return false;
+  if (mime !== '' && !HTML_MIMES.has(mime)) return false;
   if (mime !== '' && use === 'all') return true;
   const source = await open();
   if (!source || !isHtml(source)) return false;
@@ -32,7 +32,7 @@ export async function needsBrowser(
 }
 
 function isHtml({ head }: StoredResponse): boolean {
-  return HTML.has(mimeOf(head));
+  return HTML_MIMES.has(responseMime(head));
 }
 
 async function isShell({ head, content: { bytes } }: StoredResponse, url: string): Promise<boolean> {

@@ -81,7 +81,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
   lost.catch(() => {});
   const onAbort = () => reject(options.signal.reason as Error);
   options.signal.addEventListener('abort', onAbort, { once: true });
-  const onEnd = () => reject(endOf(process));
+  const onEnd = () => reject(browserEnded(process));
   process.browser.on('disconnected', onEnd);
   if (options.signal.aborted) onAbort();
   if (!process.isAlive) onEnd();
@@ -93,13 +93,13 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
       acceptDownloads: false,
     });
     // A context that becomes ready too late is closed with its browser.
-    context = await within(answerMs(options), opening, lost);
+    context = await withTimeLimit(answerMs(options), opening, lost);
     const shown = new ShownPage(context, options, lost, () => reject(new RenderFailure('the page crashed', true)));
     return await shown.view();
   } catch (error) {
     if (options.signal.aborted || error instanceof RenderFailure) throw error;
     if (DOWNLOAD.test(firstLine(error))) throw new PageIsDownload(undefined, { cause: error });
-    throw process.isAlive ? new RenderFailure(firstLine(error), false, error) : endOf(process, error);
+    throw process.isAlive ? new RenderFailure(firstLine(error), false, error) : browserEnded(process, error);
   } finally {
     process.browser.off('disconnected', onEnd);
     options.signal.removeEventListener('abort', onAbort);
@@ -108,7 +108,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
 }
 
 /** The memory may have been used before this page was opened. */
-function endOf({ isOverMemory, uses }: BrowserProcess, cause?: unknown): RenderFailure {
+function browserEnded({ isOverMemory, uses }: BrowserProcess, cause?: unknown): RenderFailure {
   if (isOverMemory) return new RenderFailure('it takes too much memory', uses > 1, cause);
   return new RenderFailure('the browser ended', true, cause);
 }
@@ -119,7 +119,7 @@ function firstLine(error: unknown): string {
 
 /** A page that cannot be closed is killed with its browser. */
 async function close(process: BrowserProcess, context: BrowserContext | undefined, msMax: number): Promise<void> {
-  const isClosed = await within(msMax, context?.close() ?? Promise.resolve()).then(
+  const isClosed = await withTimeLimit(msMax, context?.close() ?? Promise.resolve()).then(
     () => true,
     () => false,
   );
@@ -146,7 +146,7 @@ class ShownPage {
 
   async view(): Promise<PageView> {
     const { msMax, signal, takesScreenshot, idle } = this.#options;
-    const page = await this.#within(this.#open());
+    const page = await this.#withTimeLimit(this.#open());
     const enough = new AbortController();
     const until = AbortSignal.any([signal, enough.signal]);
     let isCut = false;
@@ -238,23 +238,23 @@ class ShownPage {
   }
 
   async #screenshot(): Promise<Uint8Array> {
-    const { data } = await this.#within(this.#session.send('Page.captureScreenshot', { format: 'png' }));
+    const { data } = await this.#withTimeLimit(this.#session.send('Page.captureScreenshot', { format: 'png' }));
     return Buffer.from(data, 'base64');
   }
 
   /** Evaluates an expression in an isolated world, a new one each time, since the page may reload itself. */
   async #ask<T>(expression: string): Promise<T> {
-    const { executionContextId } = await this.#within(
+    const { executionContextId } = await this.#withTimeLimit(
       this.#session.send('Page.createIsolatedWorld', { frameId: this.#frame, worldName: 'pinakes' }),
     );
-    const { result } = await this.#within(
+    const { result } = await this.#withTimeLimit(
       this.#session.send('Runtime.evaluate', { expression, contextId: executionContextId, returnByValue: true }),
     );
     return result.value as T;
   }
 
-  #within<T>(work: Promise<T>): Promise<T> {
-    return within(answerMs(this.#options), work, this.#lost);
+  #withTimeLimit<T>(work: Promise<T>): Promise<T> {
+    return withTimeLimit(answerMs(this.#options), work, this.#lost);
   }
 }
 
@@ -263,7 +263,7 @@ function answerMs({ msMax }: PageOptions): number {
 }
 
 /** Limits the time of work. */
-async function within<T>(ms: number, work: Promise<T>, lost?: Promise<never>): Promise<T> {
+async function withTimeLimit<T>(ms: number, work: Promise<T>, lost?: Promise<never>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new RenderFailure('it did not answer')), ms);
   work.catch(() => {});

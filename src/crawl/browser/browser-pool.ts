@@ -4,7 +4,7 @@
  */
 
 import type { CrawlSettings } from '../settings.ts';
-import { removeLeftovers } from './browser-leftovers.ts';
+import { removeBrowserLeftovers } from './browser-leftovers.ts';
 import { findBrowser } from './browser-path.ts';
 import { type BrowserOptions, BrowserProcess } from './browser-process.ts';
 
@@ -28,7 +28,7 @@ export class BrowserPool {
   /** Starts the first browser, so that a machine without a working one fails before anything is fetched. */
   static async open({ browserPath, browserSandbox, browserBytesMax, browsers }: CrawlSettings): Promise<BrowserPool> {
     const path = await findBrowser(browserPath);
-    await removeLeftovers();
+    await removeBrowserLeftovers();
     const isSandboxed = browserSandbox && process.env.PINAKES_BROWSER_SANDBOX !== 'off';
     const pool = new BrowserPool({ path, isSandboxed, bytesMax: browserBytesMax }, Math.max(1, browsers));
     pool.#idle.push(await pool.#start());

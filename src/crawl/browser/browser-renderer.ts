@@ -12,7 +12,7 @@ import type { CrawlCaptures } from '../crawl-captures.ts';
 import { type QueuedUrl, STATE_UNVERIFIED } from '../frontier/known-url.ts';
 import type { PageFindings } from '../links/link-batch.ts';
 import type { Visited } from '../outcome.ts';
-import type { Tally } from '../report.ts';
+import type { CrawlTally } from '../report.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { needsBrowser } from './browser-need.ts';
 import { PageIsDownload, type PageView, RenderFailure, renderPage } from './browser-page.ts';
@@ -34,7 +34,7 @@ export type RendererOptions = {
   readonly pool: BrowserPool;
   readonly settings: CrawlSettings;
   readonly captures: CrawlCaptures;
-  readonly tally: Tally;
+  readonly tally: CrawlTally;
   /** Ends with the crawl. */
   readonly signal: AbortSignal;
   /** Creates the handler for the requests of a page; `capture` is that of the page itself. */
@@ -66,7 +66,7 @@ export class Renderer {
         return { visited, findLinks: () => findLinks(visited, view, requests.links) };
       } catch (error) {
         if (error instanceof PageIsDownload) return { visited, findLinks: visited.findLinks };
-        const reason = reasonOf(error);
+        const reason = failureReason(error);
         if (reason === undefined || signal.aborted) throw error;
         if (tries >= TRIES || !mayRetry(error)) return unrendered(visited, reason, requests.links);
       }
@@ -140,7 +140,7 @@ function mayRetry(error: unknown): boolean {
 }
 
 /** The reason why a page was not rendered; undefined when neither the page nor the browser failed. */
-function reasonOf(error: unknown): string | undefined {
+function failureReason(error: unknown): string | undefined {
   if (error instanceof RenderFailure) return error.message;
   return error instanceof PinakesError && error.code.startsWith('BROWSER_') ? error.message : undefined;
 }
@@ -148,7 +148,10 @@ function reasonOf(error: unknown): string | undefined {
 function unrendered(visited: Visited, reason: string, links: readonly Link[]): Rendered {
   return {
     visited: { ...visited, settlement: { ...visited.settlement, state: STATE_UNVERIFIED } },
-    findLinks: async () => ({ ...joined(await visited.findLinks(), links), unreadReason: `not rendered: ${reason}` }),
+    findLinks: async () => ({
+      ...joinedFindings(await visited.findLinks(), links),
+      unreadReason: `not rendered: ${reason}`,
+    }),
   };
 }
 
@@ -160,7 +163,7 @@ async function findLinks(visited: Visited, view: PageView, asked: readonly Link[
   const contentType = 'text/html; charset=utf-8';
   const source = { bytes: utf8(view.html), mime: 'text/html', contentType, url: base, linkCharset: view.charset };
   const page = await readPage(source, { text: false });
-  const findings = joined(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
+  const findings = joinedFindings(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
   if (findings.unreadReason !== undefined) return findings;
   if (view.isCut) return { ...findings, unreadReason: 'the time to render it was over before it came to rest' };
   if (view.isEndless) return { ...findings, unreadReason: 'it goes on further down than it is scrolled' };
@@ -168,7 +171,7 @@ async function findLinks(visited: Visited, view: PageView, asked: readonly Link[
   return isWhole ? findings : { ...findings, unreadReason: 'there is more in it than is read' };
 }
 
-function joined(plain: PageFindings, links: readonly Link[], isNofollow = false): PageFindings {
+function joinedFindings(plain: PageFindings, links: readonly Link[], isNofollow = false): PageFindings {
   const { reading } = plain;
   return {
     ...plain,

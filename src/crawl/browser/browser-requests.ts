@@ -25,7 +25,7 @@ import type { QueuedUrl } from '../frontier/known-url.ts';
 import type { Scope } from '../frontier/scope.ts';
 import { failedSettlement, forbidden, type Settled, type Unreachable } from '../outcome.ts';
 import type { HostTurns } from '../politeness/host-turns.ts';
-import type { Tally } from '../report.ts';
+import type { CrawlTally } from '../report.ts';
 import { steadyClock } from '../steady-clock.ts';
 import type { Visitor } from '../visit.ts';
 import { browserAnswer } from './browser-answer.ts';
@@ -43,7 +43,7 @@ const REPEATS_MAX = 3;
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 
 /** Fields that the fetcher sends itself, and fields about a connection or a browser that do not apply. */
-const LEFT_OUT =
+const DROPPED_FIELDS =
   /^(?:accept-encoding|connection|content-length|host|keep-alive|proxy-.*|sec-ch-.*|te|trailer|transfer-encoding|upgrade|user-agent)$/;
 
 export type PageRequestsOptions = {
@@ -53,7 +53,7 @@ export type PageRequestsOptions = {
   readonly frontier: Frontier;
   readonly scope: Scope;
   readonly turns: HostTurns;
-  readonly tally: Tally;
+  readonly tally: CrawlTally;
   /** Aborted when the crawl stops. */
   readonly signal: AbortSignal;
   /** Adds the outcome of a visit to the visit log. */
@@ -304,20 +304,20 @@ function isScript({ type, method }: PausedRequest): boolean {
 
 /** What distinguishes two requests for a URL: their method, body and range. */
 function requestVariant({ method, body, fields }: PausedRequest): string {
-  return [method, fieldValue(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
+  return [method, requestField(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
 }
 
 /** Chromium reports the type of a script request, but scripts cannot set this field. */
 function isPrefetch({ fields }: PausedRequest): boolean {
-  return /^prefetch\b/.test(fieldValue(fields, 'sec-purpose') ?? '');
+  return /^prefetch\b/.test(requestField(fields, 'sec-purpose') ?? '');
 }
 
 /** An event stream never ends, so it cannot be captured. */
 function isStream({ type, fields }: PausedRequest): boolean {
-  return type === 'EventSource' || fieldValue(fields, 'accept') === 'text/event-stream';
+  return type === 'EventSource' || requestField(fields, 'accept') === 'text/event-stream';
 }
 
-function fieldValue(fields: PausedRequest['fields'], lowerName: string): string | undefined {
+function requestField(fields: PausedRequest['fields'], lowerName: string): string | undefined {
   return Object.entries(fields).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
@@ -328,7 +328,7 @@ function requestFields(request: PausedRequest): Field[] {
     .filter(([name, value]) => {
       const lower = name.toLowerCase();
       if (/^(?:if-)?range$/.test(lower) && (isWhole || value === 'bytes=0-')) return false;
-      return !LEFT_OUT.test(lower) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+      return !DROPPED_FIELDS.test(lower) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
     })
     .map(([name, value]) => ({ name, value }));
 }

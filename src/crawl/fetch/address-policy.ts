@@ -63,7 +63,7 @@ export function isPublicAddress(address: string): boolean {
   if (family === 0) return false;
   if (family === 4) return !blocked.check(bare, 'ipv4');
   if (blocked.check(bare, 'ipv6')) return false;
-  const groups = groupsOf(bare);
+  const groups = ipv6Groups(bare);
   const embedding = EMBEDDING.find(({ prefix }) => prefix.every((group, index) => groups[index] === group));
   if (!embedding) return true;
   const [high, low] = [groups[embedding.at]!, groups[embedding.at + 1]!];
@@ -71,7 +71,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** The eight groups of an IPv6 address, with the parser of the platform. */
-function groupsOf(address: string): number[] {
+function ipv6Groups(address: string): number[] {
   const text = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [left = '', right] = text.split('::');
   const head = left === '' ? [] : left.split(':');

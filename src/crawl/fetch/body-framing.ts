@@ -14,14 +14,14 @@
 import { CR, LF } from '../../base/index.ts';
 import { type HttpHead, hexDigit } from '../../warc/index.ts';
 
-type Framing = 'none' | 'length' | 'chunked' | 'close';
+type FramingKind = 'none' | 'length' | 'chunked' | 'close';
 
 const LINE_BYTES_MAX = 16 * 1024;
 const TRAILER_BYTES_MAX = 64 * 1024;
 const SIZE_DIGITS_MAX = 8;
 
 export class BodyFraming {
-  readonly #framing: Framing;
+  readonly #framing: FramingKind;
   /** Whether the body has ended. */
   isComplete: boolean;
   /** Whether there are more trailer fields than are read. */

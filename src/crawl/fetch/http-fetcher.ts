@@ -17,7 +17,7 @@ import {
 } from './exchange.ts';
 import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
 import { http2Exchange } from './http2-exchange.ts';
-import { type Target, Targets } from './target.ts';
+import { type RequestTarget, RequestTargets } from './target.ts';
 
 /**
  * Some servers send this, without a request, before they close an idle connection (RFC 9110, 15.5.9). Over HTTP/2 every
@@ -31,7 +31,7 @@ const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
 export class HttpFetcher implements Fetcher {
   readonly #settings: FetchSettings;
   readonly #connections: Connections;
-  readonly #targets = new Targets();
+  readonly #targets = new RequestTargets();
   readonly #fields: readonly (readonly [string, string])[];
   /** The default fields as lines, which nearly all requests use. */
   readonly #usualLines: string;
@@ -83,7 +83,12 @@ export class HttpFetcher implements Fetcher {
     }
   }
 
-  #exchange(connection: Connection, target: Target, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
+  #exchange(
+    connection: Connection,
+    target: RequestTarget,
+    request: FetchRequest,
+    signal?: AbortSignal,
+  ): Promise<Exchange> {
     const { fields: connectionFields } = connection;
     const settings = this.#settings;
     // No wait is longer than the idle timeout.

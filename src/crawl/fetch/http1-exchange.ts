@@ -10,7 +10,7 @@ import { BodyFraming } from './body-framing.ts';
 import { type Exchange, errorText, FetchError, type FetchRequest } from './exchange.ts';
 import { type ExchangeOptions, ReceivedExchange } from './received-exchange.ts';
 import type { SocketReader } from './socket-reader.ts';
-import type { Target } from './target.ts';
+import type { RequestTarget } from './target.ts';
 
 export type Http1Options = ExchangeOptions & {
   /** Called once, when nothing more will be read, with whether the connection can be used again. */
@@ -114,7 +114,7 @@ export function fieldLines(fields: readonly (readonly [string, string])[]): stri
 
 /** The request message; `lines` are its fields except for host and length. */
 export function requestMessage(
-  { host, path }: Target,
+  { host, path }: RequestTarget,
   lines: string,
   { method = 'GET', body }: Pick<FetchRequest, 'method' | 'body'>,
 ): Uint8Array {

@@ -12,12 +12,12 @@ import { type Exchange, FetchError, type FetchRequest, Http1Required, RequestUnp
 import { fieldLines, requestMessage } from './http1-exchange.ts';
 import { type ExchangeOptions, type Framing, ReceivedExchange } from './received-exchange.ts';
 import { SocketReader } from './socket-reader.ts';
-import type { Target } from './target.ts';
+import type { RequestTarget } from './target.ts';
 
 export async function http2Exchange(
   session: ClientHttp2Session,
   request: FetchRequest,
-  target: Target,
+  target: RequestTarget,
   fields: readonly (readonly [string, string])[],
   options: ExchangeOptions,
 ): Promise<Exchange> {
@@ -33,7 +33,7 @@ export async function http2Exchange(
     },
     { endStream: body === undefined },
   );
-  const hasEnded = endOf(stream);
+  const hasEnded = watchEnd(stream);
   if (body) stream.end(body);
   const head = await receiveHead(stream, options);
   const onRelease = () => {
@@ -73,7 +73,7 @@ async function receiveHead(stream: ClientHttp2Stream, { settings, signal }: Exch
       deadline.end();
       signal?.removeEventListener('abort', onAbort);
       const raw = (rest as unknown as [readonly string[]])[0];
-      const head = headBytes(raw);
+      const head = http1Head(raw);
       if (head.length > settings.headBytesMax)
         stop(new FetchError('head-too-large', `the head is longer than ${settings.headBytesMax} bytes`));
       else resolve(parseHttpHead(head));
@@ -82,7 +82,7 @@ async function receiveHead(stream: ClientHttp2Stream, { settings, signal }: Exch
 }
 
 /** The head written as HTTP/1.1, with names and values as received. */
-function headBytes(raw: readonly string[]): Uint8Array {
+function http1Head(raw: readonly string[]): Uint8Array {
   let status = '';
   let lines = '';
   for (let at = 0; at + 1 < raw.length; at += 2) {
@@ -98,7 +98,7 @@ function headBytes(raw: readonly string[]): Uint8Array {
  * Returns whether the server ended the body and all of it was read. A stream that is reset without an error (RFC 9113,
  * 7) ends for its reader like a whole one, but its end is pushed only after it was closed.
  */
-function endOf(stream: ClientHttp2Stream): () => boolean {
+function watchEnd(stream: ClientHttp2Stream): () => boolean {
   let isWhole = false;
   const push = stream.push.bind(stream);
   stream.push = (chunk, encoding) => {

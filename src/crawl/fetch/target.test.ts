@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Targets } from './target.ts';
+import { RequestTargets } from './target.ts';
 
 test('a URL is split as the parser does, whatever was split before', () => {
-  const targets = new Targets();
+  const targets = new RequestTargets();
   const origin = fc.constantFrom(
     'http://a.test',
     'https://a.test:8443',

@@ -1,7 +1,7 @@
 /** The target of a request, from its URL. */
 import { FetchError } from './exchange.ts';
 
-export type Target = {
+export type RequestTarget = {
   readonly origin: string;
   readonly host: string;
   /** The path with the query, as it is requested. */
@@ -16,11 +16,11 @@ const PLAIN_PATH = /^(?:\/(?!\.)[A-Za-z0-9_~!$&()*+,;=:@.-]*)+(?:\?[A-Za-z0-9_~!
 const REMEMBERED_MAX = 1000;
 
 /** Splits URLs. The parser is used for the first URL of an origin, and for URLs that are not plain. */
-export class Targets {
+export class RequestTargets {
   /** Hosts by origins as written in URLs. */
   readonly #hosts = new Map<string, string>();
 
-  of(url: string): Target {
+  of(url: string): RequestTarget {
     const pathAt = url.indexOf('/', 8);
     const start = pathAt < 0 ? url : url.slice(0, pathAt);
     const host = this.#hosts.get(start);
@@ -33,12 +33,12 @@ export class Targets {
       if (this.#hosts.size >= REMEMBERED_MAX) this.#hosts.clear();
       this.#hosts.set(start, parsed.host);
     }
-    return { origin: parsed.origin, host: parsed.host, path: pathOf(parsed) };
+    return { origin: parsed.origin, host: parsed.host, path: requestPath(parsed) };
   }
 }
 
 /** As the URL is written: a question mark with nothing behind it is kept. */
-function pathOf({ href, protocol }: URL): string {
+function requestPath({ href, protocol }: URL): string {
   const hash = href.indexOf('#');
   return href.slice(href.indexOf('/', protocol.length + 2), hash < 0 ? href.length : hash);
 }

@@ -327,7 +327,7 @@ export class Frontier {
    */
   #nextRank(offer: Offer): number {
     this.#lastNumber ??= this.#state.get<{ last: number | null }>(LAST_NUMBER, this.#collection)!.last ?? 0;
-    return rankOf(offer) * RANK_STEP + this.#lastNumber + 1;
+    return bandOf(offer) * RANK_STEP + this.#lastNumber + 1;
   }
 
   #enqueue(host: HostRow, offer: Offer, key: number, page: number): void {
@@ -492,7 +492,7 @@ function isNeed({ role, hops, isHint }: Offer): boolean {
 }
 
 /** Sitemaps first, then embeds, then pages, breadth first. */
-function rankOf({ role, depth, hops }: Offer): number {
+function bandOf({ role, depth, hops }: Offer): number {
   if (role === 'sitemap') return 0;
   if (role === 'embed' || hops > 0) return 1;
   return 2 + Math.min(depth, 1000);

@@ -12,7 +12,7 @@ export const STATE_GONE = 4;
 /** A trap, or a document that is not wanted. */
 export const STATE_DROPPED = 5;
 
-export function isGone(status: number): boolean {
+export function isGoneStatus(status: number): boolean {
   return status === 404 || status === 410;
 }
 

@@ -3,11 +3,11 @@ import type { Clock } from '../../base/index.ts';
 import type { PageFindings } from '../links/link-batch.ts';
 import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance, type SitemapReading } from '../links/page-links.ts';
 import type { Visited } from '../outcome.ts';
-import { type CrawlCounts, count } from '../report.ts';
+import { addCount, type CrawlCounts } from '../report.ts';
 import type { CrawlSettings } from '../settings.ts';
 import type { Frontier } from './frontier.ts';
 import { frontierUrl, hostName } from './frontier-url.ts';
-import { isGone, isPageRole, type Offer, type QueuedUrl, type Role } from './known-url.ts';
+import { isGoneStatus, isPageRole, type Offer, type QueuedUrl, type Role } from './known-url.ts';
 import { type Scope, SITEMAP_DEPTH } from './scope.ts';
 import type { SitemapBounds } from './sitemap-bounds.ts';
 import type { SitemapNeeds } from './sitemap-needs.ts';
@@ -56,7 +56,7 @@ export class LinkChoice {
     const { settings, counts, needs } = this.#options;
     const { item, status } = visited.settlement;
     // URLs that disappeared together may be back together.
-    const orGone = isGone(item.status);
+    const orGone = isGoneStatus(item.status);
     if (visited.redirect !== undefined) this.#offerRedirect(item, visited.redirect, orGone);
     if (item.role === 'sitemap') this.#countSitemap(visited, sitemap);
     if (sitemap) {
@@ -71,7 +71,7 @@ export class LinkChoice {
       else this.#offerLink(item, link, !isList, orGone);
     }
     // A page that is gone needs nothing. A page with an error may work the next time, so its needs are kept.
-    const needed = isKept(status) || isGone(status) ? needs.take(item) : [];
+    const needed = isKept(status) || isGoneStatus(status) ? needs.take(item) : [];
     if (isKept(status)) for (const link of needed) this.#offerLink(item, link, true, orGone);
   }
 
@@ -196,7 +196,7 @@ export class LinkChoice {
   #countTrapped(trap: string, more = 1): void {
     const { counts } = this.#options;
     counts.trapped += more;
-    if (more > 0) count(counts.traps, trap, more);
+    if (more > 0) addCount(counts.traps, trap, more);
   }
 }
 

@@ -11,7 +11,7 @@
  */
 import type { EpochMs } from '../../base/index.ts';
 import { zeroCounts } from '../report.ts';
-import { allSeeds, lastFirstRun, type Run, saveCounts } from '../run.ts';
+import { allSeeds, type CrawlRun, lastFirstRun, saveCounts } from '../run.ts';
 import { UNBOUNDED } from '../settings.ts';
 import { changeLikelihood } from './change-rate.ts';
 import { RANK_STEP } from './frontier.ts';
@@ -42,7 +42,7 @@ export type RecrawlPlan = {
 };
 
 /** Queues the pages of a recrawl in the order in which they must be visited. */
-export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlPlan {
+export function planRecrawl(state: CrawlState, run: CrawlRun, now: EpochMs): RecrawlPlan {
   const { settings, collection, number } = run;
   state.define<number>('change_likelihood', (visits, changes, watched, since) =>
     changeLikelihood(visits, changes, watched, since),
@@ -123,7 +123,7 @@ const REACH = ['scope', 'include', 'depthMax'] as const;
  * other crawls of the collection found pages beyond it. A reach that was set for this recrawl is applied, from the
  * seeds of all crawls.
  */
-export function knownUrlFilter(state: CrawlState, run: Run): (known: KnownUrl) => boolean {
+export function knownUrlFilter(state: CrawlState, run: CrawlRun): (known: KnownUrl) => boolean {
   const { settings, collection } = run;
   const last = lastFirstRun(state, collection).settings;
   const isNear = REACH.some((name) => JSON.stringify(settings[name]) !== JSON.stringify(last[name]));
@@ -132,7 +132,7 @@ export function knownUrlFilter(state: CrawlState, run: Run): (known: KnownUrl) =
 }
 
 /** URLs that a run found to be gone. */
-export function goneUrls(state: CrawlState, run: Run): string[] {
+export function goneUrls(state: CrawlState, run: CrawlRun): string[] {
   const rows = state.all<{ url: string }>(
     `SELECT url.url FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND url.run = ? AND url.state = ${STATE_GONE}`,
     run.collection,

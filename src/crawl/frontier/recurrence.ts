@@ -10,9 +10,9 @@
  */
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['hour', '0 * * * *'],
@@ -23,7 +23,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 /** A leap day on a Monday occurs at least once in so many years. */
 const SEARCH_YEARS = 40;
 
-type Fields = { readonly sets: readonly ReadonlySet<number>[]; readonly isEitherDay: boolean };
+type CronFields = { readonly sets: readonly ReadonlySet<number>[]; readonly isEitherDay: boolean };
 
 const RANGES: readonly (readonly [number, number])[] = [
   [0, 59],
@@ -38,35 +38,38 @@ export function nextTime(every: string, now: EpochMs): EpochMs {
   const period = /^(\d{1,5})\s*(m|h|d|w)$/i.exec(every.trim());
   if (period && Number(period[1]) === 0) throw badRecurrence(every, 'this is no time at all');
   if (period)
-    return now + Number(period[1]) * { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }[period[2]!.toLowerCase() as 'm']!;
-  const fields = parseFields(WORDS.get(every.trim().toLowerCase()) ?? every);
-  const end = now + SEARCH_YEARS * 366 * DAY;
-  let time = Math.floor(now / MINUTE) * MINUTE + MINUTE;
+    return (
+      now + Number(period[1]) * { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS }[period[2]!.toLowerCase() as 'm']!
+    );
+  const fields = parseCronFields(WORDS.get(every.trim().toLowerCase()) ?? every);
+  const end = now + SEARCH_YEARS * 366 * DAY_MS;
+  let time = Math.floor(now / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
   while (time < end) {
     const date = new Date(time);
-    if (!fields.sets[3]!.has(date.getUTCMonth() + 1) || !isDay(fields, date)) time = Math.floor(time / DAY) * DAY + DAY;
-    else if (!fields.sets[1]!.has(date.getUTCHours())) time = Math.floor(time / HOUR) * HOUR + HOUR;
-    else if (!fields.sets[0]!.has(date.getUTCMinutes())) time += MINUTE;
+    if (!fields.sets[3]!.has(date.getUTCMonth() + 1) || !isDay(fields, date))
+      time = Math.floor(time / DAY_MS) * DAY_MS + DAY_MS;
+    else if (!fields.sets[1]!.has(date.getUTCHours())) time = Math.floor(time / HOUR_MS) * HOUR_MS + HOUR_MS;
+    else if (!fields.sets[0]!.has(date.getUTCMinutes())) time += MINUTE_MS;
     else return time;
   }
   throw badRecurrence(every, 'this never comes');
 }
 
-function isDay({ sets, isEitherDay }: Fields, date: Date): boolean {
+function isDay({ sets, isEitherDay }: CronFields, date: Date): boolean {
   const isMonthDay = sets[2]!.has(date.getUTCDate());
   const isWeekDay = sets[4]!.has(date.getUTCDay());
   return isEitherDay ? isMonthDay || isWeekDay : isMonthDay && isWeekDay;
 }
 
-function parseFields(every: string): Fields {
+function parseCronFields(every: string): CronFields {
   const parts = every.trim().split(/\s+/);
   if (parts.length !== 5) throw badRecurrence(every, 'say hour, day, week, month, 6h, 3d, or five fields as in cron');
-  const sets = parts.map((part, index) => parseField(part, RANGES[index]!, every));
+  const sets = parts.map((part, index) => parseCronField(part, RANGES[index]!, every));
   if (sets[4]!.has(7)) sets[4]!.add(0);
   return { sets, isEitherDay: !`${parts[2]}${parts[4]}`.includes('*') };
 }
 
-function parseField(part: string, [least, most]: readonly [number, number], every: string): Set<number> {
+function parseCronField(part: string, [least, most]: readonly [number, number], every: string): Set<number> {
   const set = new Set<number>();
   for (const item of part.split(',')) {
     const match = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/.exec(item);

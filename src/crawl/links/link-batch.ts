@@ -8,7 +8,7 @@ import { type HttpHead, parseHttpHead } from '../../warc/index.ts';
 import {
   contentOf,
   type FoundLink,
-  type Reading,
+  type PageReading,
   readLinks,
   readSitemapLinks,
   type SitemapReading,
@@ -32,7 +32,7 @@ export type UnreadPage = {
 
 /** What was found in a page or a sitemap. */
 export type PageFindings = {
-  readonly reading?: Reading;
+  readonly reading?: PageReading;
   readonly sitemap?: SitemapReading;
   /** Why links may be missing. */
   readonly unreadReason?: string;
@@ -54,7 +54,7 @@ type PostedPage = Omit<UnreadPage, 'head' | 'bytes'> & {
 const ANSWER_LINKS_MAX = 10_000;
 
 /** The bytes are copied: a clone of a view would take its whole buffer along. */
-export function batchOf(unread: readonly UnreadPage[], reader: number): LinkBatch {
+export function linkBatch(unread: readonly UnreadPage[], reader: number): LinkBatch {
   const pages = unread.map(({ head, bytes, ...page }) => ({
     ...page,
     head: new Uint8Array(head.bytes),
@@ -94,9 +94,12 @@ function reportedTo(reader: number): ReportedLinks {
   return current.reported;
 }
 
-type PageSource = Omit<UnreadPage, 'omitsReported' | 'depth'>;
-
-export async function readFindings({ url, head, bytes, ...page }: PageSource): Promise<PageFindings> {
+export async function readFindings({
+  url,
+  head,
+  bytes,
+  ...page
+}: Omit<UnreadPage, 'omitsReported' | 'depth'>): Promise<PageFindings> {
   try {
     const content = page.isDecoded ? { bytes, isWhole: page.isWhole } : contentOf(bytes, head, true);
     if (page.isSitemap) return { sitemap: readSitemapLinks(content, url) };

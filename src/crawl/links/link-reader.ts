@@ -9,14 +9,14 @@
 import { ThreadDied, ThreadPool } from '../../base/index.ts';
 import { Deadline } from '../fetch/deadline.ts';
 import {
-  batchOf,
   type LinkBatch,
+  linkBatch,
   type PageFindings,
   readFindings,
   type UnreadPage,
   unreadFindings,
 } from './link-batch.ts';
-import { mimeOf } from './page-links.ts';
+import { responseMime } from './page-links.ts';
 
 const BATCH_PAGES_MAX = 64;
 const BATCH_BYTES_MAX = 1024 * 1024;
@@ -121,10 +121,10 @@ export class LinkReader {
     let answer: PageFindings[];
     try {
       // The time for starting the thread does not count: it reports when it begins with the batch.
-      answer = await this.#threads.run(batchOf(pages, this.#number), [], () => deadline.start(this.#batchMsMax));
+      answer = await this.#threads.run(linkBatch(pages, this.#number), [], () => deadline.start(this.#batchMsMax));
     } catch (error) {
       if (!(error instanceof ThreadDied)) throw error;
-      this.#suspect(batch, isLate ? 'reading its links takes too long' : reasonOf(error));
+      this.#suspect(batch, isLate ? 'reading its links takes too long' : failureReason(error));
       return;
     } finally {
       deadline.end();
@@ -148,7 +148,7 @@ export class LinkReader {
  * The reason why the pages of a batch were not read. It names memory only when the thread ran out of it: a thread may
  * also fail to start.
  */
-function reasonOf({ message, cause }: ThreadDied): string {
+function failureReason({ message, cause }: ThreadDied): string {
   const isMemory = (cause as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
   return isMemory ? 'reading its links takes too much memory' : `its links could not be read: ${message}`;
 }
@@ -159,7 +159,8 @@ function isQuick(batch: readonly Waiting[]): boolean {
   let bytes = 0;
   for (const { page, isSuspect } of batch) {
     bytes += page.bytes.length;
-    if (isSuspect || bytes >= BATCH_BYTES_MIN || page.isSitemap || !QUICK_MIMES.has(mimeOf(page.head))) return false;
+    if (isSuspect || bytes >= BATCH_BYTES_MIN || page.isSitemap || !QUICK_MIMES.has(responseMime(page.head)))
+      return false;
   }
   return true;
 }

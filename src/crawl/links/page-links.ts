@@ -27,7 +27,7 @@ export const MENU_LINKS_MAX = 2000;
 /** The fields of a link that a crawl uses. */
 export type FoundLink = Pick<Link, 'url' | 'kind' | 'isEmbed' | 'isNofollow'>;
 
-export type Reading = {
+export type PageReading = {
   readonly links: readonly FoundLink[];
   readonly isNofollow: boolean;
   /** False when the page may have more links than were read. */
@@ -47,11 +47,11 @@ export type Content = { readonly bytes: Uint8Array; readonly isWhole: boolean };
 
 /** Whether a response with this head can have links. */
 export function mayHaveLinks(url: string, head: HttpHead): boolean {
-  const mime = mimeOf(head);
+  const mime = responseMime(head);
   return isPageMime(mime) || isScriptMime(mime) || isAppManifest(mime, url);
 }
 
-export function mimeOf(head: HttpHead): string {
+export function responseMime(head: HttpHead): string {
   return bareMime(head.get('content-type') ?? '');
 }
 
@@ -75,14 +75,14 @@ function unchunked(body: Uint8Array): Uint8Array {
 }
 
 /** Reads the links of a response. `url` is the URL of the response. */
-export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }: Content): Promise<Reading> {
+export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }: Content): Promise<PageReading> {
   const fields = head.fields.map(({ name, value }) => [name, value] as const);
   const named = linksOfHeaders(fields, url);
   const isNofollow = head.fields.some(
     ({ name, value }) => name.toLowerCase() === 'x-robots-tag' && robotsTagDirectives(value).nofollow,
   );
   if (bytes.length === 0 || !mayHaveLinks(url, head)) return { links: named, isNofollow, isWhole: true };
-  const mime = mimeOf(head);
+  const mime = responseMime(head);
   if (isAppManifest(mime, url)) return { links: [...named, ...linksOfManifest(bytes, url)], isNofollow, isWhole };
   if (isScriptMime(mime)) return { links: [...named, ...linksOfScript(bytes, url)], isNofollow, isWhole };
   const contentType = head.get('content-type');

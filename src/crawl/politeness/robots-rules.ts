@@ -27,7 +27,7 @@ const LINE_LENGTH_MAX = 16_384;
 
 type Rule = { readonly isAllow: boolean; readonly pattern: string };
 
-class Group {
+class RuleGroup {
   readonly rules: Rule[] = [];
   crawlDelaySeconds: number | undefined;
 }
@@ -39,7 +39,7 @@ export class RobotsRules {
   /** As written: absolute, or relative to the file. */
   readonly sitemaps: readonly string[];
 
-  private constructor(group: Group | undefined, sitemaps: readonly string[]) {
+  private constructor(group: RuleGroup | undefined, sitemaps: readonly string[]) {
     const byWeight = (a: Rule, b: Rule) => b.pattern.length - a.pattern.length || Number(b.isAllow) - Number(a.isAllow);
     this.#rules = group?.rules.toSorted(byWeight) ?? [];
     const seconds = group?.crawlDelaySeconds;
@@ -50,7 +50,7 @@ export class RobotsRules {
   /** Parses the file for a crawler with this product token (`pinakes`, without version). */
   static parse(file: Uint8Array, productToken: string): RobotsRules {
     const reader = new GroupReader(productToken.toLowerCase());
-    for (const line of textOf(file.subarray(0, ROBOTS_BYTES_MAX)).split(/\r\n?|\n/)) reader.take(line);
+    for (const line of latin1Text(file.subarray(0, ROBOTS_BYTES_MAX)).split(/\r\n?|\n/)) reader.take(line);
     return new RobotsRules(reader.own ?? reader.everyone, reader.sitemaps);
   }
 
@@ -66,7 +66,7 @@ export class RobotsRules {
   /** Whether the URL may be fetched. The file itself always may. */
   isAllowed(url: string): boolean {
     if (this.#rules.length === 0) return true;
-    const path = pathOf(url);
+    const path = normalPath(url);
     if (path === '/robots.txt') return true;
     const search = new PathSearch(path);
     const isMany = this.#rules.length > FEW_RULES;
@@ -81,12 +81,12 @@ export class RobotsRules {
 
 /** Takes one line after the other and sorts the rules into the two groups that can count. */
 class GroupReader {
-  own: Group | undefined;
-  everyone: Group | undefined;
+  own: RuleGroup | undefined;
+  everyone: RuleGroup | undefined;
   readonly sitemaps: string[] = [];
   readonly #token: string;
   /** The groups that the current lines belong to. */
-  #current = new Set<Group>();
+  #current = new Set<RuleGroup>();
   #isNaming = false;
 
   constructor(token: string) {
@@ -108,9 +108,9 @@ class GroupReader {
   #name(value: string): void {
     if (!this.#isNaming) this.#current = new Set();
     this.#isNaming = true;
-    if (/^\*(\s|$)/.test(value)) this.#current.add((this.everyone ??= new Group()));
+    if (/^\*(\s|$)/.test(value)) this.#current.add((this.everyone ??= new RuleGroup()));
     const token = /^[a-z0-9_-]*/i.exec(value)![0].toLowerCase();
-    if (token !== '' && token === this.#token) this.#current.add((this.own ??= new Group()));
+    if (token !== '' && token === this.#token) this.#current.add((this.own ??= new RuleGroup()));
   }
 
   #rule(isAllow: boolean, value: string): void {
@@ -152,14 +152,14 @@ const KINDS: Readonly<Record<string, LineKind | undefined>> = {
 };
 
 /** One character for each octet. */
-function textOf(file: Uint8Array): string {
+function latin1Text(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return fromLatin1(utf8(new TextDecoder('utf-16le').decode(file)));
   if (file[0] === 0xfe && file[1] === 0xff) return fromLatin1(utf8(new TextDecoder('utf-16be').decode(file)));
   // A byte order mark, or the rest of one, is removed only at the start; elsewhere it spoils its line.
   return fromLatin1(file).replace(/^\u00ef\u00bb?\u00bf?/, '');
 }
 
-function pathOf(url: string): string {
+function normalPath(url: string): string {
   const parsed = URL.parse(url);
   if (!parsed) return '/';
   return normalOctets(fromLatin1(utf8(parsed.pathname + parsed.search)));
@@ -234,7 +234,7 @@ class PathSearch {
     // The last octet may be a `$`, so it is skipped.
     for (let at = 0, inRow = 0; at < pattern.length - 1; at++) {
       inRow = pattern.charCodeAt(at) === STAR ? 0 : inRow + 1;
-      if (inRow >= 3 && this.#triples[slotOf(pattern, at)] === 0) return false;
+      if (inRow >= 3 && this.#triples[tripleSlot(pattern, at)] === 0) return false;
     }
     return true;
   }
@@ -242,11 +242,11 @@ class PathSearch {
 
 function triplesOf(path: string): Uint8Array {
   const triples = new Uint8Array(SLOTS);
-  for (let at = 2; at < path.length; at++) triples[slotOf(path, at)] = 1;
+  for (let at = 2; at < path.length; at++) triples[tripleSlot(path, at)] = 1;
   return triples;
 }
 
 /** The slot of the three octets that end at `at`. */
-function slotOf(text: string, at: number): number {
+function tripleSlot(text: string, at: number): number {
   return ((text.charCodeAt(at - 2) << 14) | (text.charCodeAt(at - 1) << 7) | text.charCodeAt(at)) % SLOTS;
 }

@@ -18,7 +18,7 @@ import { retryAfterMs } from './host-delay.ts';
 import type { Turn } from './host-turns.ts';
 import { isFresh } from './robots-rules.ts';
 
-const REDIRECTS_MAX = 5;
+const ROBOTS_REDIRECTS_MAX = 5;
 
 export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
 
@@ -88,7 +88,7 @@ export class RobotsVisitor {
       captures += answer.isShared ? 0 : 1;
       bytes += answer.bytes;
       const next = redirectTarget(url, answer.status, answer.head);
-      if (next !== undefined && redirects < REDIRECTS_MAX) {
+      if (next !== undefined && redirects < ROBOTS_REDIRECTS_MAX) {
         url = next;
         continue;
       }
@@ -122,7 +122,7 @@ export class RobotsVisitor {
     if (!turn) return { reason: 'busy', detail: `${url}: the host is left alone` };
     try {
       const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
-      // The pause was asked for by this host. It must be respected here too, not only at the host that redirected.
+      // The pause must be respected by all requests to this host, not only by the host that redirected.
       if ('kind' in answer && answer.waitMs !== undefined) turn.noteRefusal(answer.waitMs);
       return answer;
     } finally {
