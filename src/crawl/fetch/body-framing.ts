@@ -11,14 +11,13 @@
  * Servers send wrong framing. A body that is declared chunked and is not ends when the connection closes. Trailer
  * fields beyond TRAILER_BYTES_MAX end the body: they are not payload, and a server could send them without end.
  */
-import { CR, LF } from '../../base/index.ts';
-import { type HttpHead, hexDigit } from '../../warc/index.ts';
+import { LF } from '../../base/index.ts';
+import type { HttpHead } from '../../warc/index.ts';
 
 type FramingKind = 'none' | 'length' | 'chunked' | 'close';
 
 const LINE_BYTES_MAX = 16 * 1024;
 const TRAILER_BYTES_MAX = 64 * 1024;
-const SIZE_DIGITS_MAX = 8;
 
 export class BodyFraming {
   readonly #framing: FramingKind;
@@ -73,8 +72,6 @@ export class BodyFraming {
   }
 
   #takeLine(bytes: Uint8Array, from: number): number {
-    const usual = this.#line === '' ? this.#takePlainLine(bytes, from) : 0;
-    if (usual > 0) return usual;
     const found = bytes.indexOf(LF, from);
     const end = found < 0 ? bytes.length : found + 1;
     if (this.#state === 'trailer') {
@@ -86,28 +83,6 @@ export class BodyFraming {
     if (end - from > LINE_BYTES_MAX || this.#line.length > LINE_BYTES_MAX) this.#isBroken = true;
     else if (found >= 0) this.#endLine();
     return end;
-  }
-
-  /**
-   * Takes a usual line, CR LF alone or a size and CR LF, without making a string of it. Returns its end, or 0 for any
-   * other line.
-   */
-  #takePlainLine(bytes: Uint8Array, from: number): number {
-    let at = from;
-    let size = 0;
-    for (; at < from + SIZE_DIGITS_MAX; at++) {
-      const digit = hexDigit(bytes[at] ?? 0);
-      if (digit < 0) break;
-      size = size * 16 + digit;
-    }
-    const isSize = at > from;
-    if (bytes[at] !== CR || bytes[at + 1] !== LF || isSize !== (this.#state === 'size')) return 0;
-    if (isSize) {
-      this.#left = size;
-      this.#state = size === 0 ? 'trailer' : 'data';
-    } else if (this.#state === 'data-end') this.#state = 'size';
-    else this.isComplete = true;
-    return at + 2;
   }
 
   #endLine(): void {

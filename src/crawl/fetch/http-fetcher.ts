@@ -17,7 +17,7 @@ import {
 } from './exchange.ts';
 import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
 import { http2Exchange } from './http2-exchange.ts';
-import { type RequestTarget, RequestTargets } from './target.ts';
+import { type RequestTarget, requestTarget } from './target.ts';
 
 /**
  * Some servers send this, without a request, before they close an idle connection (RFC 9110, 15.5.9). Over HTTP/2 every
@@ -31,16 +31,12 @@ const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
 export class HttpFetcher implements Fetcher {
   readonly #settings: FetchSettings;
   readonly #connections: Connections;
-  readonly #targets = new RequestTargets();
   readonly #fields: readonly (readonly [string, string])[];
-  /** The default fields as lines, which nearly all requests use. */
-  readonly #usualLines: string;
 
   constructor(settings: FetchSettings) {
     this.#settings = settings;
     this.#connections = new Connections(settings);
     this.#fields = [['User-Agent', settings.userAgent.replace(/[^\x20-\x7e]/g, '')], ...ACCEPT_FIELDS];
-    this.#usualLines = fieldLines([...this.#fields, KEEP_ALIVE]);
   }
 
   async fetch(request: FetchRequest, options: { signal?: AbortSignal } = {}): Promise<Exchange | FetchFailure> {
@@ -49,7 +45,7 @@ export class HttpFetcher implements Fetcher {
     const { signal } = options;
     let isUnconnected = false;
     try {
-      const target = this.#targets.of(url);
+      const target = requestTarget(url);
       signal?.throwIfAborted();
       // A request with a body may have an effect, so it must not be sent twice. It never uses a connection that may be
       // stale.
@@ -99,7 +95,7 @@ export class HttpFetcher implements Fetcher {
         if (error instanceof Http1Required) this.#connections.avoidHttp2(target.origin);
         throw error;
       });
-    const lines = request.fields?.length ? fieldLines([...this.#fieldsOf(request), KEEP_ALIVE]) : this.#usualLines;
+    const lines = fieldLines([...this.#fieldsOf(request), KEEP_ALIVE]);
     const onRelease = (isReusable: boolean) => this.#connections.release(target.origin, connection, isReusable);
     return http1Exchange(connection.reader, request.url, requestMessage(target, lines, request), {
       ...options,

@@ -66,12 +66,8 @@ const WAITING_PAGE = `SELECT rank FROM url WHERE host = ? AND key = ? AND page =
 const MAKE_NEED = `UPDATE url SET role = ${ROLES.indexOf('embed')}, depth = min(depth, ?), hops = ?, rank = ? WHERE host = ? AND key = ? AND page = ?`;
 const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
 
-const QUEUE_COLUMNS = 4;
-const ENQUEUED_TOGETHER = 16;
-const ENQUEUE_ONE = 'INSERT INTO queue (host, rank, key, page) VALUES (?, ?, ?, ?)';
-const ENQUEUE_MANY = ENQUEUE_ONE + ', (?, ?, ?, ?)'.repeat(ENQUEUED_TOGETHER - 1);
-
-const DEQUEUE = `DELETE FROM queue WHERE host = ? AND (rank, key, page) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`;
+const ENQUEUE = 'INSERT INTO queue (host, rank, key, page) VALUES (?, ?, ?, ?)';
+const DEQUEUE = 'DELETE FROM queue WHERE host = ? AND rank = ? AND key = ? AND page = ?';
 const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
 
 const SEED_RANK_END = 3 * RANK_STEP;
@@ -104,8 +100,6 @@ export class Frontier {
   /** URLs offered lately, as pages and as embeds, so that links which all pages of a site share cost almost nothing. */
   readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
   readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
-  /** Rows for the queue that are not written yet, within a transaction: their columns one after the other. */
-  #enqueued: number[] = [];
   /** The last number of a rank; undefined before it is needed. */
   #lastNumber: number | undefined;
   /** The rank of the URL that was queued last. */
@@ -118,8 +112,6 @@ export class Frontier {
   rereadsNearer = false;
   /** Queued pages of depth 0; undefined until it is needed. */
   #queuedSeeds: number | undefined;
-  /** Rank, key and page, by host, of rows that leave the queue, within a transaction. */
-  readonly #settled = new Map<number, (readonly [number, number, number])[]>();
 
   constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, depthMatters = true) {
     this.#state = state;
@@ -223,7 +215,7 @@ export class Frontier {
     const rank = isMoved ? this.#nextRank(offer) : waiting.rank;
     this.#state.run(MAKE_NEED, offer.depth, offer.hops, rank, host.id, key, page);
     if (!isMoved) return false;
-    this.#dequeue({ host: host.id, key, page }, waiting.rank);
+    this.#dequeue(host, { key, page }, waiting.rank);
     this.#enqueue(host, offer, key, page);
     this.movedFrom = waiting.rank;
     return true;
@@ -335,36 +327,12 @@ export class Frontier {
     this.#lastNumber!++;
     this.movedFrom = undefined;
     if (this.#queuedSeeds !== undefined && isSeed(offer)) this.#queuedSeeds++;
-    this.#enqueued.push(host.id, this.lastRank, key, page);
-    if (this.#enqueued.length >= ENQUEUED_TOGETHER * QUEUE_COLUMNS) this.#flushQueue();
-    this.#hosts.countQueued(host);
+    this.#state.run(ENQUEUE, host.id, this.lastRank, key, page);
+    this.#hosts.countQueued(host, 1);
   }
 
-  #dequeue({ host, key, page }: Pick<QueuedUrl, 'host' | 'key' | 'page'>, rank: number): void {
-    let rows = this.#settled.get(host);
-    if (!rows) this.#settled.set(host, (rows = []));
-    rows.push([rank, key, page]);
-  }
-
-  /** Deletes settled rows from the queue, those of a host at once. */
-  #flushSettled(): void {
-    for (const [host, rows] of this.#settled) {
-      const removed = this.#state.run(DEQUEUE, host, JSON.stringify(rows));
-      this.#state.run('UPDATE host SET queued = queued - ? WHERE id = ?', removed, host);
-    }
-    this.#settled.clear();
-  }
-
-  /** Inserts the new rows of the queue, many at a time, since a call of the database costs more than a row. */
-  #flushQueue(): void {
-    const values = this.#enqueued;
-    this.#enqueued = [];
-    if (values.length === ENQUEUED_TOGETHER * QUEUE_COLUMNS) {
-      this.#state.run(ENQUEUE_MANY, ...values);
-      return;
-    }
-    for (let at = 0; at < values.length; at += QUEUE_COLUMNS)
-      this.#state.run(ENQUEUE_ONE, ...values.slice(at, at + QUEUE_COLUMNS));
+  #dequeue(host: HostRow, { key, page }: Pick<QueuedUrl, 'key' | 'page'>, rank: number): void {
+    this.#hosts.countQueued(host, -this.#state.run(DEQUEUE, host.id, rank, key, page));
   }
 
   /** Runs offers and settlements in one transaction. */
@@ -372,14 +340,10 @@ export class Frontier {
     try {
       this.#state.transaction(() => {
         work();
-        this.#flushQueue();
         this.#hosts.write();
-        this.#flushSettled();
       });
     } catch (error) {
       this.#hosts.revert();
-      this.#settled.clear();
-      this.#enqueued = [];
       this.#queuedSeeds = undefined;
       this.forget();
       throw error;
@@ -401,8 +365,9 @@ export class Frontier {
   settle(settlement: Settlement, rank: number | undefined, movedTo?: number): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
     if (rank !== undefined) {
-      this.#dequeue(item, rank);
-      if (movedTo !== undefined) this.#dequeue(item, movedTo);
+      const host = this.#hosts.get(hostName(item.url));
+      this.#dequeue(host, item, rank);
+      if (movedTo !== undefined) this.#dequeue(host, item, movedTo);
       if (this.#queuedSeeds !== undefined && isSeed(item) && rank < SEED_RANK_END) this.#queuedSeeds--;
     }
     const watched =

@@ -41,8 +41,8 @@ export class HostRows {
     this.#changed.add(host);
   }
 
-  countQueued(host: HostRow): void {
-    host.newQueued++;
+  countQueued(host: HostRow, change: number): void {
+    host.newQueued += change;
     this.#changed.add(host);
   }
 
