@@ -41,7 +41,7 @@ export class HostDelay {
    */
   #refusedUrls = 0;
   #refusesAll = false;
-  #pauseMs = 0;
+  #requestedPauseMs = 0;
   /** Also since the last answer: failed connections, how long the host was left alone for them, and until when. */
   #connectionFailures = 0;
   #unreachableMs = 0;
@@ -65,24 +65,28 @@ export class HostDelay {
   get readyAt(): EpochMs {
     if (this.#name === 'postponed') return Number.POSITIVE_INFINITY;
     const isAlone = this.#effectiveDelayMs > 0 && this.#crawlDelayMs > 0;
-    const most = isAlone ? 1 : this.#settings.hostConcurrency;
-    return this.#running >= most ? Number.POSITIVE_INFINITY : this.#readyAt;
+    const requestsMax = isAlone ? 1 : this.#settings.hostConcurrency;
+    return this.#running >= requestsMax ? Number.POSITIVE_INFINITY : this.#readyAt;
   }
 
   get running(): number {
     return this.#running;
   }
 
+  #notBefore(time: EpochMs): void {
+    this.#readyAt = Math.max(this.#readyAt, time);
+  }
+
   useCrawlDelay(delayMs: number | undefined): void {
     if (delayMs === undefined) return;
     this.#crawlDelayMs = Math.max(this.#crawlDelayMs, Math.min(delayMs, this.#settings.crawlDelayMsMax));
-    this.#readyAt = Math.max(this.#readyAt, this.#lastRequestAt + this.#crawlDelayMs);
+    this.#notBefore(this.#lastRequestAt + this.#crawlDelayMs);
   }
 
   /** A visit begins. `sendsRequest`: whether it sends a request to the host. */
   begin(now: EpochMs, sendsRequest = true): void {
     this.#running++;
-    if (sendsRequest) this.#readyAt = Math.max(this.#readyAt, now + this.#effectiveDelayMs);
+    if (sendsRequest) this.#notBefore(now + this.#effectiveDelayMs);
   }
 
   /**
@@ -93,11 +97,11 @@ export class HostDelay {
     this.#running--;
     if (!answered) return;
     const { time, latencyMs } = answered;
-    this.#readyAt = Math.max(this.#readyAt, time + this.#effectiveDelayMs);
+    this.#notBefore(time + this.#effectiveDelayMs);
     this.#latencyMs += (latencyMs - this.#latencyMs) * (this.#latencyMs === 0 ? 1 : SMOOTHING);
     // The pause of a slow host begins when the answer is complete.
-    const restMs = Math.min(this.#latencyMs * this.#settings.delayFactor, this.#settings.delayMsMax);
-    if (this.#settings.delayMs > 0) this.#readyAt = Math.max(this.#readyAt, now + restMs - latencyMs);
+    const pauseMs = Math.min(this.#latencyMs * this.#settings.delayFactor, this.#settings.delayMsMax);
+    if (this.#settings.delayMs > 0) this.#notBefore(now + pauseMs - latencyMs);
   }
 
   /**
@@ -110,11 +114,12 @@ export class HostDelay {
       this.#refusedUrls++;
       this.#refusesAll = lastStatus === TOO_MANY_REQUESTS || retryAfterMs !== undefined;
     }
-    if (retryAfterMs !== undefined) this.#pauseMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
+    if (retryAfterMs !== undefined)
+      this.#requestedPauseMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
     // A Retry-After of 0, or of a date in the past by a slow clock, gets the usual pause.
     const waitMs = retryAfterMs || this.#settings.retryDelayMs * 2 ** this.#refusals;
     this.#refusals = Math.min(this.#refusals + 1, 10);
-    this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, PAUSE_MS_MAX));
+    this.#notBefore(now + Math.min(waitMs, PAUSE_MS_MAX));
   }
 
   /** Whether this origin of the host answered last. */
@@ -132,7 +137,7 @@ export class HostDelay {
     const waitMs = this.#settings.retryDelayMs * 2 ** Math.min(this.#connectionFailures - CONNECTION_FAILURES_MIN, 10);
     this.#unreachableMs += waitMs;
     this.#unreachableUntil = now + waitMs;
-    this.#readyAt = Math.max(this.#readyAt, this.#unreachableUntil);
+    this.#notBefore(this.#unreachableUntil);
   }
 
   /** Whether the host has answered at all. */
@@ -144,7 +149,7 @@ export class HostDelay {
   noteMissingName(now: EpochMs): boolean {
     if (this.#name === 'found') {
       this.#name = 'postponed';
-      this.#readyAt = Math.max(this.#readyAt, now + Math.min(LOOK_UP_AGAIN_MS, this.#settings.retryDelayMs));
+      this.#notBefore(now + Math.min(LOOK_UP_AGAIN_MS, this.#settings.retryDelayMs));
     } else if (this.#name === 'again') this.#name = 'missing';
     return this.#name === 'postponed';
   }
@@ -172,12 +177,12 @@ export class HostDelay {
     this.#unreachableMs = 0;
     this.#refusals = 0;
     this.#refusedUrls = 0;
-    this.#pauseMs = 0;
+    this.#requestedPauseMs = 0;
   }
 
   /** Whether no more requests are sent to the host in this run. */
   get isGivenUp(): boolean {
-    const isRefusing = (this.hasRefusedMany && this.#refusesAll) || this.#pauseMs > PAUSE_MS_MAX;
+    const isRefusing = (this.hasRefusedMany && this.#refusesAll) || this.#requestedPauseMs > PAUSE_MS_MAX;
     return isRefusing || this.#unreachableMs > UNREACHABLE_MS_MAX || this.isNameMissing;
   }
 
