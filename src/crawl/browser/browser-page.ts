@@ -7,7 +7,7 @@
  * peer connections are not available. A page that does not answer is given up, and so is its browser.
  */
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
-import { type PageIdle, pause } from './browser-idle.ts';
+import { type PageActivity, pause } from './browser-activity.ts';
 import type { BrowserProcess } from './browser-process.ts';
 
 export type PageOptions = {
@@ -17,7 +17,7 @@ export type PageOptions = {
   /** How long loading and scrolling may take. */
   readonly msMax: number;
   readonly signal: AbortSignal;
-  readonly idle: PageIdle;
+  readonly activity: PageActivity;
   /** Called when the main frame of the page is known. */
   readonly onFrame: (frame: string) => void;
   /** Called when the page tries to open a WebSocket. */
@@ -145,7 +145,7 @@ class ShownPage {
   }
 
   async view(): Promise<PageView> {
-    const { msMax, signal, takesScreenshot, idle } = this.#options;
+    const { msMax, signal, takesScreenshot, activity } = this.#options;
     const page = await this.#withTimeLimit(this.#open());
     const enough = new AbortController();
     const until = AbortSignal.any([signal, enough.signal]);
@@ -157,7 +157,7 @@ class ShownPage {
     }, msMax);
     try {
       await this.#load(page, until);
-      await Promise.race([idle.waitUntilIdle(until), this.#lost]);
+      await Promise.race([activity.waitUntilIdle(until), this.#lost]);
       isEndless = await this.#scroll(until);
     } finally {
       clearTimeout(timer);
@@ -209,7 +209,7 @@ class ShownPage {
     const isComplete = () => this.#ask<boolean>('document.readyState === "complete"').catch(() => false);
     do {
       await pause(LOAD_LOOK_MS, until);
-      await this.#options.idle.waitUntilIdle(until);
+      await this.#options.activity.waitUntilIdle(until);
     } while (!until.aborted && !(await isComplete()));
   }
 
@@ -218,7 +218,7 @@ class ShownPage {
    * grew and its end was not reached.
    */
   async #scroll(until: AbortSignal): Promise<boolean> {
-    const { idle } = this.#options;
+    const { activity } = this.#options;
     const place = `({
       isAtEnd: scrollY + innerHeight >= (document.scrollingElement?.scrollHeight ?? 0) - 1,
       height: document.scrollingElement?.scrollHeight ?? 0,
@@ -229,10 +229,10 @@ class ShownPage {
       last = await this.#ask(`scrollBy({ top: Math.max(100, innerHeight * 0.8), behavior: 'instant' }), ${place}`);
       await Promise.race([pause(SCROLL_MS, until), this.#lost]);
       if (!last.isAtEnd) continue;
-      await Promise.race([idle.waitUntilIdle(until), this.#lost]);
+      await Promise.race([activity.waitUntilIdle(until), this.#lost]);
       last = await this.#ask(place);
     }
-    await Promise.race([idle.waitUntilIdle(until), this.#lost]);
+    await Promise.race([activity.waitUntilIdle(until), this.#lost]);
     await this.#ask('scrollTo({ top: 0, behavior: "instant" })');
     return !last.isAtEnd && last.height > height;
   }

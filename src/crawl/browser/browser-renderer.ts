@@ -98,7 +98,7 @@ export class Renderer {
       takesScreenshot: settings.screenshots,
       msMax: settings.renderMsMax,
       signal,
-      idle: requests.idle,
+      activity: requests.activity,
       onFrame: (frame) => {
         requests.mainFrame = frame;
         requests.isWindow = (other) => other !== frame && browser.windows.has(other);

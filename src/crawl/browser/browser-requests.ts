@@ -28,8 +28,8 @@ import type { HostTurns } from '../politeness/host-turns.ts';
 import type { CrawlTally } from '../report.ts';
 import { steadyClock } from '../steady-clock.ts';
 import type { Visitor } from '../visit.ts';
+import { NOT_AWAITED, PageActivity } from './browser-activity.ts';
 import { browserAnswer } from './browser-answer.ts';
-import { NOT_AWAITED, PageIdle } from './browser-idle.ts';
 import type { BrowserAnswer, PausedRequest } from './browser-process.ts';
 
 /** How many requests a page may make, and how long the body of one may be. */
@@ -72,7 +72,7 @@ export class PageRequests {
   readonly #capture: Capture;
   readonly #ended = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  readonly idle: PageIdle;
+  readonly activity: PageActivity;
   /** URLs that are left to the crawl. */
   readonly links: Link[] = [];
   /** The main frame of the page, and whether a frame is that of another window. */
@@ -89,13 +89,13 @@ export class PageRequests {
     this.#options = options;
     this.#page = page;
     this.#capture = capture;
-    this.idle = new PageIdle(steadyClock(() => options.archive.clock()));
+    this.activity = new PageActivity(steadyClock(() => options.archive.clock()));
   }
 
   /** Answers the browser. Never throws. */
   async answer(request: PausedRequest): Promise<BrowserAnswer | undefined> {
     const isOfScript = isScript(request);
-    const end = this.idle.begin(request.url, isOfScript, requestVariant(request));
+    const end = this.activity.begin(request.url, isOfScript, requestVariant(request));
     try {
       const capture = await this.#captureFor(request, isOfScript, end !== NOT_AWAITED);
       if (!capture || this.#ended.signal.aborted) return undefined;
@@ -143,7 +143,7 @@ export class PageRequests {
     return isOfScript ? this.#ask(request, url, isAwaited) : this.#visit(request, url);
   }
 
-  /** The page may fetchForScript for itself, and for no other in its place: that is a page of its own. */
+  /** A page may load itself again. Another page in its place is refused, since it is a page of its own. */
   #ownDocument(url: string): Capture | undefined {
     if (url !== this.#page.url) return this.#leave(url, 'refresh', false);
     return this.#loads++ <= RELOADS_MAX ? this.#capture : undefined;

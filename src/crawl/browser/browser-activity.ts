@@ -13,7 +13,7 @@ const REMEMBERED_MAX = 10_000;
 /** `begin` returns this for a request that does not keep the page busy. */
 export const NOT_AWAITED = () => {};
 
-export class PageIdle {
+export class PageActivity {
   readonly #clock: () => EpochMs;
   readonly #requests = new Set<string>();
   readonly #kinds = new Map<string, number>();
