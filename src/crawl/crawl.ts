@@ -259,7 +259,7 @@ function seedUrl(text: string): string {
   const typed = text.trim();
   const url = MAIL_ADDRESS.test(typed) ? undefined : frontierUrl(SCHEME.test(typed) ? typed : `https://${typed}`);
   if (url === undefined)
-    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: 'a seed is an http or https URL' });
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: 'a seed must be an http or https URL' });
   return url;
 }
 

@@ -197,7 +197,7 @@ export class CrawlEngine {
     if (!delay.isGivenUp) return this.#robots.unreachable(origin);
     return {
       reason: 'busy',
-      detail: 'the host refuses all requests, or for too long, or cannot be reached',
+      detail: 'the host refuses all requests, asks for too long pauses, or cannot be reached',
     };
   }
 

@@ -277,7 +277,7 @@ export class Visitor {
     const isWhole = findings.sitemap?.isWhole ?? findings.reading!.isWhole;
     if (truncated && mayHaveLinks(item.url, source.head))
       return { ...findings, unreadReason: `the body was cut: ${truncated}` };
-    return isWhole ? findings : { ...findings, unreadReason: 'there is more in it than is read' };
+    return isWhole ? findings : { ...findings, unreadReason: 'it is larger than the part that is read' };
   }
 
   async #recover(item: QueuedUrl, capture: Capture, isCounted: boolean): Promise<Visited> {

@@ -99,7 +99,7 @@ test('a page that uses too much memory is given up with its browser and reported
   const { counts, partlyReadUrls } = report;
   assert.deepEqual([counts.pages, counts.rendered], [3, 2]);
   assert.deepEqual(partlyReadUrls, [
-    { url: web.url('site.test', '/greedy'), reason: 'not rendered: it takes too much memory' },
+    { url: web.url('site.test', '/greedy'), reason: 'not rendered: it uses too much memory' },
   ]);
   assert.deepEqual(browsersOf(process.pid), [], 'no browser is left');
 });

@@ -270,7 +270,7 @@ test('a page that grows without end when scrolled is reported, and one that is m
   web.put('site.test', '/long', html('long', '<div style="height:200000px">x</div>'));
   const settings = { ...(await browserSettings()), pagesMax: 3, renderMsMax: 120_000 };
   const { partlyReadUrls } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
-  const reason = 'it goes on further down than it is scrolled';
+  const reason = 'it grows further than it is scrolled';
   assert.deepEqual(partlyReadUrls, [{ url: web.url('site.test', '/endless'), reason }]);
 });
 
@@ -344,7 +344,7 @@ test('a page that cannot be painted still has links, and one that goes back to n
   const settings = { ...(await browserSettings()), renderMsMax: 4000 };
   const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.equal(web.requests('site.test', '/found').length, 1);
-  const reason = 'not rendered: it went back to where it came from';
+  const reason = 'not rendered: it navigated back to an empty window';
   const back = web.url('site.test', '/back');
   assert.deepEqual(
     report.partlyReadUrls.filter(({ url }) => url === back),

@@ -45,8 +45,8 @@ test('a cut body, a broken coding and too many links are reported with the reaso
     [...report.partlyReadUrls].sort((a, b) => a.url.localeCompare(b.url)),
     [
       { url: web.url(SITE, '/cut'), reason: 'the body was cut: disconnect' },
-      { url: web.url(SITE, '/endless'), reason: 'there is more in it than is read' },
-      { url: web.url(SITE, '/torn'), reason: 'there is more in it than is read' },
+      { url: web.url(SITE, '/endless'), reason: 'it is larger than the part that is read' },
+      { url: web.url(SITE, '/torn'), reason: 'it is larger than the part that is read' },
     ],
   );
   assert.equal(report.known, 4 + 3 + 100_000 + 3 + 3, 'the links that were read are followed');
@@ -75,7 +75,7 @@ test('a page beyond all bounds is read up to them, and reported', async (t) => {
   web.put(SITE, '/vast', html('vast', `${links(0, 5)}<p>${'x'.repeat(17 * 1024 * 1024)}</p>${links(10, 5)}`));
   const report = await crawlOnly(t, web, ['/vast']);
   assert.deepEqual(report.partlyReadUrls, [
-    { url: web.url(SITE, '/vast'), reason: 'there is more in it than is read' },
+    { url: web.url(SITE, '/vast'), reason: 'it is larger than the part that is read' },
   ]);
   assert.equal(report.known, 1 + 5);
 });

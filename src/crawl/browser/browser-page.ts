@@ -109,7 +109,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
 
 /** The memory may have been used before this page was opened. */
 function browserEnded({ isOverMemory, uses }: BrowserProcess, cause?: unknown): RenderFailure {
-  if (isOverMemory) return new RenderFailure('it takes too much memory', uses > 1, cause);
+  if (isOverMemory) return new RenderFailure('it uses too much memory', uses > 1, cause);
   return new RenderFailure('the browser ended', true, cause);
 }
 
@@ -174,7 +174,7 @@ class ShownPage {
       return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), charset, isWhole };
     })()`);
     // The window is empty before the page.
-    if (url === 'about:blank') throw new RenderFailure('it went back to where it came from');
+    if (url === 'about:blank') throw new RenderFailure('it navigated back to an empty window');
     // The HTML of the page is known now, and must not be lost because a screenshot fails.
     const screenshot = takesScreenshot ? await this.#screenshot().catch(() => undefined) : undefined;
     signal.throwIfAborted();

@@ -23,7 +23,7 @@ export async function findBrowser(
   const wanted = named !== '' ? named : (env.PINAKES_BROWSER ?? '');
   if (wanted !== '') {
     if (await isProgram(wanted)) return wanted;
-    throw new PinakesError('BROWSER_MISSING', { where: wanted, detail: 'there is no program of this name' });
+    throw new PinakesError('BROWSER_MISSING', { where: wanted, detail: 'this program does not exist' });
   }
   for (const path of usualPaths({ platform, env })) if (await isProgram(path)) return path;
   throw new PinakesError('BROWSER_MISSING');

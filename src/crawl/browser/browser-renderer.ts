@@ -165,10 +165,10 @@ async function findLinks(visited: Visited, view: PageView, asked: readonly Link[
   const page = await readPage(source, { text: false });
   const findings = joinedFindings(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
   if (findings.unreadReason !== undefined) return findings;
-  if (view.isCut) return { ...findings, unreadReason: 'the time to render it was over before it came to rest' };
-  if (view.isEndless) return { ...findings, unreadReason: 'it goes on further down than it is scrolled' };
+  if (view.isCut) return { ...findings, unreadReason: 'its time for rendering ended before it was idle' };
+  if (view.isEndless) return { ...findings, unreadReason: 'it grows further than it is scrolled' };
   const isWhole = view.isWhole && page?.isTruncated !== true;
-  return isWhole ? findings : { ...findings, unreadReason: 'there is more in it than is read' };
+  return isWhole ? findings : { ...findings, unreadReason: 'it is larger than the part that is read' };
 }
 
 function joinedFindings(plain: PageFindings, links: readonly Link[], isNofollow = false): PageFindings {

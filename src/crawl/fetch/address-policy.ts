@@ -84,7 +84,7 @@ export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 
   constructor(host: string, address: string) {
-    super(`${host} leads to ${address || 'no address'}, which is not on the public internet`);
+    super(`${host} resolves to ${address || 'no address'}, which is not on the public internet`);
   }
 }
 

@@ -68,7 +68,8 @@ async function readHead(
       const head = parseHttpHead(held.subarray(0, length));
       held = held.subarray(length);
       const status = head.status;
-      if (status === undefined) throw new FetchError('not-http', `the status line is ${head.startLine.slice(0, 80)}`);
+      if (status === undefined)
+        throw new FetchError('not-http', `the status line cannot be parsed: ${head.startLine.slice(0, 80)}`);
       if (status >= 200 || status === 101) {
         reader.unread(held);
         return head;
@@ -87,7 +88,7 @@ async function readHead(
       throw new FetchError('no-response', failure ?? 'the server closed the connection without an answer');
     }
   }
-  throw new FetchError('not-http', 'interim responses without an end');
+  throw new FetchError('not-http', 'the server sends interim responses without end');
 }
 
 /** The length of the empty lines that some servers send before a head, up to a bound. */

@@ -36,7 +36,7 @@ const RANGES: readonly (readonly [number, number])[] = [
 /** The first time after `now` that a recurrence matches. */
 export function nextTime(every: string, now: EpochMs): EpochMs {
   const period = /^(\d{1,5})\s*(m|h|d|w)$/i.exec(every.trim());
-  if (period && Number(period[1]) === 0) throw badRecurrence(every, 'this is no time at all');
+  if (period && Number(period[1]) === 0) throw badRecurrence(every, 'the period is zero');
   if (period)
     return (
       now + Number(period[1]) * { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS }[period[2]!.toLowerCase() as 'm']!
@@ -52,7 +52,7 @@ export function nextTime(every: string, now: EpochMs): EpochMs {
     else if (!fields.sets[0]!.has(date.getUTCMinutes())) time += MINUTE_MS;
     else return time;
   }
-  throw badRecurrence(every, 'this never comes');
+  throw badRecurrence(every, 'no date ever matches this');
 }
 
 function isDay({ sets, isEitherDay }: CronFields, date: Date): boolean {
@@ -63,7 +63,8 @@ function isDay({ sets, isEitherDay }: CronFields, date: Date): boolean {
 
 function parseCronFields(every: string): CronFields {
   const parts = every.trim().split(/\s+/);
-  if (parts.length !== 5) throw badRecurrence(every, 'say hour, day, week, month, 6h, 3d, or five fields as in cron');
+  if (parts.length !== 5)
+    throw badRecurrence(every, 'expected hour, day, week, month, 6h, 3d, or five fields as in cron');
   const sets = parts.map((part, index) => parseCronField(part, RANGES[index]!, every));
   if (sets[4]!.has(7)) sets[4]!.add(0);
   return { sets, isEitherDay: !`${parts[2]}${parts[4]}`.includes('*') };

@@ -28,7 +28,7 @@ export class UrlExpression {
     if (this.#isLinear) return this.#expression.test(url);
     const [isMatch] = boundedTest(this.#expression, [url], TEST_MS_MAX) ?? [];
     if (isMatch !== undefined) return isMatch;
-    const detail = `this takes too long for ${url}; avoid repetitions inside of repetitions, as in (a+)+`;
+    const detail = `this takes too long for ${url}; avoid repetitions inside repetitions, as in (a+)+`;
     throw new PinakesError('BAD_ARGUMENT', { where: this.#where, detail });
   }
 }

@@ -119,7 +119,7 @@ export class RobotsVisitor {
 
   async #fetchInTurn(url: string, options: VisitOptions): Promise<RobotsFetch> {
     const turn = await this.#turnAt(hostName(url));
-    if (!turn) return { reason: 'busy', detail: `${url}: the host is left alone` };
+    if (!turn) return { reason: 'busy', detail: `${url}: the host is given up` };
     try {
       const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
       // The pause must be respected by all requests to this host, not only by the host that redirected.
