@@ -18,7 +18,7 @@ export type LineBatch = {
   readonly offsets: readonly number[];
 };
 
-export type LineOptions = {
+export type LineReadOptions = {
   /** The name of the file in findings. */
   readonly file: string;
   readonly onFinding: ReportFinding;
@@ -26,7 +26,7 @@ export type LineOptions = {
 
 export async function* readLineBatches(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  options: LineOptions,
+  options: LineReadOptions,
 ): AsyncGenerator<LineBatch> {
   let held: Uint8Array[] = [];
   let heldBytes = 0;
@@ -77,7 +77,7 @@ export async function* readLineBatches(
   }
 }
 
-function decodeBatch(region: Uint8Array, start: number, options: LineOptions): LineBatch {
+function decodeBatch(region: Uint8Array, start: number, options: LineReadOptions): LineBatch {
   const end = region[region.length - 1] === LF ? region.length - 1 : region.length;
   const body = end === region.length ? region : region.subarray(0, end);
   const isPlain = isAscii(body);
@@ -94,7 +94,7 @@ function decodeBatch(region: Uint8Array, start: number, options: LineOptions): L
   return { lines, offsets };
 }
 
-function decodeMixed(body: Uint8Array, start: number, { file, onFinding }: LineOptions): LineBatch {
+function decodeMixed(body: Uint8Array, start: number, { file, onFinding }: LineReadOptions): LineBatch {
   const lines: string[] = [];
   const offsets: number[] = [];
   for (let from = 0; from <= body.length; ) {

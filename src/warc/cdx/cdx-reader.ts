@@ -12,10 +12,10 @@ import { PinakesError } from '../../base/index.ts';
 import { type CdxLineParser, cdxFormatOf, cdxLineParser, parseCdxHeader } from './cdx.ts';
 import type { CdxEntry } from './cdx-entry.ts';
 import { indexFinding, quoted, type ReportFault, type ReportFinding } from './cdx-finding.ts';
-import { type LineOptions, readLineBatches } from './cdx-line.ts';
+import { type LineReadOptions, readLineBatches } from './cdx-line.ts';
 import { parseCdxjLine } from './cdxj.ts';
 
-export type CdxReaderOptions = LineOptions;
+export type CdxReaderOptions = LineReadOptions;
 
 /** All entries of an index file, in its order. */
 export async function* readCdx(
@@ -104,7 +104,7 @@ function isCdxjLine(line: string): boolean {
 /** Inflates data that begins like gzip, and passes everything else through. Damage ends the file with a finding. */
 async function* inflated(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { file, onFinding }: LineOptions,
+  { file, onFinding }: LineReadOptions,
 ): AsyncGenerator<Uint8Array> {
   const iterator = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
   const rest = (first: Uint8Array) =>

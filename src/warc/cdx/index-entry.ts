@@ -15,7 +15,7 @@ import { type CdxEntry, type CdxExtra, NO_EXTRA } from './cdx-entry.ts';
 const INDEXED_TYPES = new Set(['response', 'revisit', 'resource', 'metadata']);
 const REQUEST_BODY_BYTES_MAX = 64 * 1024;
 
-export type IndexOptions = {
+export type CdxIndexOptions = {
   /** Name of the file in the lines. */
   readonly filename: string;
   /** Adds method and body of a request other than GET to the key of its response, as replay tools look it up. */
@@ -34,7 +34,7 @@ type ScannedRecord = {
 /** The entries of a file's records, in the order of the records. */
 export async function* indexEntries(
   records: AsyncIterable<ReadingRecord>,
-  options: IndexOptions,
+  options: CdxIndexOptions,
 ): AsyncGenerator<CdxEntry> {
   let held: ScannedRecord | undefined;
   for await (const record of records) {
@@ -61,7 +61,7 @@ function isIndexed(head: RecordHead): boolean {
   return !(isSide && head.contentType === 'application/warc-fields');
 }
 
-async function scanRecord(record: ReadingRecord, options: IndexOptions): Promise<ScannedRecord> {
+async function scanRecord(record: ReadingRecord, options: CdxIndexOptions): Promise<ScannedRecord> {
   const { head } = record;
   const declared = head.get('warc-payload-digest');
   const isRequest = options.withRequests === true && head.type === 'request';
@@ -88,7 +88,7 @@ function entryOf(
   record: ReadingRecord,
   http: HttpHead | undefined,
   digest: string | undefined,
-  options: IndexOptions,
+  options: CdxIndexOptions,
 ): CdxEntry | undefined {
   const { head, tail } = record;
   // Blanks separate the columns of an index, so they are escaped in URIs that contain them although it is forbidden.

@@ -6,7 +6,7 @@
  * not detected, and lines that are out of order may be missed.
  */
 import { indexOf, LF } from '../../base/index.ts';
-import { type LineOptions, readLineBatches, toByteText } from '../cdx/cdx-line.ts';
+import { type LineReadOptions, readLineBatches, toByteText } from '../cdx/cdx-line.ts';
 import { type ByteSource, streamSource } from './wacz-source.ts';
 
 export type LineRange = { readonly start: string; readonly end?: string };
@@ -31,7 +31,7 @@ export type PlacedLine = { readonly line: string; readonly offset: number };
 export async function* searchLines(
   source: ByteSource,
   range: LineRange,
-  options: LineOptions,
+  options: LineReadOptions,
 ): AsyncGenerator<PlacedLine> {
   const start = toByteText(range.start);
   const end = range.end === undefined ? undefined : toByteText(range.end);
@@ -54,7 +54,7 @@ const PROBE_BYTES = 4 * 1024;
 export async function* linesAround(
   source: ByteSource,
   start: string,
-  options: LineOptions,
+  options: LineReadOptions,
 ): AsyncGenerator<PlacedLine> {
   const from = await lowerBound(source, toByteText(start));
   for await (const { lines, offsets } of readLineBatches(streamSource(source, from), options)) {

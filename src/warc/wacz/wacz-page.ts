@@ -6,7 +6,7 @@
  */
 import type { JsonValue } from '../cdx/cdx-entry.ts';
 import { type IndexFindingCode, indexFinding, quoted } from '../cdx/cdx-finding.ts';
-import { type LineOptions, readLineBatches } from '../cdx/cdx-line.ts';
+import { type LineReadOptions, readLineBatches } from '../cdx/cdx-line.ts';
 import { formatJson } from '../cdx/cdxj.ts';
 
 export type WaczPage = {
@@ -32,7 +32,7 @@ function parseLine(line: string): JsonObject | undefined {
 
 export async function* readWaczPages(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  options: LineOptions,
+  options: LineReadOptions,
 ): AsyncGenerator<WaczPage> {
   const report = (code: IndexFindingCode, offset: number, detail: string) =>
     options.onFinding(indexFinding(code, options.file, offset, detail));

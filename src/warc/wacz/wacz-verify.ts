@@ -62,13 +62,13 @@ class FindingList {
   }
 }
 
-export type VerifyOptions = {
+export type WaczVerifyOptions = {
   readonly signal?: AbortSignal;
   /** Called with the number of bytes of the contained files that were read. */
   readonly onBytes?: (bytes: number) => void;
 };
 
-export async function verifyWacz(path: string, { signal, onBytes }: VerifyOptions = {}): Promise<WaczVerification> {
+export async function verifyWacz(path: string, { signal, onBytes }: WaczVerifyOptions = {}): Promise<WaczVerification> {
   let read = 0;
   const watch = (bytes: number) => {
     signal?.throwIfAborted();
