@@ -88,7 +88,7 @@ function pass(coding: Coding, pieces: Generator<Buffer>): { blockBytes: number; 
     else if (step === 'body') scanner!.push(cursor.chunk);
     else if (step === 'finding') assert.fail(cursor.finding.message);
     else if (step === 'end') {
-      assert.ok(cursor.tail.complete);
+      assert.ok(cursor.tail.isComplete);
       blockBytes = scanner!.end().blockBytes;
     } else if (step === 'done') {
       cursor.close();

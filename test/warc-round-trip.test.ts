@@ -142,7 +142,7 @@ async function same(
   }
   assert.ok((await blockOf(found)).equals(draft.block), 'the block differs');
   assert.deepEqual({ offset: head.offset, length: found.tail?.length }, place);
-  assert.ok(found.tail?.complete);
+  assert.ok(found.tail?.isComplete);
 }
 
 async function* inChunks(path: string, bytes: number): AsyncGenerator<Uint8Array> {

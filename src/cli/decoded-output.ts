@@ -32,5 +32,5 @@ export async function printDecoded(
   } finally {
     decoders?.end();
   }
-  return !decoders?.broken;
+  return !decoders?.isBroken;
 }

@@ -172,7 +172,7 @@ class Conversion {
   #reportWrongDigests(record: ReadingRecord, facts: BlockFacts): void {
     if (!isChecksumlessFrame(record)) return;
     const { head, tail } = record;
-    for (const code of digestMismatches(head, facts, tail?.complete === true))
+    for (const code of digestMismatches(head, facts, tail?.isComplete === true))
       this.#options.onFinding?.(warcFinding(code, this.#input.name, head.offset));
   }
 
@@ -212,7 +212,7 @@ class Conversion {
       };
       const conversion = { newId: this.#options.newId, warcinfoId: this.#warcinfoId };
       const converted = convertArcHead(head, document, conversion);
-      const truncated = record.tail?.complete ? [] : [{ name: 'WARC-Truncated', value: 'unspecified' }];
+      const truncated = record.tail?.isComplete ? [] : [{ name: 'WARC-Truncated', value: 'unspecified' }];
       return headBytes(fieldsOf({ ...converted, fields: [...(converted.fields ?? []), ...truncated] }, length));
     }
     if (length === head.contentLength && hasProperLineEnds(head.bytes)) return head.bytes;

@@ -47,11 +47,11 @@ function packedInput(path: string, warc: WaczWarc): WarcInput {
     filename: basename(warc.name),
     size: warc.length,
     read: (options = {}) =>
-      warc.stored
+      warc.isStored
         ? readRecords(path, { ...options, name, range, passesGaps: true })
         : readStreamed(warc, { ...options, name }),
     slice: (offset, length) =>
-      warc.stored ? fileSlice(path, warc.offset + offset, length) : streamSlice(warc.open(), offset, length),
+      warc.isStored ? fileSlice(path, warc.offset + offset, length) : streamSlice(warc.open(), offset, length),
   };
 }
 

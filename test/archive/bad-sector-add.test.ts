@@ -227,7 +227,7 @@ test('records around bad sectors are the same when they are read one by one, and
       const onFinding = ({ code, offset }: Finding) => codes.push(`${code} ${offset}`);
       for await (const record of readRecords(sample.file, { passesGaps: true, onFinding })) {
         for await (const _ of record.body());
-        if (record.tail?.complete && record.head.type === 'response') urls.push(record.head.targetUri);
+        if (record.tail?.isComplete && record.head.type === 'response') urls.push(record.head.targetUri);
       }
       assert.ok(codes.includes(`sector-unreadable ${sector}`), `${coding} ${sector}: ${codes}`);
       assert.deepEqual(

@@ -72,7 +72,7 @@ async function read(path: string): Promise<Found> {
     for await (const piece of record.body()) scanner.push(piece);
     const facts = scanner.end();
     bytes += facts.blockBytes;
-    if (judgeDigests(head, facts, record.tail!.complete).payload === 'none') mismatches++;
+    if (judgeDigests(head, facts, record.tail!.isComplete).payload === 'none') mismatches++;
     // The field as written: the list also has the brackets that some writers add.
     records.push(keyOf(head.offset, head.get('warc-type'), head.get('warc-target-uri'), head.date, head.recordId));
   }

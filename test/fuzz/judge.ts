@@ -43,7 +43,7 @@ function offsetFault(walked: Walked, fileBytes: number): string | undefined {
     if (tail!.length !== undefined && (tail!.length <= 0 || offset + tail!.length > fileBytes)) {
       return `the record at ${offset} has length ${tail!.length} in a file of ${fileBytes} bytes`;
     }
-    if (tail!.complete && head.contentLength !== bodyBytes)
+    if (tail!.isComplete && head.contentLength !== bodyBytes)
       return `an incomplete record of ${bodyBytes} bytes is marked complete`;
     last = { offset, innerOffset };
   }
@@ -74,7 +74,7 @@ function isInsideOfLonger(offset: number, walked: Walked, fileBytes: number): bo
     return (
       head.offset < offset &&
       offset < end &&
-      tail!.complete &&
+      tail!.isComplete &&
       (walked.records[index + 1]?.head.offset ?? fileBytes) === end
     );
   });
@@ -97,12 +97,12 @@ function mustSurvive(base: BaseInput, damages: readonly Damage[], index: number)
 
 function isSame(there: FoundRecord, record: PlacedRecord): boolean {
   const id = there.head.recordId ?? there.head.targetUri;
-  return id === record.id && there.bodySha1 === sha1Of(record.block) && there.tail!.complete;
+  return id === record.id && there.bodySha1 === sha1Of(record.block) && there.tail!.isComplete;
 }
 
 /** A loss must be reported: when records are missing, there must be a finding. */
 function silenceFault(base: BaseInput, walked: Walked): string | undefined {
-  const complete = walked.records.filter(({ tail }) => tail!.complete).length;
+  const complete = walked.records.filter(({ tail }) => tail!.isComplete).length;
   const isCutBetweenRecords = walked.findings.length === 0 && walked.records.length === complete;
   if (walked.findings.length > 0 || complete >= base.records.length || isCutBetweenRecords) return undefined;
   return `${base.records.length - complete} records are missing and nothing was reported`;

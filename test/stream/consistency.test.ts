@@ -28,7 +28,7 @@ async function namesIn(pieces: readonly Uint8Array[]): Promise<string[]> {
   }
   for await (const record of readRecords(all(), { name: 'stream' })) {
     for await (const _ of record.body());
-    assert.equal(record.tail?.complete, true, 'records come whole');
+    assert.equal(record.tail?.isComplete, true, 'records come whole');
     const name = nameOf(record.head);
     if (name !== undefined) names.push(name);
   }

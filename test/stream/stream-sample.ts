@@ -69,7 +69,7 @@ export async function idsOf(bytes: Uint8Array): Promise<string[]> {
   }
   for await (const record of readRecords(whole(), { name: 'stream' })) {
     for await (const _ of record.body());
-    if (record.tail?.complete !== true) throw new Error(`${record.head.recordId} is cut short`);
+    if (record.tail?.isComplete !== true) throw new Error(`${record.head.recordId} is cut short`);
     ids.push(record.head.recordId ?? 'nothing');
   }
   return ids;

@@ -241,7 +241,7 @@ async function assertLinkable(file: string): Promise<void> {
       for await (const _ of record.body());
       if (record.tail?.length === undefined) {
         // What is cut by bytes that the disk does not give has no end, whatever the others have.
-        if (hasGap && !record.tail?.complete) continue;
+        if (hasGap && !record.tail?.isComplete) continue;
         const detail = 'its records share one compressed member, or are of several compressions';
         throw new PinakesError('NOT_LINKABLE', { where: file, detail });
       }

@@ -398,7 +398,7 @@ export class AddedFile implements StepSource {
 
   /** What was whole when it was found has to be so still, and not cut by a sector that has gone bad since. */
   #assertAsFound({ tail }: ReadingRecord, { isComplete }: RecordFacts): void {
-    if (isComplete && !tail?.complete) throw this.#changed();
+    if (isComplete && !tail?.isComplete) throw this.#changed();
   }
 
   async #beginReading(offset: number): Promise<void> {

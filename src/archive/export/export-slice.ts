@@ -39,7 +39,7 @@ export type Standing = {
 export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
 
 export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
-  const isWhole = tail?.complete === true && !tail.isTorn && tail.length === length;
+  const isWhole = tail?.isComplete === true && !tail.isTorn && tail.length === length;
   const isSound = head.form === 'sound' && tail?.isTrailerSound === true && !tail.spansMembers;
   return { isWhole: isWhole && isSound, url: head.targetUri, damage };
 }

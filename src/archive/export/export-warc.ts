@@ -412,7 +412,7 @@ class WarcExport {
       await using packed = await RepackedRecord.take(record, { newId, scratch });
       await this.#writer.writeStreamParts(packed.head, packed.block);
       const damage = damageOf(segment, record.damage, record.head.targetUri);
-      this.#tell(damage, record.tail?.complete ? 'all' : 'part');
+      this.#tell(damage, record.tail?.isComplete ? 'all' : 'part');
       return 'copied';
     }
     this.#tell(access.absenceAt(place, lost, undefined), 'nothing');

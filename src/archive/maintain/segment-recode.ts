@@ -106,7 +106,7 @@ class Recode {
         const { offset } = record.head;
         const length = record.tail?.length;
         if (length === undefined) return 'not all of its records can be read one by one';
-        if (offset !== end || record.tail?.complete !== true) return 'it has bytes that are no whole records';
+        if (offset !== end || record.tail?.isComplete !== true) return 'it has bytes that are no whole records';
         end = offset + length;
         // Packed anew, a record that is damaged would get a checksum that calls it sound.
         if (record.damage.length > 0) return DAMAGED;

@@ -82,7 +82,7 @@ class SegmentWalk {
       this.counts.records++;
       this.#options.onBytes(head.offset);
       // The same rule as when the catalog is made: such a record has no place of its own.
-      if (tail?.complete && tail.length !== undefined) this.#group.push({ facts, isDead: dead.has(facts.offset) });
+      if (tail?.isComplete && tail.length !== undefined) this.#group.push({ facts, isDead: dead.has(facts.offset) });
       if (this.#group.length >= GROUP_RECORDS) await this.#compare();
     }
     await this.#compare();
@@ -98,12 +98,12 @@ class SegmentWalk {
       else for await (const _ of record.body());
       const block = scanner.end();
       const payloadDigests = block.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
-      if (isFull) await this.#tellDigests(head, judgeDigests(head, block, record.tail?.complete ?? false));
+      if (isFull) await this.#tellDigests(head, judgeDigests(head, block, record.tail?.isComplete ?? false));
       const facts = factsOfRecord(
         head,
         { ...block, payloadDigests },
         record.tail?.length,
-        record.tail?.complete ?? false,
+        record.tail?.isComplete ?? false,
       );
       yield { head, tail: record.tail, facts };
     }

@@ -14,7 +14,7 @@ import { payloadOfBlock } from '../read/block-payload.ts';
 import { CAPTURE_ID_FIELD, recordHash } from '../record-facts.ts';
 
 /** How a record ends in its segment, once it was read. */
-type Ending = Pick<RecordTail, 'length' | 'complete' | 'isTorn'>;
+type Ending = Pick<RecordTail, 'length' | 'isComplete' | 'isTorn'>;
 
 export class StreamedRecord {
   readonly segment: Segment;
@@ -74,7 +74,7 @@ export class StreamedRecord {
     const scanner = new BlockScanner(head, {});
     if (block.length > 0) scanner.push(block);
     const { http } = scanner.end();
-    const ending = { length, complete: true, isTorn: false };
+    const ending = { length, isComplete: true, isTorn: false };
     return new StreamedRecord({ segment, collection, head }, http, joined([block], undefined), () => ending, []);
   }
 
@@ -123,7 +123,7 @@ export class StreamedRecord {
 
   /** Whether all of its block is there; known as `isWhole` is. */
   get isComplete(): boolean {
-    return this.#ending()?.complete === true;
+    return this.#ending()?.isComplete === true;
   }
 
   /** What is damaged of it; known as `isWhole` is. */

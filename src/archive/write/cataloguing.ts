@@ -52,7 +52,7 @@ export async function* recordsOf(
     const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictScanOptions(head, ['sha256']));
     for await (const piece of record.body()) scanner.push(piece);
     const facts = scanner.end();
-    const isComplete = record.tail?.complete ?? false;
+    const isComplete = record.tail?.isComplete ?? false;
     // The catalog will know damaged content by the digest that it has now: from here on nothing else would show the
     // damage.
     if (!isChecked)

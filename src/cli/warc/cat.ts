@@ -104,7 +104,7 @@ async function print(
   if (!options.block) await terminal.write(record.head.bytes);
   for await (const piece of record.body()) await terminal.write(Buffer.from(piece));
   // With its end, what is printed is a WARC or ARC file of one record.
-  if (!options.block && record.tail?.complete)
+  if (!options.block && record.tail?.isComplete)
     await terminal.write(record.head.format === 'arc' ? utf8('\n') : RECORD_TRAILER);
 }
 

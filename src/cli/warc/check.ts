@@ -117,7 +117,7 @@ async function judge(
   const scanner = new BlockScanner(record.head, verdictScanOptions(record.head));
   for await (const piece of record.body()) scanner.push(piece);
   const facts = scanner.end();
-  const verdict = judgeDigests(record.head, facts, record.tail?.complete ?? false);
+  const verdict = judgeDigests(record.head, facts, record.tail?.isComplete ?? false);
   for (const finding of verdictFindings(verdict, facts)) onFinding(warcFinding(finding, file, record.head.offset));
   return verdict;
 }

@@ -54,7 +54,7 @@ function row(record: ReadingRecord, facts: BlockFacts): string {
 /** The record's facts under the names that lists of this kind use; absent where the record does not have them. */
 function listing(record: ReadingRecord, facts: BlockFacts): Record<string, unknown> {
   const { head, tail } = record;
-  const isComplete = tail?.complete ?? false;
+  const isComplete = tail?.isComplete ?? false;
   const verdict = judgeDigests(head, facts, isComplete);
   const uri = head.get('warc-target-uri') ?? null;
   return {
@@ -105,7 +105,7 @@ function payloadFacts(head: RecordHead, facts: BlockFacts, verdict: DigestVerdic
     ...(matched !== 'unjudged' && { payload_digest_matches: MATCH_NAMES[matched] }),
     ...(facts.isChunked && {
       chunked: true,
-      dechunk_ok: !facts.chunkingBroken,
+      dechunk_ok: !facts.isChunkingBroken,
       payload_sha1_dechunked: sha1Of(facts.payloadDigests),
     }),
   };

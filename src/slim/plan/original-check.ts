@@ -156,7 +156,7 @@ function faultOf(original: CheckedOriginal, record: SpanRecord | undefined): str
   if (head.type !== 'response') return `it is a ${head.type || 'nameless'} record`;
   if (head.targetUri !== original.uri || head.date !== original.date) return 'another record stands there';
   if (head.get('warc-truncated') !== undefined) return 'it is truncated';
-  if (facts.chunkingBroken) return 'its chunks are broken';
+  if (facts.isChunkingBroken) return 'its chunks are broken';
   const isOfSize = original.payloadBytes === null || facts.payloadBytes === original.payloadBytes;
   return isOfSize ? undefined : 'its size is another';
 }

@@ -145,7 +145,7 @@ class PayloadPuller {
         break;
       case 'end':
         this.#scanner?.end();
-        if (!cursor.tail.complete) this.isFine = false;
+        if (!cursor.tail.isComplete) this.isFine = false;
         break;
       case 'done':
         this.#isOver = true;

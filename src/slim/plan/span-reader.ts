@@ -85,7 +85,7 @@ export class SpanReader {
             break;
           case 'end':
             // One that ends elsewhere than its span would be taken away with what stands beside it, or in part.
-            if (!cursor.tail.complete || cursor.tail.length !== spans[at]!.length) return at;
+            if (!cursor.tail.isComplete || cursor.tail.length !== spans[at]!.length) return at;
             ended = { head: cursor.head, facts: scanner!.end() };
             break;
           case 'done':

@@ -178,7 +178,7 @@ class ArcRewriting {
       this.#findings.push(slimFinding('slim-duplicate-differs', this.#job.path, planned.offset));
       return false;
     }
-    if (facts.chunkingBroken || !hasCodings(facts.http!, planned.original.codings)) {
+    if (facts.isChunkingBroken || !hasCodings(facts.http!, planned.original.codings)) {
       this.#stayed.coding++;
       return false;
     }

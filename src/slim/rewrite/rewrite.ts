@@ -200,8 +200,8 @@ class Rewriting {
           return;
         }
         const { head, facts } = record;
-        const { payloadBytes, chunkingBroken } = facts;
-        replace(planned, { head, http: facts.http!, payloadBytes, isHalf: chunkingBroken || isTruncated(head) });
+        const { payloadBytes, isChunkingBroken } = facts;
+        replace(planned, { head, http: facts.http!, payloadBytes, isHalf: isChunkingBroken || isTruncated(head) });
       },
     });
   }

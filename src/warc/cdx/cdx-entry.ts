@@ -33,21 +33,17 @@ export const NO_EXTRA: CdxExtra = [];
 
 /** The value of a whole number that JavaScript can hold exactly; undefined for any other text. */
 export function parseCount(text: string): number | undefined {
-  if (text.length === 0 || text.length > 16) return undefined;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code < 0x30 || code > 0x39) return undefined;
-  }
+  if (text.length === 0 || text.length > 16 || !isDigits(text)) return undefined;
   const count = Number(text);
   return Number.isSafeInteger(count) ? count : undefined;
 }
 
 /** Whether the text consists of digits, and has one of the two lengths that timestamps of index lines have. */
 export function isIndexTimestamp(text: string): boolean {
-  return (text.length === 14 || text.length === 17) && parseDigits(text);
+  return (text.length === 14 || text.length === 17) && isDigits(text);
 }
 
-function parseDigits(text: string): boolean {
+function isDigits(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code < 0x30 || code > 0x39) return false;
@@ -58,7 +54,7 @@ function parseDigits(text: string): boolean {
 /** Checks a timestamp leniently: digits of another length are accepted with a warning, anything else is refused. */
 export function checkTimestamp(text: string, report: ReportFault): boolean {
   if (isIndexTimestamp(text)) return true;
-  const isDigits = text.length >= 4 && text.length <= 17 && parseDigits(text);
-  report(isDigits ? 'cdx-timestamp-length' : 'cdx-timestamp-invalid', quoted(text));
-  return isDigits;
+  const isUsable = text.length >= 4 && text.length <= 17 && isDigits(text);
+  report(isUsable ? 'cdx-timestamp-length' : 'cdx-timestamp-invalid', quoted(text));
+  return isUsable;
 }

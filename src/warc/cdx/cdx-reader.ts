@@ -15,12 +15,10 @@ import { indexFinding, quoted, type ReportFault, type ReportFinding } from './cd
 import { type LineReadOptions, readLineBatches } from './cdx-line.ts';
 import { parseCdxjLine } from './cdxj.ts';
 
-export type CdxReaderOptions = LineReadOptions;
-
 /** All entries of an index file, in its order. */
 export async function* readCdx(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  options: CdxReaderOptions,
+  options: LineReadOptions,
 ): AsyncGenerator<CdxEntry> {
   for await (const batch of readCdxBatches(chunks, options)) yield* batch;
 }
@@ -28,7 +26,7 @@ export async function* readCdx(
 /** The same, in batches of some thousand entries: to wait for each entry costs as much as to read it. */
 async function* readCdxBatches(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  options: CdxReaderOptions,
+  options: LineReadOptions,
 ): AsyncGenerator<CdxEntry[]> {
   const reader = new CdxLineReader(options);
   for await (const { lines, offsets } of readLineBatches(inflated(chunks, options), options)) {
@@ -49,7 +47,7 @@ export class CdxLineReader {
   readonly #byColumns = new Map<number, CdxLineParser>();
   #offset = 0;
 
-  constructor(options: CdxReaderOptions) {
+  constructor(options: LineReadOptions) {
     this.#file = options.file;
     this.#onFinding = options.onFinding;
   }

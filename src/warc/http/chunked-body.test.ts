@@ -8,7 +8,7 @@ function payloadOf(pieces: readonly Uint8Array[]): { payload: string; broken: bo
   const body = new ChunkedBody((bytes) => parts.push(Buffer.from(bytes)));
   for (const piece of pieces) body.push(piece);
   body.end();
-  return { payload: Buffer.concat(parts).toString('latin1'), broken: body.broken };
+  return { payload: Buffer.concat(parts).toString('latin1'), broken: body.isBroken };
 }
 
 const read = (text: string) => payloadOf([Buffer.from(text, 'latin1')]);

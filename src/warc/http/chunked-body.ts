@@ -5,7 +5,7 @@
  *   size-in-hex [;extension] CRLF  data CRLF  ...  0 CRLF  [trailer fields] CRLF
  * ```
  * Many bodies only claim to be chunked: recorders remove the framing and keep the header. From the first line that
- * should be a size line and is not, the rest is kept unchanged, including that line, and `broken` is set.
+ * should be a size line and is not, the rest is kept unchanged, including that line, and `isBroken` is set.
  *
  * Small chunks are emitted together: some bodies have a chunk for every byte, and each emitted piece costs the receiver
  * more than its bytes.
@@ -19,7 +19,7 @@ const TOGETHER_BYTES_MAX = 16 * 1024;
 
 export class ChunkedBody {
   /** Whether a size line was malformed, or the last chunk was cut off. */
-  broken = false;
+  isBroken = false;
   #state: 'size' | 'data' | 'data-end' | 'trailer' | 'raw' = 'size';
   #left = 0;
   #line: number[] = [];
@@ -85,7 +85,7 @@ export class ChunkedBody {
     const rest = this.#line;
     this.#line = [];
     // A body without its last chunk was cut off. An empty body cannot be broken.
-    if (this.#seen || rest.length > 0) this.broken = true;
+    if (this.#seen || rest.length > 0) this.isBroken = true;
     // After a chunk, the beginning of a size line is framing. Anywhere else it is payload.
     const isFraming = this.#seen && /^\r?$|^[0-9a-f]+[ \t]*(;[^\n]*)?\r?$/i.test(String.fromCharCode(...rest));
     if (!isFraming && rest.length > 0) this.#emit(Uint8Array.from(rest));
@@ -154,7 +154,7 @@ export class ChunkedBody {
   }
 
   #giveUp(): void {
-    this.broken = true;
+    this.isBroken = true;
     this.#state = 'raw';
     const line = Uint8Array.from(this.#line);
     this.#line = [];

@@ -10,7 +10,7 @@ function decode(codings: readonly string[], pieces: readonly Uint8Array[]): { bo
   const decoders = new ContentDecoders(codings, (bytes) => parts.push(Buffer.from(bytes)));
   for (const piece of pieces) decoders.push(piece);
   decoders.end();
-  return { body: Buffer.concat(parts), broken: decoders.broken };
+  return { body: Buffer.concat(parts), broken: decoders.isBroken };
 }
 
 function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
@@ -162,7 +162,7 @@ test('a caller can stop in the middle of a piece that would decode to gigabytes'
     decoders.push(gzipSync(encode(zeros)));
     decoders.push(gzipSync(encode(zeros)));
     decoders.end();
-    assert.deepEqual([pieces.length, decoders.broken], [3, false], name);
+    assert.deepEqual([pieces.length, decoders.isBroken], [3, false], name);
   }
 });
 

@@ -3,7 +3,7 @@
  * with and without its zlib head, br, zstd.
  *
  * A declared coding can be wrong. The first PROBE_BYTES of a body decide: when they do not decode, the body is kept
- * unchanged. When a later part does not decode, decoding stops there. Both set `broken`. A body that begins with the
+ * unchanged. When a later part does not decode, decoding stops there. Both set `isBroken`. A body that begins with the
  * magic number of its coding has that coding, damaged or not, and as much as possible of it is decoded. `deflate` is
  * tried with its head first, then without, as browsers do.
  *
@@ -70,7 +70,7 @@ export function beginsLikeCoding(coding: string, start: Uint8Array): boolean {
 
 /** One stage of decoding: bytes go in, decoded bytes come out. */
 class ContentDecoder {
-  broken = false;
+  isBroken = false;
   readonly #engines: readonly Engine[];
   #engine: Engine | undefined;
   #handle: CodecHandle | undefined;
@@ -82,14 +82,14 @@ class ContentDecoder {
   constructor(coding: string) {
     this.#engines = enginesOf(coding);
     if (this.#engines.length === 0) {
-      this.broken = true;
+      this.isBroken = true;
       this.#state = 'identity';
     }
   }
 
   /** Whether a part of the body was decoded, and the rest is missing or cannot be decoded. Known after `close`. */
   get isCut(): boolean {
-    return this.broken && this.#state !== 'identity';
+    return this.isBroken && this.#state !== 'identity';
   }
 
   /** The decoded bytes, in pieces that are valid until the next is asked for. */
@@ -119,7 +119,7 @@ class ContentDecoder {
   }
 
   close(): void {
-    if (this.#state === 'stream' && this.#isUnfinished()) this.broken = true;
+    if (this.#state === 'stream' && this.#isUnfinished()) this.isBroken = true;
     this.#handle?.close();
     this.#handle = undefined;
   }
@@ -133,7 +133,7 @@ class ContentDecoder {
     const probe = held.subarray(Math.max(0, head), Math.max(0, head) + PROBE_BYTES);
     const engine = head < 0 || isHeadCut ? undefined : this.#engines.find((name) => canDecode(name, probe));
     if (engine === undefined) {
-      this.broken = true;
+      this.isBroken = true;
       this.#state = 'identity';
       yield held;
       return;
@@ -198,7 +198,7 @@ class ContentDecoder {
   }
 
   #stop(): void {
-    this.broken = true;
+    this.isBroken = true;
     this.#state = 'ended';
   }
 
@@ -241,8 +241,8 @@ export class ContentDecoders {
     this.#emit = emit;
   }
 
-  get broken(): boolean {
-    return this.#isTooDeep || this.#stages.some((stage) => stage.broken);
+  get isBroken(): boolean {
+    return this.#isTooDeep || this.#stages.some((stage) => stage.isBroken);
   }
 
   /** Whether a part of the body is missing; false when the body is kept unchanged. Known after `end`. */

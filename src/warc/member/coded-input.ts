@@ -97,7 +97,7 @@ export class CodedInput {
   end(): void {
     this.#isEnded = true;
     if (!this.#source) this.#sniff(true);
-    this.#source!.inputEnded = true;
+    this.#source!.isInputEnded = true;
   }
 
   #sniff(isAll: boolean): void {
@@ -119,7 +119,7 @@ export class CodedInput {
     else if (coding === 'zstd')
       this.#source = new ZstdSource(this.#report, { ...options, dictionary: this.#dictionary });
     else this.#source = new IdentitySource(offset, windowBytes);
-    this.#source.inputEnded = this.#isEnded;
+    this.#source.isInputEnded = this.#isEnded;
     this.coding = coding;
     this.isIdentity = coding === 'none';
     this.out = this.isIdentity ? this.#source.input : new ByteWindow(0, 2 * this.#roomBytes);

@@ -27,7 +27,7 @@ export type CompressedSourceOptions = {
 
 export abstract class CompressedSource implements MemberSource {
   readonly input: ByteWindow;
-  inputEnded = false;
+  isInputEnded = false;
   readonly members: Member[] = [];
   isSearching: boolean;
   protected readonly report: FindingSink;
@@ -84,15 +84,15 @@ export abstract class CompressedSource implements MemberSource {
   protected beginMember(output: ByteWindow, hasChecksum: boolean): void {
     const { position: offset } = this.input;
     const from = output.endPosition;
-    this.member = { offset, from, to: undefined, length: undefined, hasChecksum, damaged: false };
+    this.member = { offset, from, to: undefined, length: undefined, hasChecksum, isDamaged: false };
     this.members.push(this.member);
   }
 
-  protected endMember(output: ByteWindow, damaged: boolean, length: number | undefined): void {
+  protected endMember(output: ByteWindow, isDamaged: boolean, length: number | undefined): void {
     const member = this.member!;
     member.to = output.endPosition;
     member.length = length;
-    member.damaged = damaged;
+    member.isDamaged = isDamaged;
     if (member.to === member.from) this.members.pop();
     this.member = undefined;
   }
@@ -159,9 +159,9 @@ export abstract class CompressedSource implements MemberSource {
     for (;;) {
       const candidate = input.buffer.subarray(0, input.end).indexOf(this.#magic, input.read);
       if (candidate < 0) {
-        const keptBytes = this.inputEnded ? 0 : this.#magic.length - 1;
+        const keptBytes = this.isInputEnded ? 0 : this.#magic.length - 1;
         this.#skip(Math.max(0, input.available - keptBytes));
-        if (!this.inputEnded) return 'need-input';
+        if (!this.isInputEnded) return 'need-input';
         this.#endSearch();
         return 'end';
       }

@@ -8,7 +8,7 @@ import { GzipSource } from './gzip-source.ts';
 
 type Read = {
   text: string;
-  members: { offset: number; length: number | undefined; damaged: boolean; text: string }[];
+  members: { offset: number; length: number | undefined; isDamaged: boolean; text: string }[];
   findings: string[];
 };
 
@@ -29,17 +29,17 @@ function read(bytes: Buffer, pieceBytes = Number.POSITIVE_INFINITY, seekFrom?: n
     if (result === 'end') break;
     if (result === 'other') source.searchNext();
     if (result !== 'need-input') continue;
-    assert.equal(source.inputEnded, false, 'input is asked for after its end');
+    assert.equal(source.isInputEnded, false, 'input is asked for after its end');
     const piece = bytes.subarray(fed, fed + Math.min(pieceBytes, bytes.length));
     source.input.push(piece);
     fed += piece.length;
-    if (piece.length === 0) source.inputEnded = true;
+    if (piece.length === 0) source.isInputEnded = true;
   }
   source.close();
   const decoded = output.buffer.subarray(0, output.end).toString('latin1');
   const members = [...all]
     .filter((member) => source.members.includes(member))
-    .map(({ offset, length, damaged, from, to }) => ({ offset, length, damaged, text: decoded.slice(from, to) }));
+    .map(({ offset, length, isDamaged, from, to }) => ({ offset, length, isDamaged, text: decoded.slice(from, to) }));
   return { text: decoded, members, findings };
 }
 
@@ -82,8 +82,8 @@ for (const [name, flags, fields] of [
       const { members, findings } = read(Buffer.concat([first, second]), pieceBytes);
       assert.deepEqual(findings, []);
       assert.deepEqual(members, [
-        { offset: 0, length: first.length, damaged: false, text: record(1) },
-        { offset: first.length, length: second.length, damaged: false, text: record(2) },
+        { offset: 0, length: first.length, isDamaged: false, text: record(1) },
+        { offset: first.length, length: second.length, isDamaged: false, text: record(2) },
       ]);
     }
   });
@@ -161,7 +161,7 @@ test('a file cut off anywhere gives the whole members before the cut, and the de
 test('a member without its trailer gives all of its bytes and the remaining length', () => {
   const bytes = member(record(1));
   const { members } = read(bytes.subarray(0, bytes.length - 3));
-  assert.deepEqual(members, [{ offset: 0, length: bytes.length - 3, damaged: true, text: record(1) }]);
+  assert.deepEqual(members, [{ offset: 0, length: bytes.length - 3, isDamaged: true, text: record(1) }]);
 });
 
 test('damage at any byte of a member costs at most that member', () => {
@@ -191,7 +191,7 @@ test('all bytes before the damage are decoded, whatever pieces the input has', (
       for (const pieceBytes of [Number.POSITIVE_INFINITY, 1, 10, 1000]) {
         const { members, findings } = read(broken, pieceBytes);
         assert.deepEqual(findings, ['member-damaged 0']);
-        assert.deepEqual(members[0], { offset: 0, length: undefined, damaged: true, text });
+        assert.deepEqual(members[0], { offset: 0, length: undefined, isDamaged: true, text });
         assert.equal(members[1]!.text, record(2));
       }
     }
@@ -265,7 +265,7 @@ test('a wrong checksum and a wrong length are reported, and the bytes are return
   );
   const [, second, third] = members.map(({ offset }) => offset);
   assert.deepEqual(findings, ['gzip-crc 0', `gzip-length ${second}`, `gzip-crc ${third}`, `gzip-length ${third}`]);
-  assert.ok(members.every(({ damaged, length }) => !damaged && length !== undefined));
+  assert.ok(members.every(({ isDamaged, length }) => !isDamaged && length !== undefined));
 });
 
 test('bytes in memory after the end of the input are not read as the magic number of a member', () => {
@@ -277,7 +277,7 @@ test('bytes in memory after the end of the input are not read as the magic numbe
     source.input.push(Buffer.concat([bytes, Buffer.alloc(8, leftover)]));
     source.input.end = bytes.length;
     const output = new ByteWindow(0, 16);
-    for (let result = source.pull(output); result !== 'end'; result = source.pull(output)) source.inputEnded = true;
+    for (let result = source.pull(output); result !== 'end'; result = source.pull(output)) source.isInputEnded = true;
     source.close();
     assert.deepEqual(findings, ['gzip-crc 0', `member-truncated ${bytes.length - 2}`]);
     assert.equal(output.buffer.subarray(0, output.end).toString(), text);

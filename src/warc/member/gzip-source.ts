@@ -32,10 +32,10 @@ export class GzipSource extends CompressedSource {
   protected begin(output: ByteWindow): PullResult {
     const { input } = this;
     input.retainFrom(input.position, 0);
-    if (input.available === 0) return this.inputEnded ? 'end' : 'need-input';
+    if (input.available === 0) return this.isInputEnded ? 'end' : 'need-input';
     const length = gzipHeadLength(input.buffer, input.read, input.end);
     if (length < 0) return 'other';
-    if (length === 0) return this.inputEnded ? this.truncateHead() : 'need-input';
+    if (length === 0) return this.isInputEnded ? this.truncateHead() : 'need-input';
     const flags = input.buffer[input.read + 3]!;
     if (flags & GZIP_FLAGS_RESERVED) this.report('gzip-flags-reserved', input.position);
     this.beginMember(output, true);
@@ -60,7 +60,7 @@ export class GzipSource extends CompressedSource {
       return this.#readTrailer(output);
     }
     if (produced > 0 || input.available > 0) return 'data';
-    return this.inputEnded ? this.truncate(output) : 'need-input';
+    return this.isInputEnded ? this.truncate(output) : 'need-input';
   }
 
   protected decodeDamaged(at: number, skippedBytes: number, emit: (bytes: Uint8Array) => void): void {
@@ -70,13 +70,13 @@ export class GzipSource extends CompressedSource {
 
   #readTrailer(output: ByteWindow): PullResult {
     const { input } = this;
-    if (input.available < GZIP_TRAILER_BYTES) return this.inputEnded ? this.truncate(output) : 'need-input';
+    if (input.available < GZIP_TRAILER_BYTES) return this.isInputEnded ? this.truncate(output) : 'need-input';
     const { offset, from } = this.member!;
     const isSum = input.buffer.readUInt32LE(input.read) === this.#crc;
     const isSize = input.buffer.readUInt32LE(input.read + 4) === (output.endPosition - from) % 2 ** 32;
     if (!isSum || !isSize) {
       const next = input.read + GZIP_TRAILER_BYTES;
-      if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
+      if (input.end - next < GZIP_MAGIC.length && !this.isInputEnded) return 'need-input';
       // Followed by the end of the file, by a member, or by the beginning of a member that the end of the file cut off.
       const isFollowed = gzipHeadLength(input.buffer, next, input.end) >= 0;
       const isSwallowing = !isSum && !isSize && this.#containsMember(offset);
@@ -111,9 +111,9 @@ export class GzipSource extends CompressedSource {
     const { input } = this;
     const head = gzipHeadLength(input.buffer, input.read, input.end);
     if (head < 0) return false;
-    const isEnough = input.available >= GZIP_PROBE_BYTES + Math.max(head, 10) || this.inputEnded;
+    const isEnough = input.available >= GZIP_PROBE_BYTES + Math.max(head, 10) || this.isInputEnded;
     if (!isEnough) return 'need-input';
-    if (head === 0) return input.available > GZIP_HEAD_BYTES_MAX || this.inputEnded ? false : 'need-input';
+    if (head === 0) return input.available > GZIP_HEAD_BYTES_MAX || this.isInputEnded ? false : 'need-input';
     return this.#beginsRecord(input.buffer, input.read + head, input.end);
   }
 

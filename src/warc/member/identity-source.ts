@@ -7,17 +7,17 @@ import type { Member, MemberSource, PullResult } from './member-source.ts';
 
 export class IdentitySource implements MemberSource {
   readonly input: ByteWindow;
-  inputEnded = false;
+  isInputEnded = false;
   readonly isSearching = false;
   readonly members: Member[];
 
   constructor(offset: number, windowBytes: number) {
     this.input = new ByteWindow(offset, windowBytes);
-    this.members = [{ offset, from: offset, to: undefined, length: undefined, hasChecksum: false, damaged: false }];
+    this.members = [{ offset, from: offset, to: undefined, length: undefined, hasChecksum: false, isDamaged: false }];
   }
 
   pull(): PullResult {
-    if (!this.inputEnded) return 'need-input';
+    if (!this.isInputEnded) return 'need-input';
     const member = this.members[0];
     if (member) member.to = this.input.endPosition;
     return 'end';

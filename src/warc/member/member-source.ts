@@ -24,12 +24,12 @@ export type Member = {
   /** Whether it has a checksum, which shows wrong bytes. */
   readonly hasChecksum: boolean;
   /** Set when the member could not be decoded to its end. */
-  damaged: boolean;
+  isDamaged: boolean;
 };
 
 /**
  * - `data`: made progress.
- * - `need-input`: the input window has to be filled, or `inputEnded` set.
+ * - `need-input`: the input window has to be filled, or `isInputEnded` set.
  * - `other`: no member begins here. A record in another coding may. Every pull returns this until the caller changes
  *   the coding or calls `searchNext`.
  * - `end`: there is nothing more.
@@ -42,7 +42,7 @@ export interface MemberSource {
   /** Where the caller puts the bytes of the file. */
   readonly input: ByteWindow;
   /** Set by the caller when the file has no more bytes. */
-  inputEnded: boolean;
+  isInputEnded: boolean;
   /** Members that were begun and that the caller has not dropped, oldest first. An empty member is removed. */
   readonly members: Member[];
   pull(output: ByteWindow): PullResult;

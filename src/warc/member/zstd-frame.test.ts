@@ -10,7 +10,7 @@ import { trainDictionary } from './zstd-trainer.ts';
 
 type Read = {
   text: string;
-  frames: { offset: number; length: number | undefined; damaged: boolean; text: string }[];
+  frames: { offset: number; length: number | undefined; isDamaged: boolean; text: string }[];
   findings: string[];
 };
 
@@ -30,18 +30,18 @@ function read(
     if (result === 'end') break;
     if (result === 'other') source.searchNext();
     if (result !== 'need-input') continue;
-    assert.equal(source.inputEnded, false, 'input is asked for after its end');
+    assert.equal(source.isInputEnded, false, 'input is asked for after its end');
     const piece = bytes.subarray(fed, fed + Math.min(pieceBytes, bytes.length));
     source.input.push(piece);
     fed += piece.length;
-    if (piece.length === 0) source.inputEnded = true;
+    if (piece.length === 0) source.isInputEnded = true;
   }
   source.close();
   const text = output.buffer.subarray(0, output.end).toString('latin1');
   const frames = source.members.map((member) => ({
     offset: member.offset,
     length: member.length,
-    damaged: member.damaged,
+    isDamaged: member.isDamaged,
     text: text.slice(member.from, member.to),
   }));
   return { text, frames, findings };
@@ -78,8 +78,8 @@ test('frames without a dictionary are read with their exact places and lengths',
     const { frames, findings } = read(Buffer.concat([first, second]), pieceBytes);
     assert.deepEqual(findings, []);
     assert.deepEqual(frames, [
-      { offset: 0, length: first.length, damaged: false, text: record(1) },
-      { offset: first.length, length: second.length, damaged: false, text: record(2, 300_000) },
+      { offset: 0, length: first.length, isDamaged: false, text: record(1) },
+      { offset: first.length, length: second.length, isDamaged: false, text: record(2, 300_000) },
     ]);
   }
 });
@@ -106,7 +106,7 @@ test('reading from an offset uses the given dictionary', () => {
   const offset = start.length + first.length;
   const { frames, findings } = read(bytes, 100, { offset, dictionary });
   assert.deepEqual(findings, []);
-  assert.deepEqual(frames, [{ offset, length: second.length, damaged: false, text: record(2) }]);
+  assert.deepEqual(frames, [{ offset, length: second.length, isDamaged: false, text: record(2) }]);
 });
 
 test('reading from the middle of a file begins with the next record and has no findings', () => {

@@ -77,7 +77,7 @@ export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
 
 /** Walks the blocks of one frame, to find out which bytes of the input belong to it. */
 export class FrameWalk {
-  ended = false;
+  hasEnded = false;
   #due: 'block-head' | 'block' | 'checksum' = 'block-head';
   #left = 0;
   readonly #hasChecksum: boolean;
@@ -91,7 +91,7 @@ export class FrameWalk {
   /** Index past the last byte in [from, end) that belongs to the frame. */
   advance(bytes: Uint8Array, from: number, end: number): number {
     let at = from;
-    while (at < end && !this.ended) {
+    while (at < end && !this.hasEnded) {
       if (this.#due === 'block-head') {
         this.#held.push(bytes[at++]!);
         if (this.#held.length === 3) this.#readBlockHead();
@@ -117,7 +117,7 @@ export class FrameWalk {
 
   #next(): void {
     if (this.#due === 'checksum' || (this.#isLast && !this.#hasChecksum)) {
-      this.ended = true;
+      this.hasEnded = true;
     } else if (this.#isLast) {
       this.#due = 'checksum';
       this.#left = 4;

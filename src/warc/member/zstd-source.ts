@@ -52,11 +52,11 @@ export class ZstdSource extends CompressedSource {
       input.consume(Math.min(input.available, this.#skipTo - input.position));
     }
     input.retainFrom(input.position, 0);
-    if (input.available === 0) return this.inputEnded ? this.#end() : 'need-input';
+    if (input.available === 0) return this.isInputEnded ? this.#end() : 'need-input';
     const skippable = skippableLength(input.buffer, input.read, input.end);
     if (typeof skippable === 'number') return this.#skipFrame(skippable);
     const head = parseFrameHead(input.buffer, input.read, input.end);
-    if (skippable === 'short' || head === 'short') return this.inputEnded ? this.truncateHead() : 'need-input';
+    if (skippable === 'short' || head === 'short') return this.isInputEnded ? this.truncateHead() : 'need-input';
     return head === undefined ? 'other' : this.#open(head, output);
   }
 
@@ -70,7 +70,7 @@ export class ZstdSource extends CompressedSource {
     const { input } = this;
     if (input.position === this.#start && this.#start === 0) {
       const dictionary = dictionaryOfFile(input.buffer.subarray(input.read, input.end));
-      if (dictionary === 'short' && !this.inputEnded) return 'need-input';
+      if (dictionary === 'short' && !this.isInputEnded) return 'need-input';
       if (Buffer.isBuffer(dictionary)) this.#dictionary = dictionary;
     }
     this.#skipFrom = input.position;
@@ -107,12 +107,12 @@ export class ZstdSource extends CompressedSource {
     const roomLeft = this.write(this.#decoder, inputTo, output);
     if (roomLeft === undefined) return this.fail(output, this.#decoder.failure!);
     if (roomLeft === 0) return 'data';
-    if (walk.ended && input.position === this.#frameTo) {
+    if (walk.hasEnded && input.position === this.#frameTo) {
       this.endMember(output, false, input.position - this.member!.offset);
       return 'data';
     }
     if (this.#decoder.produced > 0) return 'data';
-    return this.inputEnded ? this.truncate(output) : 'need-input';
+    return this.isInputEnded ? this.truncate(output) : 'need-input';
   }
 
   protected decodeDamaged(at: number, skippedBytes: number, emit: (bytes: Uint8Array) => void): void {
@@ -121,17 +121,17 @@ export class ZstdSource extends CompressedSource {
   }
 
   /** After damage a new engine is opened, since a failed engine cannot be used again. */
-  protected override endMember(output: ByteWindow, damaged: boolean, length: number | undefined): void {
-    if (damaged) {
+  protected override endMember(output: ByteWindow, isDamaged: boolean, length: number | undefined): void {
+    if (isDamaged) {
       this.#decoder?.close();
       this.#decoder = undefined;
     }
-    super.endMember(output, damaged, length);
+    super.endMember(output, isDamaged, length);
   }
 
   protected probe(): boolean | 'need-input' {
     const { input } = this;
-    if (input.available < ZSTD_PROBE_BYTES && !this.inputEnded) return 'need-input';
+    if (input.available < ZSTD_PROBE_BYTES && !this.isInputEnded) return 'need-input';
     const isFrame = typeof parseFrameHead(input.buffer, input.read, input.end) === 'object';
     return isFrame && beginsRecordFrame(this.#dictionary, input.buffer, input.read, input.end);
   }

@@ -52,7 +52,7 @@ test('head, payload and all digests of a chunked and compressed response are ret
   assert.equal(payload, coded.toString('latin1'));
   assert.equal(facts.blockBytes, block.length);
   assert.equal(facts.payloadBytes, coded.length);
-  assert.ok(facts.isChunked && !facts.chunkingBroken && !facts.codingBroken && !facts.httpMissing);
+  assert.ok(facts.isChunked && !facts.isChunkingBroken && !facts.isCodingBroken && !facts.isHttpMissing);
   assert.deepEqual(formatted(facts.blockDigests), [sha1(block)]);
   assert.deepEqual(formatted(facts.payloadDigests), [formatDigest(digestOf('sha256', coded)), sha1(coded)]);
   assert.deepEqual(formatted(facts.framedDigests), [sha1(framed)]);
@@ -71,7 +71,7 @@ test('the payload of other records is their block', () => {
     const { facts, payload } = whole('HTTP/1.1 200 OK\r\n\r\nbody', recordHead);
     assert.equal(facts.http, undefined);
     assert.equal(payload, 'HTTP/1.1 200 OK\r\n\r\nbody');
-    assert.equal(facts.httpMissing, false);
+    assert.equal(facts.isHttpMissing, false);
   }
 });
 
@@ -82,13 +82,13 @@ test('requests and revisits contain HTTP messages too', () => {
   assert.equal(payload, 'a=1');
   const revisit = head('revisit', HTTP, 'http://a.test/');
   assert.equal(whole('HTTP/1.1 304 Not Modified\r\n\r\n', revisit).facts.http?.status, 304);
-  assert.equal(whole('', revisit).facts.httpMissing, false);
+  assert.equal(whole('', revisit).facts.isHttpMissing, false);
 });
 
 test('a response without an HTTP head is reported, and its block is its payload', () => {
   for (const text of ['<html></html>', 'Once upon a time\r\n\r\nthere was a page']) {
     const { facts, payload } = whole(text);
-    assert.ok(facts.httpMissing);
+    assert.ok(facts.isHttpMissing);
     assert.equal(facts.http, undefined);
     assert.equal(payload, text);
   }
@@ -113,16 +113,16 @@ test('a head beyond the limit is part of the body', () => {
   const block = Buffer.from(`HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(HTTP_HEAD_BYTES_MAX / 5)}`);
   const pieces = Array.from({ length: 12 }, (_, i) => block.subarray(i * 150_000, (i + 1) * 150_000));
   const { facts } = scan(block, pieces);
-  assert.ok(facts.httpMissing);
+  assert.ok(facts.isHttpMissing);
   assert.equal(facts.payloadBytes, block.length);
 });
 
 test('wrong chunking and wrong codings are reported', () => {
   const chunked = whole('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<p>not chunked</p>\n');
-  assert.ok(chunked.facts.chunkingBroken);
+  assert.ok(chunked.facts.isChunkingBroken);
   assert.equal(chunked.payload, '<p>not chunked</p>\n');
   const coded = whole('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nplain');
-  assert.ok(coded.facts.codingBroken);
+  assert.ok(coded.facts.isCodingBroken);
   assert.deepEqual(formatted(coded.facts.decodedDigests), [sha1('plain')]);
 });
 

@@ -37,12 +37,12 @@ export type BlockFacts = {
   /** The HTTP head, when the block is an HTTP message. */
   readonly http: HttpHead | undefined;
   /** Whether the block should be an HTTP message and is not. */
-  readonly httpMissing: boolean;
+  readonly isHttpMissing: boolean;
   readonly blockBytes: number;
   readonly payloadBytes: number;
   readonly isChunked: boolean;
-  readonly chunkingBroken: boolean;
-  readonly codingBroken: boolean;
+  readonly isChunkingBroken: boolean;
+  readonly isCodingBroken: boolean;
   readonly blockDigests: readonly Digest[];
   readonly payloadDigests: readonly Digest[];
   readonly framedDigests: readonly Digest[];
@@ -94,9 +94,9 @@ export class BlockScanner {
   #seenBytes = 0;
   #held: Buffer | undefined;
   readonly #kind: MessageKind;
-  #inHead: boolean;
+  #isInHead: boolean;
   #http: HttpHead | undefined;
-  #httpMissing = false;
+  #isHttpMissing = false;
   #payloadBytes = 0;
   #chunked: ChunkedBody | undefined;
   #decoders: ContentDecoders | undefined;
@@ -109,7 +109,7 @@ export class BlockScanner {
     this.#options = options;
     this.#total = head.contentLength ?? Number.POSITIVE_INFINITY;
     this.#kind = head.type === 'request' ? 'request' : 'response';
-    this.#inHead = holdsHttp(head);
+    this.#isInHead = holdsHttp(head);
     this.#block = options.block?.length ? new Digests(options.block) : NONE;
     this.#payload = options.payload?.length ? new Digests(options.payload) : NONE;
     this.#framed = options.framed?.length ? new Digests(options.framed) : NONE;
@@ -121,7 +121,7 @@ export class BlockScanner {
     this.#seenBytes += chunk.length;
     const isLast = this.#seenBytes >= this.#total;
     this.#block.update(chunk, isFirst && isLast);
-    if (!this.#inHead) {
+    if (!this.#isInHead) {
       this.#body(chunk, isFirst && isLast);
       return;
     }
@@ -137,7 +137,7 @@ export class BlockScanner {
 
   /** Whether the HTTP head, if there is one, has been read. */
   get isHeadKnown(): boolean {
-    return !this.#inHead;
+    return !this.#isInHead;
   }
 
   get http(): HttpHead | undefined {
@@ -146,7 +146,7 @@ export class BlockScanner {
 
   /** Called at the end of the block, whether it was complete or not. */
   end(): BlockFacts {
-    if (this.#inHead) {
+    if (this.#isInHead) {
       const held = this.#held ?? Buffer.alloc(0);
       this.#held = undefined;
       this.#beginBody(held, Math.max(0, httpHeadLength(held, this.#kind, true)), true);
@@ -155,12 +155,12 @@ export class BlockScanner {
     this.#decoders?.end();
     return {
       http: this.#http,
-      httpMissing: this.#httpMissing,
+      isHttpMissing: this.#isHttpMissing,
       blockBytes: this.#seenBytes,
       payloadBytes: this.#payloadBytes,
       isChunked: this.#chunked !== undefined,
-      chunkingBroken: this.#chunked?.broken ?? false,
-      codingBroken: this.#decoders?.broken ?? false,
+      isChunkingBroken: this.#chunked?.isBroken ?? false,
+      isCodingBroken: this.#decoders?.isBroken ?? false,
       blockDigests: this.#block.finish(),
       payloadDigests: this.#payload.finish(),
       framedDigests: this.#framed.finish(),
@@ -169,7 +169,7 @@ export class BlockScanner {
   }
 
   #beginBody(start: Buffer, headLength: number, isLast: boolean): void {
-    this.#inHead = false;
+    this.#isInHead = false;
     if (headLength > 0) {
       const { http } = this.#options;
       this.#http = http?.bytes.length === headLength ? http : parseHttpHead(Buffer.from(start.subarray(0, headLength)));
@@ -181,7 +181,7 @@ export class BlockScanner {
         this.#decoders = new ContentDecoders(codings, (bytes) => this.#decoded.update(bytes, false));
       }
     } else {
-      this.#httpMissing = this.#seenBytes > 0;
+      this.#isHttpMissing = this.#seenBytes > 0;
     }
     if (start.length > headLength) this.#body(start.subarray(headLength), isLast);
   }

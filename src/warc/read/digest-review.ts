@@ -42,7 +42,7 @@ export class DigestReview {
           bytes += cursor.chunk.length;
           break;
         case 'end':
-          return digestMismatches(cursor.head, this.#scanner!.end(), cursor.tail.complete);
+          return digestMismatches(cursor.head, this.#scanner!.end(), cursor.tail.isComplete);
         case 'done':
           return [];
       }

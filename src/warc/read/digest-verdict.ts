@@ -90,8 +90,8 @@ export function verdictFindings(verdict: DigestVerdict, facts: BlockFacts): Find
   if (verdict.payload === 'malformed') codes.push('payload-digest-malformed');
   if (verdict.payload === 'framed' && facts.isChunked) codes.push('payload-digest-framed');
   if (verdict.payload === 'decoded') codes.push('payload-digest-decoded');
-  if (facts.chunkingBroken) codes.push('chunking-broken');
-  if (facts.codingBroken) codes.push('content-coding-broken');
-  if (facts.httpMissing) codes.push('http-head-missing');
+  if (facts.isChunkingBroken) codes.push('chunking-broken');
+  if (facts.isCodingBroken) codes.push('content-coding-broken');
+  if (facts.isHttpMissing) codes.push('http-head-missing');
   return codes;
 }

@@ -42,7 +42,7 @@ function read(bytes: Buffer, pieceBytes: () => number = () => bytes.length, opti
         head: Buffer.from(head.bytes).toString('latin1'),
         body: Buffer.concat(body).toString('latin1'),
         length: tail.length,
-        complete: tail.complete,
+        complete: tail.isComplete,
       });
     } else if (step === 'skipped') {
       assert.ok(cursor.chunk.length > 0);

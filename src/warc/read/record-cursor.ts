@@ -41,7 +41,7 @@ export type RecordTail = {
   /** Bytes of the block that the file has. */
   readonly bodyBytes: number;
   /** Whether the file has the whole block. */
-  readonly complete: boolean;
+  readonly isComplete: boolean;
   /**
    * Bytes that the record takes in the file, with its trailer. Undefined when the record shares a member with others,
    * when its member is damaged, or when the file begins in another coding.
@@ -88,7 +88,7 @@ export class RecordCursor {
   #recordAt = 0;
   #bodyAt = 0;
   #left = 0;
-  #lengthKnown = true;
+  #isLengthKnown = true;
   #isCut = false;
   #arcVersion: string | undefined;
   /** Where the block of the last record ended. */
@@ -312,7 +312,7 @@ export class RecordCursor {
     const out = this.#out;
     const before = border - out.position;
     if (!this.#input.fill(before + RECORD_START_BYTES) && !this.#input.isOver) return 'need-input';
-    if (out.available === before || this.#input.memberBefore(border).damaged) return 'cut';
+    if (out.available === before || this.#input.memberBefore(border).isDamaged) return 'cut';
     if (looksLikeRecord(out.buffer, out.read + before, out.end)) return 'cut';
     this.#crossedAt = border;
     if (!this.#spansMembers) this.#report('record-spans-members', this.#input.offsetOf(this.#recordAt));
@@ -336,7 +336,7 @@ export class RecordCursor {
     this.head = head;
     this.#bodyAt = out.position;
     this.#isCut = false;
-    this.#lengthKnown = head.contentLength !== undefined;
+    this.#isLengthKnown = head.contentLength !== undefined;
     // Without a length, the block of a compressed record reaches to the end of its member. The length of an
     // uncompressed block is then unknown, and taken as 0.
     this.#left = head.contentLength ?? (this.#input.isIdentity ? 0 : Number.POSITIVE_INFINITY);
@@ -352,7 +352,7 @@ export class RecordCursor {
     if (!this.#input.fill(1)) return this.#input.isOver ? this.#endEarly() : 'need-input';
     const border = this.#nextBorder();
     if (border === out.position) {
-      const crossing = this.#lengthKnown ? this.#crossBorder(border) : 'cut';
+      const crossing = this.#isLengthKnown ? this.#crossBorder(border) : 'cut';
       if (crossing === 'need-input') return crossing;
       return crossing === 'cut' ? this.#endEarly() : undefined;
     }
@@ -368,7 +368,7 @@ export class RecordCursor {
 
   /** The block is shorter than its declared length: its member or the input ends, or there is damage. */
   #endEarly(): undefined {
-    this.#isCut = this.#lengthKnown;
+    this.#isCut = this.#isLengthKnown;
     this.#state = 'tail';
     return undefined;
   }
@@ -423,9 +423,9 @@ export class RecordCursor {
         : undefined;
     this.tail = {
       bodyBytes,
-      complete: !this.#isCut && this.#lengthKnown,
+      isComplete: !this.#isCut && this.#isLengthKnown,
       length: this.coding === this.#input.fileCoding ? length : undefined,
-      isTorn: last?.length !== undefined && last.damaged,
+      isTorn: last?.length !== undefined && last.isDamaged,
       trailerBytes,
       isTrailerSound,
       spansMembers: this.#spansMembers,
@@ -438,8 +438,8 @@ export class RecordCursor {
   #endMisplaced(trailerBytes: number, isFollowed: boolean): Step {
     const out = this.#out;
     const step = this.#endRecord(0, undefined);
-    if (this.#lengthKnown && this.#goBack()) {
-      this.tail = { ...this.tail, complete: false };
+    if (this.#isLengthKnown && this.#goBack()) {
+      this.tail = { ...this.tail, isComplete: false };
       return step;
     }
     if (isFollowed) {
@@ -448,9 +448,9 @@ export class RecordCursor {
     }
     const isNul = out.buffer[out.read + trailerBytes] === 0;
     const isGarbageAfterTrailer = trailerBytes >= TRAILER_BYTES || isNul;
-    if (!isGarbageAfterTrailer && this.#lengthKnown) this.#reportLength('content-length-short');
+    if (!isGarbageAfterTrailer && this.#isLengthKnown) this.#reportLength('content-length-short');
     out.consume(trailerBytes);
-    this.#beginResync(out.position, !isGarbageAfterTrailer && this.#lengthKnown);
+    this.#beginResync(out.position, !isGarbageAfterTrailer && this.#isLengthKnown);
     return step;
   }
 
@@ -459,7 +459,7 @@ export class RecordCursor {
     const border = out.position;
     const member = this.#input.isIdentity ? undefined : this.#input.memberBefore(Math.max(border, this.#recordAt + 1));
     const step = this.#endRecord(0, member?.length);
-    if (member?.damaged || this.#goBack()) return step;
+    if (member?.isDamaged || this.#goBack()) return step;
     const missing = `${countedBytes(this.#left)} ${this.#left === 1 ? 'is' : 'are'} missing`;
     if (this.#input.isIdentity) this.#report('record-truncated', this.head.offset, missing);
     else this.#reportLength('content-length-long', missing);

@@ -216,7 +216,8 @@ export async function* readRecords(
     record.tail = cursor.tail;
     // Findings made together with the end of the record belong to it.
     while (cursor.findings.length > 0 && cursor.step() === 'finding') report(cursor.finding);
-    if (scanner) record.damage.push(...(await options.checkDigests!(record.head, scanner.end(), cursor.tail.complete)));
+    if (scanner)
+      record.damage.push(...(await options.checkDigests!(record.head, scanner.end(), cursor.tail.isComplete)));
     return undefined;
   };
 

@@ -70,7 +70,7 @@ function planFile(file: string, options: ScanOptions): FileScan {
       const { httpHeads = false, judgesDigests = false } = options;
       const wants = { algorithm, fields, responseFields, httpHeads, judgesDigests };
       const inputBytes = size - from;
-      jobs.push({ path: file, ...wants, coding, dictionary, from, to, inputBytes, exact: from === 0 });
+      jobs.push({ path: file, ...wants, coding, dictionary, from, to, inputBytes, isExact: from === 0 });
     }
     return { file, jobs };
   } catch (cause) {
@@ -155,10 +155,12 @@ async function* piecesInOrder(
   let pieces: RangePieces | undefined = first;
   let start = mustBegin;
   const again = () =>
-    start.at >= job.to ? undefined : pool.scanAgain({ ...job, from: start.at, fromCoding: start.coding, exact: true });
+    start.at >= job.to
+      ? undefined
+      : pool.scanAgain({ ...job, from: start.at, fromCoding: start.coding, isExact: true });
   for (let deaths = 0; ; ) {
     try {
-      if (pieces === first && !job.exact && (await first.first()) !== start.at) {
+      if (pieces === first && !job.isExact && (await first.first()) !== start.at) {
         first.abandon();
         pieces = again();
       }

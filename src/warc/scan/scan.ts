@@ -52,7 +52,7 @@ export type ScanJob = {
   /** Bytes of the file from there on. */
   readonly inputBytes: number;
   /** Whether a record is known to begin at `from`. */
-  readonly exact: boolean;
+  readonly isExact: boolean;
 };
 
 /** The facts of a range, or of the next part of one. */
@@ -116,8 +116,8 @@ export class RangeScan {
     this.#scanOptions = { payload: [job.algorithm] };
     this.#feed = new SyncFileFeed(job.path, job.from);
     this.#coded = { coding: job.coding, dictionary: job.dictionary && Buffer.from(job.dictionary) };
-    const { from: offset, fromCoding: offsetCoding, exact, inputBytes } = job;
-    this.#cursor = new RecordCursor(job.path, { ...this.#coded, offset, offsetCoding, seek: !exact, inputBytes });
+    const { from: offset, fromCoding: offsetCoding, isExact, inputBytes } = job;
+    this.#cursor = new RecordCursor(job.path, { ...this.#coded, offset, offsetCoding, seek: !isExact, inputBytes });
   }
 
   close(): void {
@@ -137,7 +137,7 @@ export class RangeScan {
       if (this.#review && !this.#continueReview(this.#review, gathered)) return this.#pieceSoFar(gathered);
       switch (cursor.step()) {
         case 'need-input':
-          if (!job.exact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
+          if (!job.isExact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
             const nowhere = Number.POSITIVE_INFINITY;
             const columns = gathered.finish(0, 0);
             return { columns, first: nowhere, reached: nowhere, coding: undefined, isLast: true };
@@ -198,8 +198,8 @@ export class RangeScan {
   #needsReview(facts: BlockFacts): boolean {
     const cursor = this.#cursor;
     const { head, tail } = cursor;
-    if (!isChecksumlessFrame(cursor)) return this.#job.judgesDigests && isDoubtful(head, facts, tail.complete);
-    return digestMismatches(head, facts, tail.complete).length > 0;
+    if (!isChecksumlessFrame(cursor)) return this.#job.judgesDigests && isDoubtful(head, facts, tail.isComplete);
+    return digestMismatches(head, facts, tail.isComplete).length > 0;
   }
 
   /**
@@ -223,7 +223,7 @@ export class RangeScan {
 
   /** Whether it is known where the first record begins, or where the record before it ends. */
   get #isStartKnown(): boolean {
-    return this.#job.exact || this.#first !== undefined;
+    return this.#job.isExact || this.#first !== undefined;
   }
 
   #pieceSoFar(gathered: Columns): ScanPiece {
@@ -239,7 +239,7 @@ export class RangeScan {
 
   /** Where the findings of this job begin. */
   #findingsStart(end: number): number {
-    return this.#job.exact ? this.#job.from : (this.#first ?? end);
+    return this.#job.isExact ? this.#job.from : (this.#first ?? end);
   }
 }
 
@@ -283,7 +283,7 @@ class Columns {
   }
 
   add(head: RecordHead, tail: RecordTail, facts: BlockFacts): void {
-    const { length, complete, isTorn, isTrailerSound, spansMembers } = tail;
+    const { length, isComplete, isTorn, isTrailerSound, spansMembers } = tail;
     this.heldBytes += RECORD_BYTES + head.bytes.length + (facts.http?.bytes.length ?? 0);
     this.#offset.push(head.offset);
     this.#length.push(length ?? -1);
@@ -295,9 +295,9 @@ class Columns {
     this.#payloadBytes.push(facts.payloadBytes);
     this.#status.push(facts.http?.status ?? 0);
     this.#digests.push(facts.payloadDigests[0]!.bytes);
-    let flags = complete ? SCAN_COMPLETE : 0;
+    let flags = isComplete ? SCAN_COMPLETE : 0;
     if (facts.http) flags |= SCAN_HTTP;
-    if (facts.httpMissing) flags |= SCAN_HTTP_MISSING;
+    if (facts.isHttpMissing) flags |= SCAN_HTTP_MISSING;
     if (facts.isChunked) flags |= SCAN_CHUNKED;
     if (head.format === 'arc') flags |= SCAN_ARC;
     if (head.get('warc-segment-number')) flags |= SCAN_SEGMENTED;

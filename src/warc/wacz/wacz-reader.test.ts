@@ -129,7 +129,7 @@ test('the WARC files of a package are returned as ranges of its file', async () 
   const wacz = await openWacz(path, { onFinding: (finding) => assert.fail(finding.message) });
   const [warc, ...others] = await collect(wacz.warcs());
   assert.equal(others.length, 0);
-  assert.deepEqual([warc!.name, warc!.file, warc!.length, warc!.stored], ['archive/data.warc.gz', path, 13, true]);
+  assert.deepEqual([warc!.name, warc!.file, warc!.length, warc!.isStored], ['archive/data.warc.gz', path, 13, true]);
   assert.equal(bytes.toString('latin1', warc!.offset, warc!.offset + warc!.length), 'WARC of eight');
   assert.equal(wacz.package?.title, 'A title');
   await wacz.close();
@@ -166,7 +166,7 @@ test('a compressed index is searched by its secondary index, or directly when th
 test('a deflated WARC file is returned as a stream, with a finding', async () => {
   const { wacz, codes } = await opened(zipOf([{ name: 'archive/data.warc', content: 'WARC/1.0', deflate: true }]));
   const [warc] = await collect(wacz.warcs());
-  assert.equal(warc!.stored, false);
+  assert.equal(warc!.isStored, false);
   assert.equal(warc!.length, 8);
   assert.equal(await text(warc!.open()), 'WARC/1.0');
   assert.deepEqual(codes(), ['wacz-not-stored']);

@@ -43,7 +43,7 @@ export type WaczWarc = {
   /** Bytes of the WARC file; as declared when it is not stored. */
   readonly length: number;
   /** Whether it can be read by range, at `offset` of `file`. */
-  readonly stored: boolean;
+  readonly isStored: boolean;
   /** Its bytes from the beginning, stored or not. */
   readonly open: () => AsyncIterable<Uint8Array>;
 };
@@ -152,16 +152,16 @@ export class Wacz {
       if (!WARC_NAME.test(entry.name) || !isReadable(entry)) continue;
       const place = await this.locate(entry);
       if (!place) continue;
-      const stored = entry.method === STORED;
-      if (!stored) this.#reportEntry('wacz-not-stored', entry);
+      const isStored = entry.method === STORED;
+      if (!isStored) this.#reportEntry('wacz-not-stored', entry);
       if (!entry.name.startsWith('archive/')) this.#reportEntry('wacz-warc-elsewhere', entry);
       yield {
         name: entry.name,
         packages: this.packages,
         file: this.source.file,
         offset: this.source.fileOffset + place.offset,
-        length: stored ? place.length : (entry.bytes ?? 0),
-        stored,
+        length: isStored ? place.length : (entry.bytes ?? 0),
+        isStored,
         open: () => this.read(entry),
       };
     }

@@ -84,7 +84,7 @@ test('a written package is read again, and verifies without a finding', async ()
   assert.equal(wacz.package?.created, '2024-03-03T11:00:00Z');
   const warcs = await collect(wacz.warcs());
   assert.deepEqual(
-    warcs.map(({ name, length, stored }) => [name, length, stored]),
+    warcs.map(({ name, length, isStored }) => [name, length, isStored]),
     [
       ['archive/Demo One.warc.gz', WARC.length, true],
       ['archive/other.warc', 0, true],
