@@ -34,7 +34,7 @@ export const Timestamp = Type.String({
 });
 
 /** A time in a request. */
-export const AskedTime = Type.String({
+export const TimeInput = Type.String({
   description:
     'For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. The end of a range is the end of that year, month, day or second.',
   minLength: 4,
@@ -48,7 +48,7 @@ export const NewCollection = Type.String({
     'have at most 100 letters (a to z), digits, dots, dashes and underscores, without blanks, and begin with a letter or digit',
 });
 
-export const AskedUrl = Type.String({ minLength: 1, maxLength: 65_536 });
+export const UrlInput = Type.String({ minLength: 1, maxLength: 65_536 });
 
 export const PageCursor = Type.String({
   description: 'The `next` of the page before.',
@@ -67,11 +67,11 @@ export function limitOf(maximum: number, standard: number) {
   );
 }
 
-export const Selection = named(
+export const SelectionInput = named(
   'Selection',
   {
     collection: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-    url: Type.Optional(AskedUrl),
+    url: Type.Optional(UrlInput),
     prefix: Type.Optional(
       Type.String({
         minLength: 1,
@@ -80,8 +80,8 @@ export const Selection = named(
       }),
     ),
     key: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Captures with this content key.' })),
-    from: Type.Optional(AskedTime),
-    to: Type.Optional(AskedTime),
+    from: Type.Optional(TimeInput),
+    to: Type.Optional(TimeInput),
     mime: Type.Optional(
       Type.String({
         minLength: 1,
@@ -98,7 +98,7 @@ export const Selection = named(
   'Selects the captures that match every given field.',
 );
 
-export type Selection = Static<typeof Selection>;
+export type SelectionInput = Static<typeof SelectionInput>;
 
 export const ErrorReply = closed({
   error: named('Fault', {

@@ -6,8 +6,8 @@ import type { Capture } from '../../catalog/index.ts';
 import { shownAround } from '../../replay/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
 import type { Field } from '../../warc/index.ts';
-import { askedTime } from '../asked-selection.ts';
-import { AskedTime, AskedUrl, Count, closed, limitOf, named, PageCursor, Timestamp, W3cDate } from '../schema.ts';
+import { Count, closed, limitOf, named, PageCursor, TimeInput, Timestamp, UrlInput, W3cDate } from '../schema.ts';
+import { parseTimeInput } from '../selection-input.ts';
 import { Calendar, calendarOf } from './calendar.ts';
 import { CAPTURE_PROPERTIES, CaptureItem, captureItems } from './capture-item.ts';
 import { listCaptures, previousOf } from './capture-list.ts';
@@ -91,9 +91,9 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       summary: 'Captures of a URL in order of time',
       says: 'A page may be shorter than the limit and still have a `next`.',
       query: closed({
-        url: AskedUrl,
-        from: Type.Optional(AskedTime),
-        to: Type.Optional(AskedTime),
+        url: UrlInput,
+        from: Type.Optional(TimeInput),
+        to: Type.Optional(TimeInput),
         after: Type.Optional(PageCursor),
         limit: limitOf(1000, 100),
         order: Type.Optional(Type.Enum(['asc', 'desc'])),
@@ -103,8 +103,8 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
         const { url, from, to, after, limit = 100, order } = query;
         const { list, next } = await listCaptures(archive, {
           url,
-          from: from === undefined ? undefined : askedTime(from, 'start'),
-          to: to === undefined ? undefined : askedTime(to, 'end'),
+          from: from === undefined ? undefined : parseTimeInput(from, 'start'),
+          to: to === undefined ? undefined : parseTimeInput(to, 'end'),
           after,
           limit,
           isReverse: order === 'desc',
@@ -118,10 +118,10 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       tag: TAG,
       summary: 'The capture that replay shows for a URL and a time, and its neighbours',
       says: 'Captures that replay replaces by another one are left out, for example redirections of a URL to itself.',
-      query: closed({ url: AskedUrl, time: AskedTime }),
+      query: closed({ url: UrlInput, time: TimeInput }),
       reply: { status: 200, schema: Neighbours, says: 'Without `current` when replay has nothing to show.' },
       handle: async ({ query }) => {
-        const found = await shownAround(archive, typedUrl(query.url), askedTime(query.time, 'start'));
+        const found = await shownAround(archive, typedUrl(query.url), parseTimeInput(query.time, 'start'));
         if (!found) return {};
         const { previous, next } = found.neighbours;
         return {
@@ -136,7 +136,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       path: '/api/calendar',
       tag: TAG,
       summary: 'Captures of a URL by day',
-      query: closed({ url: AskedUrl }),
+      query: closed({ url: UrlInput }),
       reply: { status: 200, schema: Calendar, says: 'Days with captures, by year.' },
       handle: async ({ query, signal }) => {
         const url = typedUrl(query.url);
@@ -191,8 +191,8 @@ async function captureOf(archive: Archive, id: string): Promise<Capture> {
   throw new PinakesError('CONTENT_MISSING', { where: `capture ${id.slice(0, 200)}` });
 }
 
-async function captureDetail(archive: Archive, asked: Capture): Promise<object> {
-  const { capture, head, http, payload } = await archive.open(asked);
+async function captureDetail(archive: Archive, wanted: Capture): Promise<object> {
+  const { capture, head, http, payload } = await archive.open(wanted);
   await releasePayload(payload);
   const [item] = await captureItems(archive, [{ capture, previous: await previousOf(archive, capture) }]);
   const [block] = capture.block ? await archive.getBlocks([capture.block]) : [];

@@ -1,12 +1,12 @@
 /** Routes for jobs, and for deletions, which are jobs that need a preview first. */
 import { type TSchema, Type } from 'typebox';
 import { parseW3cDate } from '../../base/index.ts';
-import { selectionOf } from '../asked-selection.ts';
 import { badRequest, HttpProblem, invalidCursor } from '../http/problem.ts';
 import { uploadOf } from '../jobs/add-kind.ts';
 import { isInterrupted, type Job } from '../jobs/job.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
-import { Count, closed, limitOf, named, PageCursor, Selection } from '../schema.ts';
+import { Count, closed, limitOf, named, PageCursor, SelectionInput } from '../schema.ts';
+import { selectionOf } from '../selection-input.ts';
 import type { ApiServices } from './api-services.ts';
 import { JobItem, jobItem, publicJobItem } from './job-item.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
@@ -120,7 +120,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       handle: async ({ body }) => {
         const job = checkedJob(body.kind, body.input);
         if (body.kind === 'delete') {
-          const { token, selection } = body.input as { selection: Selection; token: string };
+          const { token, selection } = body.input as { selection: SelectionInput; token: string };
           refuseEverything(selection);
           tickets.checkSignature(token, selection);
         }
@@ -192,7 +192,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       path: '/api/deletes/preview',
       tag: TAG,
       summary: 'What a deletion would remove',
-      body: closed({ selection: Selection }),
+      body: closed({ selection: SelectionInput }),
       reply: {
         status: 200,
         schema: PreviewedDelete,
@@ -213,7 +213,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       tag: TAG,
       summary: 'Delete what a preview showed',
       says: 'Refused unless the captures are exactly those of the preview. `compact` then removes the bytes from the segments.',
-      body: closed({ selection: Selection, token: Type.String({ maxLength: 500 }) }),
+      body: closed({ selection: SelectionInput, token: Type.String({ maxLength: 500 }) }),
       reply: accepted,
       problems: [404, 409, 429],
       needsToken: true,
@@ -241,7 +241,7 @@ function jobsAfter(jobs: readonly Job[], cursor: string): readonly Job[] {
   return jobs.filter((job) => (parseW3cDate(job.createdAt) ?? 0) <= time);
 }
 
-function refuseEverything(selection: Selection): void {
+function refuseEverything(selection: SelectionInput): void {
   if (Object.keys(selection).length > 0) return;
   throw badRequest(
     'the selection is empty, which would select everything',

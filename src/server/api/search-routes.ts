@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import { formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import { type LinkEnd, parseQuery, type SearchResult } from '../../search/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
-import { askedTime } from '../asked-selection.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { IndexingStatus } from '../indexing.ts';
-import { AskedTime, AskedUrl, Count, closed, limitOf, named, PageCursor, Timestamp, W3cDate } from '../schema.ts';
+import { Count, closed, limitOf, named, PageCursor, TimeInput, Timestamp, UrlInput, W3cDate } from '../schema.ts';
+import { parseTimeInput } from '../selection-input.ts';
 import { type ApiRoute, route } from './route.ts';
 import type { SearchService } from './search-service.ts';
 
@@ -15,7 +15,7 @@ const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;
 const GROUPS = ['url', 'capture'] as const;
 const DIRECTIONS = ['in', 'out'] as const;
 
-const AskedQuery = Type.String({
+const QueryInput = Type.String({
   minLength: 1,
   maxLength: 4096,
   description: 'Words, "phrases", -not, OR, and fields such as site: and from:. docs/search.md describes the language.',
@@ -116,7 +116,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       summary: 'Pages that match a query',
       says: 'A query with an error is refused with `BAD_QUERY`; `at` and `length` are the position of the error.',
       query: closed({
-        q: AskedQuery,
+        q: QueryInput,
         sort: Type.Optional(Type.Enum([...SORTS])),
         group: Type.Optional(
           Type.Enum([...GROUPS], { description: 'One result for each URL, or one for each capture.' }),
@@ -124,7 +124,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
         facets: Type.Optional(
           Type.Boolean({ description: 'Also count the results by site, type, language, year and collection.' }),
         ),
-        asOf: Type.Optional(AskedTime),
+        asOf: Type.Optional(TimeInput),
         after: Type.Optional(PageCursor),
         limit: limitOf(500, 20),
       }),
@@ -133,7 +133,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       handle: async ({ query, signal }) => {
         const { q, sort, group, facets = false, after, limit = 20 } = query;
         checkQuery(q);
-        const asOf = query.asOf === undefined ? undefined : askedTime(query.asOf, 'end');
+        const asOf = query.asOf === undefined ? undefined : parseTimeInput(query.asOf, 'end');
         const options = { ...(sort && { sort }), ...(group && { group }), facets, after, limit, asOf };
         const page = await search.ask((thread) => thread.search(q, options), signal);
         return {
@@ -153,9 +153,9 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       tag: TAG,
       summary: 'Links to a page, or from it',
       query: closed({
-        url: AskedUrl,
+        url: UrlInput,
         direction: Type.Optional(Type.Enum([...DIRECTIONS], { description: 'The default is `in`.' })),
-        at: Type.Optional(AskedTime),
+        at: Type.Optional(TimeInput),
         after: Type.Optional(
           Type.String({
             pattern: '^\\d{1,15}$',
@@ -169,7 +169,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {
         const { url, direction = 'in', after, limit = 100 } = query;
-        const at = query.at === undefined ? undefined : askedTime(query.at, 'end');
+        const at = query.at === undefined ? undefined : parseTimeInput(query.at, 'end');
         const list = await search.ask((thread) => thread.links(url, { direction, at, after, limit }), signal);
         return {
           items: list.items.map(linkItem),
@@ -183,7 +183,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       path: '/api/appearances',
       tag: TAG,
       summary: 'When words or a phrase were on a page',
-      query: closed({ url: AskedUrl, q: AskedQuery }),
+      query: closed({ url: UrlInput, q: QueryInput }),
       reply: { status: 200, schema: Appearances, says: 'The first time, the last time, and the spans between.' },
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {

@@ -62,9 +62,9 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
       reply: { status: 200, mime: 'application/warc', says: 'The file, or a range of it with status 206.' },
       problems: [404, 416],
       handle: async ({ params, request, reply }) => {
-        const { '*': asked = '' } = request.params as { '*'?: string };
-        const segment = archive.segments().find(({ volume, name }) => volume === params.volume && name === asked);
-        if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${asked.slice(0, 300)}` });
+        const { '*': wantedName = '' } = request.params as { '*'?: string };
+        const segment = archive.segments().find(({ volume, name }) => volume === params.volume && name === wantedName);
+        if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${wantedName.slice(0, 300)}` });
         return download(request, reply, {
           filename: segment.name.split('/').pop()!,
           mime: downloadMime(segment.name),

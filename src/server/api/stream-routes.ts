@@ -2,11 +2,11 @@
 import { Type } from 'typebox';
 import { type Archive, ScanHub, type StreamFormat, type StreamQuery } from '../../archive/index.ts';
 import { pageExtension, RankingStore, type StreamPageFields } from '../../search/index.ts';
-import { selectionOf } from '../asked-selection.ts';
 import { disconnectSignal } from '../http/client-disconnect.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { sendStreamBody } from '../http/stream-body.ts';
-import { closed, Selection } from '../schema.ts';
+import { closed, SelectionInput } from '../schema.ts';
+import { selectionOf } from '../selection-input.ts';
 import { sendTable } from '../stream-table.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import type { SearchService } from './search-service.ts';
@@ -19,7 +19,7 @@ const ROWS_MAX = 50_000;
 const Flag = (description: string) => Type.Optional(Type.Boolean({ default: false, description }));
 
 const StreamQuestion = closed({
-  ...Selection.properties,
+  ...SelectionInput.properties,
   query: Type.Optional(
     Type.String({ minLength: 1, maxLength: 4000, description: 'A query on captures: status:200 site:example.org' }),
   ),
@@ -77,10 +77,10 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
         says: 'application/warc with one gzip member for each record, application/x-ndjson, application/vnd.apache.parquet, or application/x-pinakes-frames.',
       },
       problems: [404, 410],
-      handle: async ({ query: asked, signal, reply }) => {
-        const { format = 'warc', share = false, resolve, text, links, frames = false, limit, rows = ROWS_MAX } = asked;
-        const selection = selectionOf(archive, asked);
-        const { order: orderName = 'storage', cursor, snapshot } = asked;
+      handle: async ({ query: input, signal, reply }) => {
+        const { format = 'warc', share = false, resolve, text, links, frames = false, limit, rows = ROWS_MAX } = input;
+        const selection = selectionOf(archive, input);
+        const { order: orderName = 'storage', cursor, snapshot } = input;
         const order = orderName === 'inlinks' || orderName === 'rank' ? rankings.ranking(orderName) : orderName;
         const query: StreamQuery = { selection, order, cursor, snapshot };
         const refuse = (error: unknown) => {

@@ -172,10 +172,10 @@ function parseFields(
   resolvesRevisits: boolean,
 ): { fields: readonly string[]; hasOwnFields: boolean } {
   const facts = DIALECTS[dialect];
-  const asked = (dialect === 'pywb' ? parameters.get('fields') : null) || parameters.get('fl');
-  if (!asked)
+  const fieldList = (dialect === 'pywb' ? parameters.get('fields') : null) || parameters.get('fl');
+  if (!fieldList)
     return { fields: resolvesRevisits ? [...facts.fields, ...facts.originals] : facts.fields, hasOwnFields: false };
-  const fields = [...new Set(asked.split(',').map((field) => field.trim()))];
+  const fields = [...new Set(fieldList.split(',').map((field) => field.trim()))];
   const unknown = fields.find((field) => !fieldValue(field));
   if (unknown !== undefined && dialect !== 'pywb')
     throw badRequest('there is no such field', `The fields are ${FIELD_NAMES.join(', ')}.`, unknown);

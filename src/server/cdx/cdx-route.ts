@@ -78,10 +78,10 @@ export class CdxRoute {
     }
     if (!endpoint) throw new HttpProblem(NOT_FOUND);
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
-    const asked = parameters.get('dialect');
-    if (asked !== null && !isDialect(asked))
-      throw badRequest('the dialect is unknown', 'Use ia, pywb or outbackcdx.', asked);
-    const query = parseCdxQuery(parameters, endpoint.dialect ?? asked ?? 'ia', endpoint.collection);
+    const dialect = parameters.get('dialect');
+    if (dialect !== null && !isDialect(dialect))
+      throw badRequest('the dialect is unknown', 'Use ia, pywb or outbackcdx.', dialect);
+    const query = parseCdxQuery(parameters, endpoint.dialect ?? dialect ?? 'ia', endpoint.collection);
     if (query.collection !== undefined && this.#archive.collections.find(query.collection) === undefined)
       throw noCollection(query.collection);
     await this.#send({ archive: this.#archive, query, signal: disconnectSignal(response) }, request, response);

@@ -5,8 +5,8 @@ import { Type } from 'typebox';
 import { formatOutputDamage, type OutputDamage, type Selection } from '../../archive/index.ts';
 import { fileError, formatTimestamp } from '../../base/index.ts';
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
-import { selectionOf } from '../asked-selection.ts';
-import { closed, Selection as SelectionShape } from '../schema.ts';
+import { closed, SelectionInput } from '../schema.ts';
+import { selectionOf } from '../selection-input.ts';
 import { type ExportStore, exportHref } from './export-store.ts';
 import { defineJobKind, type JobContext, type JobKind } from './job-kind.ts';
 
@@ -16,7 +16,7 @@ const SECRET_LETTERS = 16;
 const CDX_HEAD = formatCdxHeader(CDX_11) ?? '';
 
 const ExportInput = closed({
-  selection: Type.Optional(SelectionShape),
+  selection: Type.Optional(SelectionInput),
   format: Type.Enum(['warc.gz', 'warc.zst', 'warc', 'wacz', 'cdxj', 'cdx', 'parquet']),
   selfContained: Type.Optional(
     Type.Boolean({

@@ -2,9 +2,9 @@
 import { Type } from 'typebox';
 import type { Archive, Problem } from '../../archive/index.ts';
 import { databaseProblems } from '../../search/index.ts';
-import { selectionOf } from '../asked-selection.ts';
 import type { DeleteTickets } from '../delete-ticket.ts';
-import { closed, Selection } from '../schema.ts';
+import { closed, SelectionInput } from '../schema.ts';
+import { selectionOf } from '../selection-input.ts';
 import { defineJobKind, type JobKind, LISTED_MAX } from './job-kind.ts';
 
 export const compactKind: JobKind = defineJobKind({
@@ -51,7 +51,7 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
   return defineJobKind({
     name: 'delete',
     input: closed({
-      selection: Selection,
+      selection: SelectionInput,
       token: Type.String({ maxLength: 500, description: 'From the preview of this selection.' }),
     }),
     run: async ({ archive, signal }, { selection, token }) => {

@@ -91,21 +91,21 @@ export class ReplayRoutes {
 
   async #replay(context: RequestContext): Promise<void> {
     const { request, response } = context;
-    const asked = parseReplayPath(request.url!);
+    const parsed = parseReplayPath(request.url!);
     // Rewritten addresses always have a time or a modifier. Without them, `/web/` is a folder of the archived site.
-    const isRewritten = asked.kind === 'capture' || (asked.kind === 'timegate' && asked.modifier !== '');
+    const isRewritten = parsed.kind === 'capture' || (parsed.kind === 'timegate' && parsed.modifier !== '');
     if (!isRewritten && this.#redirectIntoArchive(context)) return;
-    if (asked.kind === 'bad')
-      throw badRequest(asked.problem, 'Use an address like /web/20240301120000mp_/http://example.org/.');
+    if (parsed.kind === 'bad')
+      throw badRequest(parsed.problem, 'Use an address like /web/20240301120000mp_/http://example.org/.');
     const isForUi =
-      asked.kind === 'query' || asked.kind === 'timemap' || (asked.kind === 'timegate' && asked.modifier === '');
+      parsed.kind === 'query' || parsed.kind === 'timemap' || (parsed.kind === 'timegate' && parsed.modifier === '');
     if (isForUi) {
       response.writeHead(307, { location: this.#origins.uiOrigin + request.url!, 'content-length': 0 }).end();
       return;
     }
     const method = request.method ?? 'GET';
     if (!METHODS.has(method)) throw methodRefused([...METHODS].join(', '));
-    const answer = await this.#respond(request, asked as ShownPath, method, () => response.destroyed);
+    const answer = await this.#respond(request, parsed as ShownPath, method, () => response.destroyed);
     if (answer.circle) throw new HttpProblem(redirectionLoop(answer.circle));
     if (answer.missing) await this.#sendMissing(request, response, answer);
     else await sendReplay(response, answer);
@@ -113,7 +113,7 @@ export class ReplayRoutes {
 
   async #respond(
     request: IncomingMessage,
-    asked: ShownPath,
+    parsed: ShownPath,
     method: string,
     hasLeft: () => boolean,
   ): Promise<ReplayResponse> {
@@ -121,10 +121,10 @@ export class ReplayRoutes {
     const requestBody = hasBody ? await readBody(request, REQUEST_BYTES_MAX) : undefined;
     return this.#replayer.respond(
       {
-        url: asked.url,
-        at: asked.kind === 'capture' ? asked.time : undefined,
+        url: parsed.url,
+        at: parsed.kind === 'capture' ? parsed.time : undefined,
         isFromPage: request.headers.referer?.startsWith(this.#pageStart) === true,
-        modifier: asked.modifier,
+        modifier: parsed.modifier,
         method,
         fields: (name) => fieldOf(request, name),
         ...(requestBody && { requestBody }),

@@ -87,11 +87,11 @@ export class WebRoutes {
 
   async #sendTimeMap(
     { request, response }: RequestContext,
-    asked: { format: string; url: string; from: EpochMs | undefined },
+    wanted: { format: string; url: string; from: EpochMs | undefined },
   ): Promise<void> {
     const { archive, origins } = this.#options;
-    const map = await timeMapOf(archive, origins, asked);
-    if (!map) return this.#sendMissing(request, response, asked.url);
+    const map = await timeMapOf(archive, origins, wanted);
+    if (!map) return this.#sendMissing(request, response, wanted.url);
     const body = Buffer.from(map.text);
     response.writeHead(200, {
       'cache-control': 'no-cache',

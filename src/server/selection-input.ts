@@ -2,10 +2,10 @@
 import { type Archive, parseContentKey, type Selection } from '../archive/index.ts';
 import { type EpochMs, PinakesError, parseAskedTime } from '../base/index.ts';
 import { badRequest } from './http/problem.ts';
-import type { Selection as AskedSelection } from './schema.ts';
+import type { SelectionInput } from './schema.ts';
 
 /** A time of 4 to 17 digits, with or without separators between year, month and day, or a W3C date. */
-export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
+export function parseTimeInput(text: string, side: 'start' | 'end'): EpochMs {
   const time = parseAskedTime(text, side);
   if (time !== undefined) return time;
   throw badRequest(
@@ -16,19 +16,19 @@ export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
 }
 
 /** The selection of a request. Throws when the collection does not exist. */
-export function selectionOf(archive: Archive, asked: AskedSelection & { readonly query?: string }): Selection {
-  const { collection, url, prefix, key, from, to, mime, status } = asked;
+export function selectionOf(archive: Archive, input: SelectionInput & { readonly query?: string }): Selection {
+  const { collection, url, prefix, key, from, to, mime, status } = input;
   // A single status is not part of the query: cursors of older streams depend on that.
   const single = /^\d{1,3}$/.test(`${status}`) ? Number(status) : undefined;
   const several = single === undefined ? status?.toString() : undefined;
-  const query = archive.askedQuery({ mime, status: several, query: asked.query });
+  const query = archive.askedQuery({ mime, status: several, query: input.query });
   return {
     ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
     ...(url !== undefined && { url }),
     ...(prefix !== undefined && { prefix }),
     ...(key !== undefined && { block: parseContentKey(key) }),
-    ...(from !== undefined && { from: askedTime(from, 'start') }),
-    ...(to !== undefined && { to: askedTime(to, 'end') }),
+    ...(from !== undefined && { from: parseTimeInput(from, 'start') }),
+    ...(to !== undefined && { to: parseTimeInput(to, 'end') }),
     ...(single !== undefined && { status: single }),
     ...(query !== undefined && { query }),
   };
