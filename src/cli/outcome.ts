@@ -30,7 +30,9 @@ export function helpHint(terminal: Terminal, hint: string): string | false {
 }
 
 function sayJson(terminal: Terminal, code: string, message: string, more: object = {}): void {
-  terminal.say(printableJson({ error: { code, message, ...more } }));
+  terminal.clearStatus();
+  // Not `say`, which would put the named archive into the commands of the advice once more, and unescaped.
+  terminal.writeError(Buffer.from(`${printableJson({ error: { code, message, ...more } })}\n`));
 }
 
 /** Prints a failure, and returns the code that the program should end with. */

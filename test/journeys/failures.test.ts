@@ -1,9 +1,10 @@
 /** What a command says when it cannot do what was asked: to a person in words, with --json as JSON. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pinakes as pinakesProcess } from './pinakes-process.ts';
+import { LAUNCHER, pinakes as pinakesProcess } from './pinakes-process.ts';
 import { pinakes } from './pinakes-runner.ts';
 import { scratch } from './warc-sample.ts';
 
@@ -29,6 +30,20 @@ test('with --json every failure is one line of JSON with its code, message and a
     assert.equal(error.code, code, last);
     assert.notEqual(error.message, '');
   }
+});
+
+test('with --json the advice names the archive once, whatever it is called', async (t) => {
+  const at = scratch(t);
+  const { err } = pinakesProcess(at, 'stats', '--archive', 'an "old" one', '--json');
+  const { error } = JSON.parse(err) as { error: { advice: string } };
+  assert.match(error.advice, /^Make one with `pinakes init --archive 'an "old" one'`/);
+});
+
+test('init says what to type next by the name that the program was typed by', (t) => {
+  const at = scratch(t);
+  const env = { ...process.env, PINAKES_PROGRAM: './pinakes' };
+  const { stderr } = spawnSync(LAUNCHER, ['init'], { cwd: at, env, encoding: 'utf8' });
+  assert.match(stderr, /^Next: \.\/pinakes add FILES/);
 });
 
 test('delete without a terminal says how to go on', async (t) => {

@@ -19,7 +19,7 @@ export async function archiveInit(
     await terminal.line(printable(`made an archive in ${path}`));
     const where = path === 'archive' ? '' : ` --archive ${shellWord(path)}`;
     const always = `export PINAKES_ARCHIVE=${shellWord(resolve(path))}`;
-    terminal.say(printable(`Next: pinakes add${where} FILES...   (or ${always} first)`));
+    terminal.say(printable(`Next: ${terminal.program} add${where} FILES...   (or ${always} first)`));
   }
   return EXIT_FINE;
 }
