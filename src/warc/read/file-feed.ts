@@ -153,13 +153,13 @@ export type FileFeedOptions = {
 };
 
 export class FileFeed {
-  readonly #path: string;
+  readonly path: string;
   readonly #handle: FileHandle;
   readonly #range: FileRange;
   readonly #passesGaps: boolean;
 
   private constructor(path: string, handle: FileHandle, { from, to, passesGaps }: FileFeedOptions) {
-    this.#path = path;
+    this.path = path;
     this.#handle = handle;
     this.#range = new FileRange(path, handle.fd, from, to);
     this.#passesGaps = passesGaps;
@@ -190,7 +190,7 @@ export class FileFeed {
       while (!step.done) step = reads.next(await this.#readIfPossible(step.value));
       return step.value;
     } catch (cause) {
-      throw fileError(cause, this.#path);
+      throw fileError(cause, this.path);
     }
   }
 

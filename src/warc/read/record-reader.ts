@@ -11,7 +11,7 @@ import type { RecordHead } from '../record/record-head.ts';
 import { BlockScanner } from './block-scanner.ts';
 import { checksumlessScanOptions, type DigestCheck } from './checksumless-record.ts';
 import { FileFeed, type FileFeedOptions } from './file-feed.ts';
-import { readFileStart } from './file-start.ts';
+import { type FileStart, readFileStart } from './file-start.ts';
 import { type Gap, gapFinding } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 
@@ -103,16 +103,9 @@ export class ReadingRecord {
   }
 }
 
-interface ByteFeed {
-  /** The bytes that the disk cannot read, so that the cursor was ended before them. */
-  readonly gap?: Gap | undefined;
-  skipGap?(): void;
-  /** Puts the next bytes into the cursor, or ends it. */
-  feed(cursor: RecordCursor): Promise<void>;
-  close(): Promise<void>;
-}
-
-class StreamFeed implements ByteFeed {
+class StreamFeed {
+  /** Only files have gaps. */
+  readonly gap = undefined;
   readonly #iterator: AsyncIterator<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);
 
@@ -146,99 +139,135 @@ export async function* readRecords(
   source: string | AsyncIterable<Uint8Array>,
   options: ReadOptions = {},
 ): AsyncGenerator<ReadingRecord> {
-  const isFile = typeof source === 'string';
-  const name = options.name ?? (isFile ? source : 'stream');
-  const offset = options.offset ?? 0;
-  const start = isFile && offset > 0 ? readFileStart(source, options.range?.start) : undefined;
-  const reading = {
-    dictionary: options.dictionary ?? start?.dictionary,
-    lookBackBytes: options.lookBackBytes,
-    inputBytes: options.inputBytes ?? options.range?.length,
-  };
-  let cursor = new RecordCursor(name, { ...reading, offset, coding: options.coding ?? start?.coding });
-  const feed: ByteFeed = isFile ? await FileFeed.open(source, fedRange(offset, options)) : new StreamFeed(source);
-  let record: ReadingRecord | undefined;
-  /** Scans the current record, if it is to be checked. */
-  let scanner: BlockScanner | undefined;
-  /** Damage that belongs to the next record, or to none. */
-  let loose: Finding[] = [];
-  let unbrokenBytes = 0;
-
-  const report = (finding: Finding): void => {
-    options.onFinding?.(finding);
-    if (finding.level !== 'error') return;
-    if (record?.head.offset === finding.offset) record.damage.push(finding);
-    else loose.push(finding);
-  };
-  const settle = (next: ReadingRecord | undefined): void => {
-    for (const finding of loose) {
-      if (next?.head.offset === finding.offset) next.damage.push(finding);
-      else options.onUnreadable?.(finding);
-    }
-    loose = [];
-  };
-  const next = async (): Promise<'record' | 'body' | 'end' | 'done'> => {
-    for (;;) {
-      options.signal?.throwIfAborted();
-      const step = cursor.step();
-      if (step === 'need-input') await feed.feed(cursor);
-      else if (step === 'finding') report(cursor.finding);
-      else if (step === 'skipped') await takeTurns();
-      else if (step === 'done' && isFile && feed.gap) skipGap(source, feed.gap);
-      else return step;
-    }
-  };
-  /** Reads the bytes after a gap like another file without its beginning. */
-  const skipGap = (path: string, { from, to }: Gap): void => {
-    const base = options.range?.start ?? 0;
-    report(gapFinding(name, { from: from - base, to: to - base }));
-    const fileStart = start ?? readFileStart(path, base);
-    const { dictionary = fileStart.dictionary } = reading;
-    const coding = options.coding ?? fileStart.coding;
-    cursor.close();
-    cursor = new RecordCursor(name, { ...reading, offset: to - base, coding, dictionary });
-    feed.skipGap?.();
-  };
-  /** Counts the current chunk, and lets other tasks run when it is their turn. */
-  const takeTurns = async (): Promise<void> => {
-    unbrokenBytes += cursor.chunk.length;
-    if (unbrokenBytes < UNBROKEN_BYTES_MAX) return;
-    unbrokenBytes = 0;
-    await setImmediate();
-  };
-  const piece = async (): Promise<Uint8Array | undefined> => {
-    if (!record || record.tail) return undefined;
-    if ((await next()) === 'body') {
-      scanner?.push(cursor.chunk);
-      await takeTurns();
-      return cursor.chunk;
-    }
-    record.tail = cursor.tail;
-    // Findings made together with the end of the record belong to it.
-    while (cursor.findings.length > 0 && cursor.step() === 'finding') report(cursor.finding);
-    if (scanner)
-      record.damage.push(...(await options.checkDigests!(record.head, scanner.end(), cursor.tail.isComplete)));
-    return undefined;
-  };
-
+  const reader = await RecordReader.open(source, options);
   try {
-    for (;;) {
-      while (record && !record.tail) await piece();
-      const isOver = (await next()) !== 'record';
-      record = isOver ? undefined : new ReadingRecord(cursor, options.range?.start ?? 0, piece);
-      if (loose.length > 0) settle(record);
-      if (!record) return;
-      const needsCheck = options.checkDigests !== undefined && !cursor.hasChecksum;
-      scanner = needsCheck ? new BlockScanner(record.head, checksumlessScanOptions(record.head, 'sha256')) : undefined;
-      yield record;
-    }
+    for (let record = await reader.next(); record; record = await reader.next()) yield record;
   } finally {
-    cursor.close();
-    await feed.close();
+    await reader.close();
   }
 }
 
-function fedRange(offset: number, { end, range, passesGaps = false }: ReadOptions): FileFeedOptions {
+class RecordReader {
+  readonly #name: string;
+  readonly #options: ReadOptions;
+  /** Read when it is needed: at an offset, and after a gap. */
+  #start: FileStart | undefined;
+  readonly #feed: FileFeed | StreamFeed;
+  #cursor: RecordCursor;
+  #record: ReadingRecord | undefined;
+  /** Scans the current record, if it is to be checked. */
+  #scanner: BlockScanner | undefined;
+  /** Damage that belongs to the next record, or to none. */
+  #pendingDamage: Finding[] = [];
+  #unbrokenBytes = 0;
+
+  static async open(source: string | AsyncIterable<Uint8Array>, options: ReadOptions): Promise<RecordReader> {
+    if (typeof source !== 'string') return new RecordReader(new StreamFeed(source), 'stream', undefined, options);
+    const start = options.offset ? readFileStart(source, options.range?.start) : undefined;
+    return new RecordReader(await FileFeed.open(source, fedRange(options)), source, start, options);
+  }
+
+  private constructor(feed: FileFeed | StreamFeed, name: string, start: FileStart | undefined, options: ReadOptions) {
+    this.#feed = feed;
+    this.#name = options.name ?? name;
+    this.#start = start;
+    this.#options = options;
+    this.#cursor = this.#cursorAt(options.offset ?? 0);
+  }
+
+  #cursorAt(offset: number): RecordCursor {
+    const { coding = this.#start?.coding, dictionary = this.#start?.dictionary, lookBackBytes, range } = this.#options;
+    const { inputBytes = range?.length } = this.#options;
+    return new RecordCursor(this.#name, { offset, coding, dictionary, lookBackBytes, inputBytes });
+  }
+
+  async close(): Promise<void> {
+    this.#cursor.close();
+    await this.#feed.close();
+  }
+
+  /** The next record, after the rest of the current one was skipped; undefined at the end. */
+  async next(): Promise<ReadingRecord | undefined> {
+    while (this.#record && !this.#record.tail) await this.#nextPiece();
+    const isOver = (await this.#step()) !== 'record';
+    const record = isOver ? undefined : new ReadingRecord(this.#cursor, this.#rangeStart, () => this.#nextPiece());
+    this.#record = record;
+    if (this.#pendingDamage.length > 0) this.#assignDamage();
+    this.#scanner = undefined;
+    if (record && !record.hasChecksum && this.#options.checkDigests)
+      this.#scanner = new BlockScanner(record.head, checksumlessScanOptions(record.head, 'sha256'));
+    return record;
+  }
+
+  get #rangeStart(): number {
+    return this.#options.range?.start ?? 0;
+  }
+
+  async #nextPiece(): Promise<Uint8Array | undefined> {
+    const record = this.#record;
+    if (!record || record.tail) return undefined;
+    if ((await this.#step()) === 'body') {
+      this.#scanner?.push(this.#cursor.chunk);
+      await this.#letOthersRun();
+      return this.#cursor.chunk;
+    }
+    const cursor = this.#cursor;
+    record.tail = cursor.tail;
+    // Findings made together with the end of the record belong to it.
+    while (cursor.findings.length > 0 && cursor.step() === 'finding') this.#report(cursor.finding);
+    const check = this.#options.checkDigests;
+    if (this.#scanner && check)
+      record.damage.push(...(await check(record.head, this.#scanner.end(), cursor.tail.isComplete)));
+    return undefined;
+  }
+
+  async #step(): Promise<'record' | 'body' | 'end' | 'done'> {
+    for (;;) {
+      this.#options.signal?.throwIfAborted();
+      const step = this.#cursor.step();
+      if (step === 'need-input') await this.#feed.feed(this.#cursor);
+      else if (step === 'finding') this.#report(this.#cursor.finding);
+      else if (step === 'skipped') await this.#letOthersRun();
+      else if (step === 'done' && this.#feed.gap) this.#skipGap(this.#feed, this.#feed.gap);
+      else return step;
+    }
+  }
+
+  #report(finding: Finding): void {
+    this.#options.onFinding?.(finding);
+    if (finding.level !== 'error') return;
+    if (this.#record?.head.offset === finding.offset) this.#record.damage.push(finding);
+    else this.#pendingDamage.push(finding);
+  }
+
+  #assignDamage(): void {
+    for (const finding of this.#pendingDamage) {
+      if (this.#record?.head.offset === finding.offset) this.#record.damage.push(finding);
+      else this.#options.onUnreadable?.(finding);
+    }
+    this.#pendingDamage = [];
+  }
+
+  /** Reads the bytes after a gap like another file without its beginning. */
+  #skipGap(feed: FileFeed, gap: Gap): void {
+    const offset = gap.to - this.#rangeStart;
+    this.#report(gapFinding(this.#name, { from: gap.from - this.#rangeStart, to: offset }));
+    this.#start ??= readFileStart(feed.path, this.#rangeStart);
+    this.#cursor.close();
+    this.#cursor = this.#cursorAt(offset);
+    feed.skipGap();
+  }
+
+  /** Counts the current chunk, and lets other tasks run after many bytes. */
+  async #letOthersRun(): Promise<void> {
+    this.#unbrokenBytes += this.#cursor.chunk.length;
+    if (this.#unbrokenBytes < UNBROKEN_BYTES_MAX) return;
+    this.#unbrokenBytes = 0;
+    await setImmediate();
+  }
+}
+
+function fedRange({ offset = 0, end, range, passesGaps = false }: ReadOptions): FileFeedOptions {
   const start = range?.start ?? 0;
   const length = Math.min(end ?? Number.POSITIVE_INFINITY, range?.length ?? Number.POSITIVE_INFINITY);
   return { from: start + offset, to: start + length, passesGaps };
