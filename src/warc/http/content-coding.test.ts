@@ -197,7 +197,7 @@ test('pieces are decoded one by one when they are asked for', () => {
 test('bytes decoded before damage in the first bytes are returned once', () => {
   const body = Buffer.alloc(300_000, 'abc ');
   const sound = deflateRawSync(body, { finishFlush: constants.Z_SYNC_FLUSH });
-  // No block is of this type.
+  // No block can have this type.
   const coded = Buffer.concat([gzipSync('').subarray(0, 10), sound, Buffer.from([0xff])]);
   const { body: decoded, broken } = decode(['gzip'], [coded]);
   assert.deepEqual([decoded.length, broken], [body.length, true]);

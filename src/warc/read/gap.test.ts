@@ -21,7 +21,7 @@ test('a gap of any length ends at the first readable sector', () => {
     for (const from of [0, 5 * SECTOR_BYTES, 5 * SECTOR_BYTES + 100]) {
       const to = (Math.floor(from / SECTOR_BYTES) + sectors) * SECTOR_BYTES;
       assert.equal(search(from, to, 1e9).found, to);
-      assert.equal(search(from, to, to + 1).found, to, 'though one byte is all there is behind it');
+      assert.equal(search(from, to, to + 1).found, to, 'although only one byte follows it');
       assert.equal(search(from, Infinity, to).found, undefined);
     }
 });

@@ -17,7 +17,7 @@ function read(bytes: Buffer, pieceBytes: () => number = () => bytes.length, opti
   let fed = options.offset ?? 0;
   let body: Buffer[] = [];
   for (let steps = 0; ; steps++) {
-    assert.ok(steps < 1000 + 8 * bytes.length, 'the cursor turns in circles');
+    assert.ok(steps < 1000 + 8 * bytes.length, 'the cursor is in an endless loop');
     const step = cursor.step();
     if (step === 'need-input') {
       const room = cursor.reserve();

@@ -25,12 +25,12 @@ function read(
   const output = new ByteWindow(0, 16);
   let fed = offset;
   for (let pulls = 0; ; pulls++) {
-    assert.ok(pulls < 100 + 10 * bytes.length, 'the source turns in circles');
+    assert.ok(pulls < 100 + 10 * bytes.length, 'the source is in an endless loop');
     const result = source.pull(output);
     if (result === 'end') break;
     if (result === 'other') source.searchNext();
     if (result !== 'need-input') continue;
-    assert.equal(source.isInputEnded, false, 'input is asked for after its end');
+    assert.equal(source.isInputEnded, false, 'input is requested after its end');
     const piece = bytes.subarray(fed, fed + Math.min(pieceBytes, bytes.length));
     source.input.push(piece);
     fed += piece.length;

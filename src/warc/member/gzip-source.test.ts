@@ -23,13 +23,13 @@ function read(bytes: Buffer, pieceBytes = Number.POSITIVE_INFINITY, seekFrom?: n
   const all = new Set<(typeof source.members)[number]>();
   let fed = seekFrom ?? 0;
   for (let pulls = 0; ; pulls++) {
-    assert.ok(pulls < 100 + 10 * bytes.length, 'the source turns in circles');
+    assert.ok(pulls < 100 + 10 * bytes.length, 'the source is in an endless loop');
     const result = source.pull(output);
     for (const member of source.members) all.add(member);
     if (result === 'end') break;
     if (result === 'other') source.searchNext();
     if (result !== 'need-input') continue;
-    assert.equal(source.isInputEnded, false, 'input is asked for after its end');
+    assert.equal(source.isInputEnded, false, 'input is requested after its end');
     const piece = bytes.subarray(fed, fed + Math.min(pieceBytes, bytes.length));
     source.input.push(piece);
     fed += piece.length;
