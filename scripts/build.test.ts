@@ -144,7 +144,7 @@ test('the program runs, and on a Node that is too old it says so instead', () =>
   const older = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } })";
   const refused = run('--import', `data:text/javascript,${encodeURIComponent(older)}`);
   assert.deepEqual([refused.status, refused.out], [2, '']);
-  assert.match(refused.err, /^pinakes: this is Node 20\.9\.0, and Pinakes needs Node 24 or newer\.\n/);
+  assert.match(refused.err, /^pinakes: this is Node 20\.9\.0, but Pinakes needs Node 24 or newer\.\n/);
 });
 
 test('the papers of the staged package lead to files that are in it', () => {

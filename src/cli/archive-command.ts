@@ -1,6 +1,6 @@
 /**
- * What the commands on an archive share: which archive is meant, opening it, telling what was found while it was
- * opened, closing it.
+ * What the commands on an archive share: the option that names the archive, opening the archive, reporting what
+ * opening found, and closing the archive.
  */
 import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
@@ -11,20 +11,22 @@ import { counted, formatBytes, formatFinding, type Terminal } from './terminal.t
 
 export type ArchiveCommandOptions = { readonly archive: string; readonly json?: boolean };
 
-/** A command on an archive, with the options that all of them have. */
+/** A command on an archive, with the options that all these commands have. */
 export function archiveCommand(parent: Command, name: string, description: string): Command {
-  return bytesCommand(parent, name, description).option('--json', 'answer in JSON, one value a line');
+  return bytesCommand(parent, name, description).option('--json', 'print JSON, one value per line');
 }
 
-/** A command on an archive whose answer is nothing but the bytes of a content. */
+/** A command on an archive that prints only the bytes of a content, and so has no --json. */
 export function bytesCommand(parent: Command, name: string, description: string): Command {
-  const where = new Option('-a, --archive <directory>', 'the archive').env('PINAKES_ARCHIVE').default('archive');
+  const where = new Option('-a, --archive <directory>', 'the directory of the archive')
+    .env('PINAKES_ARCHIVE')
+    .default('archive');
   return parent.command(name).description(description).addOption(where);
 }
 
 /**
- * Opens the archive, does the work, and closes it, whatever happens. When a server has it open, the whole command runs
- * there.
+ * Opens the archive, does the work, and closes the archive even when the work fails. When a server has the archive
+ * open, the whole command runs in that server.
  */
 export async function withArchive(
   context: CommandContext,
@@ -47,16 +49,16 @@ export async function withArchive(
 
 export function openingOptions(context: CommandContext, purpose: string): ArchiveOptions {
   const { terminal, clock, newId, software, signal } = context;
-  // What is odd in a record was told when it came in; what cannot be read is told whenever it is met.
+  // Oddities of a record were reported when it was added. What cannot be read is reported every time.
   const onFinding = (finding: Finding) => {
     if (finding.level === 'error' || finding.code.startsWith('segment-')) terminal.say(formatFinding(finding));
   };
-  const onOpening = segmentCount(terminal, 'open');
+  const onOpening = segmentProgress(terminal, 'open');
   return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding, onOpening, signal };
 }
 
-/** Shows how much was read of segments that the catalog did not know. */
-export function segmentCount(terminal: Terminal, label: string): (segment: { readonly bytes: number }) => void {
+/** Shows how much of the segments that the catalog did not know has been read. */
+export function segmentProgress(terminal: Terminal, label: string): (segment: { readonly bytes: number }) => void {
   const count = new RunningCount(terminal, label);
   let segments = 0;
   let bytes = 0;
@@ -68,10 +70,10 @@ export function segmentCount(terminal: Terminal, label: string): (segment: { rea
 }
 
 /**
- * A time on the command line: 4 to 17 digits, or a date as WARC files write it. A range ends with the last moment that
- * is meant.
+ * A time on the command line: 4 to 17 digits, or a date as WARC files write it. `end` gives the last moment that an
+ * incomplete time covers: 2024 as the end of a range is the end of that year.
  */
-export function timeOf(text: string, side: 'start' | 'end' = 'start'): EpochMs {
+export function parseTimeOption(text: string, side: 'start' | 'end' = 'start'): EpochMs {
   const time = parseAskedTime(text, side);
   if (time === undefined)
     throw new PinakesError('BAD_ARGUMENT', {
@@ -81,7 +83,7 @@ export function timeOf(text: string, side: 'start' | 'end' = 'start'): EpochMs {
   return time;
 }
 
-/** Bytes of all segments, as the catalog knows them. */
+/** The bytes of all segments together, according to the catalog. */
 export function segmentBytes(archive: Archive): number {
   return archive.segments().reduce((sum, segment) => sum + segment.bytes, 0);
 }

@@ -1,4 +1,4 @@
-/** What every command gets: where to print, when to stop, the time, fresh ids, the version. */
+/** What every command is given: where to print, when to stop, the clock, new ids, the version. */
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -13,21 +13,24 @@ export type CommandContext = {
   readonly newId: IdSource;
   /** `pinakes/0.1.0`, as written into records. */
   readonly software: string;
-  /** What was typed behind the name of the program. */
+  /** The arguments that were typed after the name of the program. */
   readonly argv: readonly string[];
-  /** Where the command was typed: relative paths begin here. */
+  /** The directory in which the command was typed. Relative paths start here. */
   readonly directory: string;
   /** The archive, when the command runs in the server that has it open. */
   readonly archive?: Archive;
-  /** What came of it, for those who watch the command as a job of that server. */
-  readonly report?: (report: object) => void;
-  /** Tells that server that the command has looked and asked, and now changes something. */
-  readonly begins?: () => Promise<void>;
+  /** Passes the report of the command to its job in that server, where the web page shows it. */
+  readonly reportToJob?: (report: object) => void;
+  /**
+   * Makes the command a job of that server, once it is about to change something. Only `delete` calls it: it first looks
+   * and asks, and other jobs should not wait for a person.
+   */
+  readonly startJob?: () => Promise<void>;
 };
 
 /**
- * An option that takes one of a few values. Help and completion tell which; the command refuses others in its own
- * words.
+ * An option that takes one of a few values. Help and completion show the values; the command itself refuses others,
+ * with a message of its own.
  */
 export function choiceOption(flags: string, description: string, values: readonly string[], preset?: string): Option {
   const option = new Option(flags, description).default(preset);
@@ -35,7 +38,12 @@ export function choiceOption(flags: string, description: string, values: readonl
   return option;
 }
 
-/** Pieces as they come, until the person has had enough. */
+/** Adds a value to those of an option that may be given several times. */
+export function appendValue(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** Passes the pieces on until the signal aborts. */
 export async function* interruptible(
   pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
@@ -46,22 +54,25 @@ export async function* interruptible(
   }
 }
 
-/** A path on the command line, as this process has to open it. A server stands in a directory of its own. */
-export function pathFrom({ archive, directory }: CommandContext, path: string): string {
+/** A path of the command line, as this process has to open it: a server runs in another directory than the command. */
+export function resolveTypedPath({ archive, directory }: CommandContext, path: string): string {
   return archive ? resolve(directory, path) : path;
 }
 
-/** The bytes of a file on the command line; `-` is standard input. */
+/** The bytes of a file that the command line names; `-` is standard input. */
 export async function* inputBytes(context: CommandContext, file: string): AsyncGenerator<Uint8Array> {
   const { terminal, signal } = context;
   try {
-    yield* interruptible(file === '-' ? terminal.stdin(signal) : createReadStream(pathFrom(context, file)), signal);
+    yield* interruptible(
+      file === '-' ? terminal.stdin(signal) : createReadStream(resolveTypedPath(context, file)),
+      signal,
+    );
   } catch (cause) {
     throw fileError(cause, file);
   }
 }
 
-/** Refuses an option that takes the one behind it for its value, as in `--out --force`: the value was forgotten. */
+/** Refuses an option that takes the next option as its value, as in `--out --force`: the value was forgotten. */
 export function refuseForgottenValues(program: Command, argv: readonly string[]): void {
   program.hook('preAction', (_, action) => {
     const valued = new Set(action.options.filter(({ required }) => required).map(({ long }) => long));
@@ -69,7 +80,7 @@ export function refuseForgottenValues(program: Command, argv: readonly string[])
       if (option === '--') return;
       const value = argv[at + 1] ?? '';
       if (!valued.has(option) || !/^--./.test(value)) continue;
-      const detail = `it needs a value; if ${value} is the value, write ${option}=${value}`;
+      const detail = `the option needs a value; if ${value} is the value, write ${option}=${value}`;
       throw new PinakesError('BAD_ARGUMENT', { where: option, detail });
     }
   });

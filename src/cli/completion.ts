@@ -1,7 +1,7 @@
 /**
- * `pinakes completion`: scripts that let shells complete what is typed. They ask the program itself, by
- * `complete-words`, which goes by the same table of commands and options that `--help` shows. Nothing to offer means a
- * file name, or something that only the person knows: shells then offer files.
+ * `pinakes completion`: scripts with which shells complete commands. The scripts call the hidden command
+ * `complete-words`, which reads the same table of commands and options as `--help`. It prints nothing where a file name
+ * or a free value is expected: the shell then offers files.
  */
 import { Argument, type Command, type Option } from 'commander';
 import type { CommandContext } from './command.ts';
@@ -46,14 +46,18 @@ complete -c pinakes -n __pinakes_finds -f -a '$__pinakes_found'
 
 type Candidate = { readonly word: string; readonly description: string };
 
-export function registerCompletion(program: Command, context: CommandContext, ends: (code: number) => void): void {
+export function registerCompletion(
+  program: Command,
+  context: CommandContext,
+  setExitCode: (code: number) => void,
+): void {
   program
     .command('completion')
-    .description('print a script that lets a shell complete commands, options and their values')
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SCRIPTS)))
+    .description('print a script with which a shell completes commands, options and their values')
+    .addArgument(new Argument('<shell>', 'the shell to print the script for').choices(Object.keys(SCRIPTS)))
     .action(async (shell: string) => {
       await context.terminal.write(SCRIPTS[shell]!);
-      ends(EXIT_FINE);
+      setExitCode(EXIT_FINE);
     });
 
   program
@@ -62,13 +66,13 @@ export function registerCompletion(program: Command, context: CommandContext, en
     .action(async (words: readonly string[]) => {
       for (const { word, description } of completionsOf(program, words))
         await context.terminal.line(description === '' ? word : `${word}\t${description}`);
-      ends(EXIT_FINE);
+      setExitCode(EXIT_FINE);
     });
 }
 
-/** What the last of the words can become. */
+/** The words that the last typed word can be completed to. */
 function completionsOf(program: Command, typed: readonly string[]): Candidate[] {
-  // Bash cuts `--format=cdxj` in three.
+  // Bash splits `--format=cdxj` into three words.
   const isCut = typed.at(-1) === '=';
   const words = typed.filter((word) => word !== '=');
   const last = isCut ? '' : (words.pop() ?? '');
@@ -80,41 +84,41 @@ function completionsOf(program: Command, typed: readonly string[]): Candidate[] 
     const isValue = awaiting?.required || (awaiting?.optional && !word.startsWith('-'));
     awaiting = undefined;
     if (isValue) continue;
-    const below = command.commands.find((one) => one.name() === word);
+    const subcommand = command.commands.find((one) => one.name() === word);
     if (word.startsWith('-')) awaiting = optionOf(command, word);
-    else if (below) command = below;
+    else if (subcommand) command = subcommand;
     else if (!(at === 0 && word === 'help')) operands++;
   }
   const [, name, value] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? [];
   if (name !== undefined)
-    return beginning(value!, named(optionOf(command, name)?.argChoices)).map((one) => ({
+    return startingWith(value!, choicesOf(optionOf(command, name)?.argChoices)).map((one) => ({
       ...one,
       word: `${name}=${one.word}`,
     }));
   if (awaiting?.required || (awaiting?.optional && awaiting.argChoices && !last.startsWith('-')))
-    return beginning(last, named(awaiting.argChoices));
+    return startingWith(last, choicesOf(awaiting.argChoices));
   const help = command.createHelp();
   if (last.startsWith('-'))
-    return beginning(
+    return startingWith(
       last,
       help.visibleOptions(command).map(({ long, description }) => ({ word: long ?? '', description })),
     );
   if (command.commands.length > 0)
-    return beginning(
+    return startingWith(
       last,
       help.visibleCommands(command).map((one) => ({ word: one.name(), description: one.description() })),
     );
-  return beginning(last, named(command.registeredArguments[operands]?.argChoices));
+  return startingWith(last, choicesOf(command.registeredArguments[operands]?.argChoices));
 }
 
 function optionOf(command: Command, word: string): Option | undefined {
   return command.options.find(({ long, short }) => long === word || short === word);
 }
 
-function named(choices: readonly string[] | undefined): Candidate[] {
+function choicesOf(choices: readonly string[] | undefined): Candidate[] {
   return (choices ?? []).map((word) => ({ word, description: '' }));
 }
 
-function beginning(start: string, candidates: readonly Candidate[]): Candidate[] {
+function startingWith(start: string, candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(({ word }) => word.startsWith(start));
 }

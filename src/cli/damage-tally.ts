@@ -1,15 +1,15 @@
-/** Damaged records for a person: where, what, and what to do; of many the first, and how many more there were. */
+/** Reports damaged records: where, what, and what to do. Of many records the first are shown, and the rest counted. */
 import { type Damage, type DamageGoal, formatDamage, formatOutputDamage, type OutputDamage } from '../archive/index.ts';
 import { counted, printable, type Terminal } from './terminal.ts';
 
 const SHOWN_MAX = 20;
-/** What the JSON of a run names; it counts all. */
+/** How many damaged records the JSON of a run lists; it counts all of them. */
 const LISTED_MAX = 1000;
 
-const ADVICE = '`pinakes verify` names all that is damaged; put the segment back from a backup.';
+const ADVICE = '`pinakes verify` lists all damage; restore the segment from a backup.';
 
 export function sayDamage(terminal: Terminal, damage: Damage): void {
-  terminal.say(`${printable(formatDamage(damage))}\n  This is what can be read of it. ${ADVICE}`);
+  terminal.say(`${printable(formatDamage(damage))}\n  The readable part of it was printed. ${ADVICE}`);
 }
 
 export class DamageTally {
@@ -35,14 +35,14 @@ export class DamageTally {
     return this.#damaged + this.#leftOut;
   }
 
-  /** Sums up what was damaged; says nothing when nothing was. */
+  /** Prints a summary; nothing when no record was damaged. */
   end(): void {
     if (this.count > SHOWN_MAX) this.#terminal.say(`... and ${this.count - SHOWN_MAX} more`);
     if (this.count === 0) return;
     const damaged = `${counted(this.#damaged, 'damaged record')} in the ${this.#goal}`;
-    const leftOut = `${counted(this.#leftOut, 'damaged record')} left out, because nothing usable can be read`;
+    const leftOut = `${counted(this.#leftOut, 'damaged record')} left out, because nothing usable can be read from ${this.#leftOut === 1 ? 'it' : 'them'}`;
     const parts = [this.#damaged > 0 ? damaged : '', this.#leftOut > 0 ? leftOut : ''].filter((part) => part !== '');
-    const again = this.#goal === 'index' ? ' Then `pinakes index --rebuild` reads it again.' : '';
+    const again = this.#goal === 'index' ? ' Then run `pinakes index --rebuild`.' : '';
     this.#terminal.say(`${parts.join('; ')}. ${ADVICE}${again}`);
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Bodies with their content codings taken off, on standard output. A few bytes can decode to gigabytes: each piece is
- * written before the next is decoded, and between two of them the program hears that the reader has left, or that it is
- * to stop.
+ * Prints bodies on standard output with their content codings removed. A few bytes can decode to gigabytes. So each
+ * piece is written before the next is decoded, and between two pieces the program can notice that the reader of its
+ * output is gone, or that it should stop.
  */
 import { setImmediate } from 'node:timers/promises';
 import { ContentDecoders } from '../warc/index.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Says whether the codings could be removed throughout. They are asked for when the first of the payload has come. */
+/** Returns whether the codings could be removed to the end. `codings` is called after the first piece of the payload. */
 export async function printDecoded(
   terminal: Terminal,
   payload: AsyncIterable<Uint8Array>,
@@ -18,7 +18,7 @@ export async function printDecoded(
   const print = async (pieces: Iterable<Uint8Array>) => {
     for (const piece of pieces) {
       signal.throwIfAborted();
-      // What is written may wait, and a piece is good until the next is asked for.
+      // The write may wait, and a piece is valid only until the next one is requested.
       await terminal.write(Buffer.from(piece));
       await setImmediate();
     }

@@ -1,6 +1,6 @@
 /**
- * Findings of a long run for a person: the first few of each kind, and how many more there were. Notes are left out;
- * nothing is wrong where they stand.
+ * Reports the findings of a long run: the first few of each kind, and how many more there were. Notes are left out,
+ * because a note does not mean that something is wrong.
  */
 import type { Finding } from '../base/index.ts';
 import { formatFinding, type Terminal } from './terminal.ts';
@@ -26,10 +26,10 @@ export class FindingTally {
     if (count <= SHOWN_MAX) this.#terminal.say(formatFinding(finding));
   }
 
-  /** Says how many were not shown. */
+  /** Prints how many findings were not shown. */
   end(): void {
     for (const [code, count] of this.#counts)
       if (count > SHOWN_MAX)
-        this.#terminal.say(`... and ${count - SHOWN_MAX} more of ${code}; \`pinakes warc check\` tells them all`);
+        this.#terminal.say(`... and ${count - SHOWN_MAX} more of ${code}; \`pinakes warc check\` lists them all`);
   }
 }

@@ -1,17 +1,16 @@
 /**
- * Visits every WARC and ARC file that the paths of a command stand for, one after another, with progress, and keeps one
- * bad file from stopping the others. A file in which no record can be found at all is refused; its findings would be
- * noise.
+ * Visits the WARC and ARC files under the paths of a command, one after another, and shows progress. A file that fails
+ * does not stop the others (I10). A file without any record is refused, and its findings are dropped as noise.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
 import { type InputFile, inputFiles, notArchiveFile, type WarcInput, warcInputs } from '../warc/index.ts';
-import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
+import { EXIT_FINE, EXIT_REFUSED, printFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Visit = {
   readonly file: InputFile;
-  /** Reading it reports progress and passes findings on. */
+  /** Reading this input reports progress and findings. */
   readonly input: WarcInput;
 };
 
@@ -21,7 +20,7 @@ export type WalkOptions = {
   readonly signal: AbortSignal;
 };
 
-/** The exit code: refused when some path or file could not be read, else `found()`. */
+/** Returns the exit code: EXIT_REFUSED when a path or file could not be read, else the result of `found`. */
 export async function walkInputs(
   terminal: Terminal,
   paths: readonly string[],
@@ -41,7 +40,7 @@ export async function walkInputs(
         await visit({ file, input: watched });
       }
       if (inputs === 0)
-        throw new PinakesError('NOT_WACZ', { where: file.path, detail: 'a package without WARC files' });
+        throw new PinakesError('NOT_WACZ', { where: file.path, detail: 'the package has no WARC files' });
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       failures.push(error);
@@ -49,12 +48,11 @@ export async function walkInputs(
     doneBytes += file.bytes;
   }
   progress.end();
-  return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : found();
+  return failures.length > 0 ? printFailures(terminal, failures, EXIT_REFUSED) : found();
 }
 
 /**
- * An input that counts its records, and holds findings back until the first of them shows that this is a WARC file at
- * all.
+ * An input that counts its records. It holds findings back until the first record shows that this is a WARC or ARC file.
  */
 class WatchedInput implements WarcInput {
   readonly name: string;

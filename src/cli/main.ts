@@ -1,4 +1,4 @@
-/** The command line: `pinakes <verb>`. Reads arguments, runs one command, ends with its exit code. */
+/** The command line: `pinakes <command>`. Reads the arguments, runs one command, and exits with its code. */
 import { randomUUID } from 'node:crypto';
 import { Command, CommanderError } from 'commander';
 import { registerArchive } from './archive/archive.ts';
@@ -6,7 +6,7 @@ import { type CommandContext, refuseForgottenValues } from './command.ts';
 import { registerCompletion } from './completion.ts';
 import { registerCrawl } from './crawl/crawl.ts';
 import { registerDemo } from './demo/demo.ts';
-import { asksForJson, EXIT_REFUSED, helpHint, tellFailure, tellUsage } from './outcome.ts';
+import { asksForJson, EXIT_REFUSED, helpHint, printFailure, printUsageError } from './outcome.ts';
 import { programName } from './program-name.ts';
 import { registerSearch } from './search/search.ts';
 import { registerServe } from './serve/serve.ts';
@@ -17,7 +17,7 @@ import { registerWarc } from './warc/warc.ts';
 
 const terminal = new Terminal(programName(process.env));
 terminal.hasJsonFailures = asksForJson(process.argv);
-terminal.watch();
+terminal.catchOutputErrors();
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
 
@@ -31,7 +31,7 @@ const context: CommandContext = {
   directory: process.cwd(),
 };
 
-function ends(code: number): void {
+function setExitCode(code: number): void {
   process.exitCode = code;
 }
 
@@ -39,33 +39,35 @@ const program = new Command('pinakes')
   .description('A web archive that keeps every distinct content once, on plain WARC files.')
   .version(VERSION)
   .showHelpAfterError(helpHint(terminal, '(add --help for more)'))
-  // Also beside long names, as those of `slim`, what they mean is wrapped.
+  // Wraps descriptions also beside long option names, as those of `slim`.
   .configureHelp({ minWidthToWrap: 20 })
-  .configureOutput({ outputError: (text) => tellUsage(terminal, text) })
+  .configureOutput({ outputError: (text) => printUsageError(terminal, text) })
   .exitOverride();
 
 refuseForgottenValues(program, context.argv);
 
-registerWarc(program, context, ends);
+registerWarc(program, context, setExitCode);
 
-registerSlim(program, context, ends);
+registerSlim(program, context, setExitCode);
 
-registerArchive(program, context, ends);
+registerArchive(program, context, setExitCode);
 
-registerCrawl(program, context, ends);
+registerCrawl(program, context, setExitCode);
 
-registerServe(program, context, ends);
+registerServe(program, context, setExitCode);
 
-registerSearch(program, context, ends);
+registerSearch(program, context, setExitCode);
 
-registerDemo(program, context, ends);
+registerDemo(program, context, setExitCode);
 
-registerCompletion(program, context, ends);
+registerCompletion(program, context, setExitCode);
 
-// What subcommands inherit stays: this is for who begins with an option of theirs.
-program.showHelpAfterError(helpHint(terminal, '(the command comes first, its options behind it; add --help for more)'));
+// Subcommands keep the hint they inherited. This one is shown when an option of a command comes before the command.
+program.showHelpAfterError(
+  helpHint(terminal, '(write the command first and its options after it; add --help for more)'),
+);
 
-// `help warc ls` is the help of `warc ls`, and not only that of `warc`.
+// `help warc ls` shows the help of `warc ls`; commander would show that of `warc`.
 const [first, ...words] = context.argv;
 const typed = first === 'help' && words.length > 1 ? [...words, '--help'] : context.argv;
 
@@ -73,6 +75,6 @@ try {
   await program.parseAsync(typed, { from: 'user' });
   await terminal.flush();
 } catch (error) {
-  if (error instanceof CommanderError) ends(error.exitCode === 0 ? 0 : EXIT_REFUSED);
-  else ends(tellFailure(terminal, error));
+  if (error instanceof CommanderError) setExitCode(error.exitCode === 0 ? 0 : EXIT_REFUSED);
+  else setExitCode(printFailure(terminal, error));
 }

@@ -1,4 +1,4 @@
-/** Progress of long work, on a terminal, once it has taken two seconds: how far, how fast, how long still. */
+/** Progress of long work on a terminal, shown after two seconds: percentage, speed and remaining time. */
 import { formatBytes, type Terminal } from './terminal.ts';
 
 const QUIET_MS = 2000;

@@ -225,7 +225,7 @@ test('a deletion asks the person at the other end, and is a job only when it del
   const no = run(['delete', '--collection', 'default'], { answers: ['n'] });
   assert.equal(await no.code, 0);
   assert.deepEqual(no.terminal.asked, ['Delete? [y/N] ']);
-  assert.match(no.terminal.err, /1 capture will go:[\s\S]*nothing was deleted\n$/);
+  assert.match(no.terminal.err, /1 capture will be deleted:[\s\S]*nothing was deleted\n$/);
   const nobody = run(['delete', '--collection', 'default']);
   assert.equal(await nobody.code, 2);
   assert.match(nobody.terminal.err, /^pinakes: delete: .*no terminal.*\[CONFIRMATION_NEEDED\]\n {2}Add --yes/m);
@@ -246,7 +246,7 @@ test('a volume where nothing is makes a directory only when the person at the ot
   const path = join(directory, 'disk2');
   const no = run(['volume', 'add', 'second', 'disk2'], { answers: ['n'] });
   assert.equal(await no.code, 0);
-  assert.deepEqual(no.terminal.asked, [`${path} does not exist. Make it? [y/N] `]);
+  assert.deepEqual(no.terminal.asked, [`${path} does not exist. Create it? [y/N] `]);
   assert.match(no.terminal.err, /no volume was added\n$/);
   const refused = run(['volume', 'add', 'second', 'disk2']);
   assert.equal(await refused.code, 2);

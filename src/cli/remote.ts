@@ -1,7 +1,7 @@
 /**
- * Commands on an archive that a server has open: they run in the server, and this end lends them its terminal. They
- * reach it over the socket that the owner file names, which only the user of the server can open. What they print comes
- * back in frames (see base/frame.ts), what they ask is asked here, Ctrl-C is passed on, and the exit code is theirs.
+ * Runs a command in the server that has the archive open; this process lends the command its terminal. The command is
+ * sent over the socket that the owner file names, which only the user of the server can open. The output comes back in
+ * frames (see base/frame.ts), questions are asked on this terminal, and Ctrl-C and the exit code are passed through.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -21,31 +21,32 @@ import type { CommandContext } from './command.ts';
 import { EXIT_INTERRUPTED } from './outcome.ts';
 
 const REFUSAL_BYTES_MAX = 64 * 1024;
-/** What the system says of a socket at which no process listens any more. */
-const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT']);
-const FORBIDDEN = 'only the user who started it may run commands in it';
+/** Error codes of a socket at which no process listens any more. */
+const NOT_LISTENING: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT']);
+const FORBIDDEN = 'only the user who started the server may run commands in it';
 
 /**
- * Has the server that has the archive open run what was typed here, and answers with the exit code; undefined when
- * there is no such server.
+ * Runs the typed command in the server that has the archive open, and returns its exit code; undefined when no server
+ * has the archive open.
  */
 export async function runInServer(context: CommandContext, archiveDirectory: string): Promise<number | undefined> {
   const owner = await ownerOf(archiveDirectory);
   const { tokenFile, commandPath } = owner?.server ?? {};
-  // A server on another machine announces a path that means something there.
+  // The socket path of a server on another machine is a path of that machine.
   if (tokenFile === undefined || commandPath === undefined || owner!.host !== hostname()) return undefined;
   try {
     return await run(context, commandPath, await tokenIn(tokenFile));
   } catch (error) {
-    // The server is about to go or was killed, and opening the archive tells more than this.
+    // The server is stopping or was killed. Opening the archive gives a better message than this error.
     const { code } = ((error as Error).cause ?? {}) as { code?: string };
-    if (error instanceof PinakesError && error.code === 'SERVER_GONE' && GONE.has(code ?? '')) return undefined;
+    if (error instanceof PinakesError && error.code === 'SERVER_GONE' && NOT_LISTENING.has(code ?? ''))
+      return undefined;
     throw error;
   }
 }
 
 async function run(context: CommandContext, commandPath: string, token: string): Promise<number> {
-  // Loaded only here: it takes as long as all the rest of a small command.
+  // Loaded only here: loading node:http takes as long as the rest of a small command.
   const { request: httpRequest } = await import('node:http');
   const request = httpRequest({
     socketPath: commandPath,
@@ -65,10 +66,13 @@ async function run(context: CommandContext, commandPath: string, token: string):
   if (signal.aborted) interrupt();
   try {
     const response = await replyOf(request, commandPath);
-    const code = await new Talk(context, request).follow(response);
+    const code = await new RemoteSession(context, request).follow(response);
     if (code !== undefined) return code;
     if (isInterrupted) return EXIT_INTERRUPTED;
-    throw new PinakesError('SERVER_GONE', { where: commandPath, detail: 'it broke off before the command was done' });
+    throw new PinakesError('SERVER_GONE', {
+      where: commandPath,
+      detail: 'the connection ended before the command was done',
+    });
   } finally {
     signal.removeEventListener('abort', interrupt);
     request.destroy();
@@ -83,7 +87,7 @@ async function tokenIn(tokenFile: string): Promise<string> {
   }
 }
 
-/** The reply, once the server has taken the command. */
+/** Waits until the server accepts the command, and returns its reply. */
 async function replyOf(request: ClientRequest, commandPath: string): Promise<IncomingMessage> {
   let response: IncomingMessage;
   try {
@@ -93,7 +97,7 @@ async function replyOf(request: ClientRequest, commandPath: string): Promise<Inc
     if (isForbidden) throw new PinakesError('SERVER_REFUSED', { where: commandPath, detail: FORBIDDEN, cause });
     throw new PinakesError('SERVER_GONE', { where: commandPath, detail: (cause as Error).message, cause });
   }
-  // What breaks later shows as an end without an exit code.
+  // A connection that breaks later is noticed as a reply without an exit code.
   request.on('error', () => {});
   if (response.statusCode === 200) return response;
   let text = '';
@@ -110,8 +114,8 @@ function refusalIn(text: string): string | undefined {
   }
 }
 
-/** This end of the talk: prints, asks, reads. */
-class Talk {
+/** The client side of a command that runs in the server: prints its output, asks its questions, reads its input. */
+class RemoteSession {
   readonly #context: CommandContext;
   readonly #request: ClientRequest;
   #input: AsyncIterator<Uint8Array> | undefined;
@@ -122,28 +126,28 @@ class Talk {
     this.#request = request;
   }
 
-  /** The exit code; undefined when the server broke off. */
+  /** Returns the exit code; undefined when the connection broke. */
   async follow(response: IncomingMessage): Promise<number | undefined> {
     const { terminal } = this.#context;
     try {
-      for await (const { kind, bytes } of readFrames(broken(response))) {
+      for await (const { kind, bytes } of readFrames(bytesOf(response))) {
         if (kind === 'O') await terminal.write(Buffer.from(bytes));
         else if (kind === 'E') terminal.writeError(bytes);
-        // A person or a pipe may take for ever, and the command can end meanwhile.
-        else if (kind === 'Q') this.#ask(bytes.toString()).catch(() => this.#giveUp());
-        else if (kind === 'R') this.#readOn().catch(() => this.#giveUp());
+        // Not awaited: a person or a pipe may take for ever, and the command can end in the meantime.
+        else if (kind === 'Q') this.#ask(bytes.toString()).catch(() => this.#interrupt());
+        else if (kind === 'R') this.#sendInput().catch(() => this.#interrupt());
         else if (kind === 'X') return Number(bytes.toString());
       }
     } catch (error) {
-      if (!(error instanceof BrokenOff || error instanceof RangeError)) throw error;
+      if (!(error instanceof ConnectionLost || error instanceof RangeError)) throw error;
     } finally {
       terminal.closeStdin();
     }
     return undefined;
   }
 
-  /** The input cannot be read: the command must not take what it has for all there is. */
-  #giveUp(): void {
+  /** Interrupts the command: the input cannot be read, and the command must not treat what it has as complete. */
+  #interrupt(): void {
     this.#send({ kind: 'I', bytes: Buffer.alloc(0) });
   }
 
@@ -154,7 +158,7 @@ class Talk {
     );
   }
 
-  async #readOn(): Promise<void> {
+  async #sendInput(): Promise<void> {
     this.#input ??= this.#context.terminal.stdin()[Symbol.asyncIterator]();
     if (this.#piece.length === 0) {
       const next = await this.#input.next();
@@ -171,13 +175,13 @@ class Talk {
   }
 }
 
-/** The connection broke. Told apart from what goes wrong at this end. */
-class BrokenOff extends Error {}
+/** The connection broke. A class of its own, to distinguish it from failures on this side. */
+class ConnectionLost extends Error {}
 
-async function* broken(response: IncomingMessage): AsyncGenerator<Uint8Array> {
+async function* bytesOf(response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     yield* response as AsyncIterable<Uint8Array>;
   } catch (cause) {
-    throw new BrokenOff('the server broke off', { cause });
+    throw new ConnectionLost('the connection to the server broke', { cause });
   }
 }

@@ -1,6 +1,5 @@
 /**
- * Progress of long work whose end is not known beforehand: how much is done, on a terminal, once it has taken two
- * seconds.
+ * Progress of long work whose total is not known: how much is done. Shown on a terminal after two seconds.
  */
 import type { Terminal } from './terminal.ts';
 

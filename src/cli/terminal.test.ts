@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { formatDuration } from './progress.ts';
 import { formatBytes, printable, printableJson } from './terminal.ts';
 
-test('sizes are told in a unit of which there are less than a thousand', () => {
+test('a size is shown in the unit in which it is below a thousand', () => {
   const sizes = [0, 999, 1000, 99_949, 99_950, 999_499, 999_500, 999_999_999];
   assert.deepEqual(sizes.map(formatBytes), [
     '0 B',
@@ -17,7 +17,7 @@ test('sizes are told in a unit of which there are less than a thousand', () => {
   ]);
 });
 
-test('no minute has sixty seconds', () => {
+test('a duration is rounded up to whole seconds, and 60 seconds are shown as a minute', () => {
   const seconds = [0.2, 59.2, 60, 119.7, 3599.5, 7260];
   assert.deepEqual(seconds.map(formatDuration), [
     '1 s',
@@ -29,13 +29,13 @@ test('no minute has sixty seconds', () => {
   ]);
 });
 
-test('nothing that a terminal obeys, or that turns the direction of writing, is shown as it is', () => {
+test('control characters and changes of writing direction are escaped', () => {
   assert.equal(printable('a\x1b[2J\x07\x7f\x9b1m\r\nb'), 'a\\x1b[2J\\x07\\x7f\\x9b1m\\x0d\\x0ab');
   assert.equal(printable('http://a.test/\u202egro.b\u2066\u2069'), 'http://a.test/\\u202egro.b\\u2066\\u2069');
   assert.equal(printable('\u05e9\u05dc\u05d5\u05dd\u200f!'), '\u05e9\u05dc\u05d5\u05dd\u200f!');
 });
 
-test('JSON for a terminal has no controls either, and means the same', () => {
+test('JSON for a terminal has no control characters and parses to the same value', () => {
   const value = { title: 'a\x1b[2J\x7f\x80\x9b31m\x9f\u00a0\u00e9' };
   assert.equal(printableJson(value), '{"title":"a\\u001b[2J\\u007f\\u0080\\u009b31m\\u009f\u00a0\u00e9"}');
   assert.deepEqual(JSON.parse(printableJson(value)), value);

@@ -1,30 +1,29 @@
 /**
- * Standard output and standard error, and the only place that knows about them. Results go to standard output,
- * everything said to the person to standard error. Writing waits when the reader is slow, so that a long listing never
- * piles up in memory.
+ * Standard output and standard error; no other file uses them. Results go to standard output, messages to standard
+ * error. Writing waits while the reader is slow, so that a long listing never fills the memory (I9).
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { addAbortSignal } from 'node:stream';
 import { type Finding, fileError } from '../base/index.ts';
 
-/** Standard output takes no more: its reader is gone, as in `pinakes ... | head`, or the disk behind it is full. */
+/** Standard output cannot be written: its reader is gone, as in `pinakes ... | head`, or its disk is full. */
 export class OutputFailed extends Error {
   override readonly name = 'OutputFailed';
-  /** A reader that has seen enough is no failure. */
+  /** True when the reader closed the pipe, which is not a failure. */
   readonly isReaderGone: boolean;
 
   constructor(cause: NodeJS.ErrnoException) {
-    super('standard output takes no more', { cause: fileError(cause, 'standard output', 'writing') });
+    super('standard output cannot be written', { cause: fileError(cause, 'standard output', 'writing') });
     this.isReaderGone = cause.code === 'EPIPE';
   }
 }
 
 export class Terminal {
   readonly isInteractive: boolean = process.stderr.isTTY === true;
-  /** How the program is typed in the commands that are printed. */
+  /** The name of the program in commands that are shown. */
   readonly program: string;
-  /** The archive that was named on the command line. */
+  /** The archive that the command line names; undefined when it names none. */
   namedArchive: string | undefined;
   /** Whether failures are printed as JSON. */
   hasJsonFailures = false;
@@ -35,8 +34,8 @@ export class Terminal {
     this.program = program;
   }
 
-  /** From now on a broken output shows as `OutputFailed` from `write` and `flush`, and not as a crash. */
-  watch(): void {
+  /** From now on a broken output makes `write` and `flush` throw `OutputFailed` instead of crashing the process. */
+  catchOutputErrors(): void {
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= new OutputFailed(error);
     });
@@ -50,7 +49,7 @@ export class Terminal {
     await once(process.stdout, 'drain').catch(() => this.#throwFailure());
   }
 
-  /** Waits until everything written has left the program. */
+  /** Waits until everything that was written has left the process. */
   async flush(): Promise<void> {
     await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
     this.#throwFailure();
@@ -64,24 +63,24 @@ export class Terminal {
     return this.line(printableJson(value));
   }
 
-  /** Says something to the person. */
+  /** Prints a message on standard error. */
   say(text: string): void {
     this.clearStatus();
-    process.stderr.write(`${this.typable(text)}\n`);
+    process.stderr.write(`${this.expandCommands(text)}\n`);
   }
 
   /**
-   * Commands that a text advises, such as `pinakes index`, as they can be typed: by the name of the program here, and
-   * with the archive when the person had to name it.
+   * Completes the commands in a message, such as `pinakes index`, so that they can be copied: with the real name of the
+   * program, and with --archive when the command line named an archive.
    */
-  typable(text: string): string {
-    const where = this.namedArchive === undefined ? '' : printable(` --archive ${shellWord(this.namedArchive)}`);
+  expandCommands(text: string): string {
+    const where = this.namedArchive === undefined ? '' : printable(` --archive ${shellQuoted(this.namedArchive)}`);
     return text.replace(/`pinakes( (?:warc |slim )?)([^`]*)`/g, (_, group: string, rest: string) => {
       return `\`${this.program}${group}${rest}${group === ' ' ? where : ''}\``;
     });
   }
 
-  /** Shows a line that the next one replaces; only where a person is looking. */
+  /** Shows a status line, which the next output replaces; only on a terminal. */
   status(text: string): void {
     if (!this.isInteractive) return;
     const width = Math.max(20, this.columns - 1);
@@ -94,7 +93,7 @@ export class Terminal {
     this.#hasStatus = false;
   }
 
-  /** Asks the person and waits for a line; undefined when nobody is there. */
+  /** Asks a question and waits for a line; undefined when there is no terminal. */
   async ask(question: string): Promise<string | undefined> {
     if (!this.isInteractive || !process.stdin.isTTY) return undefined;
     this.clearStatus();
@@ -106,23 +105,23 @@ export class Terminal {
     }
   }
 
-  /** The bytes of standard input; who waits for more of them when the signal comes gets an `AbortError`. */
+  /** The bytes of standard input. A read that waits when the signal aborts throws an `AbortError`. */
   stdin(signal?: AbortSignal): AsyncIterable<Uint8Array> {
     return signal ? addAbortSignal(signal, process.stdin) : process.stdin;
   }
 
-  /** Nothing more is wanted from standard input; who still waits for it waits no longer. */
+  /** Closes standard input, which also ends a read that waits for it. */
   closeStdin(): void {
     process.stdin.destroy();
   }
 
-  /** Bytes for standard error, as they are. */
+  /** Writes bytes to standard error unchanged. */
   writeError(bytes: Uint8Array): void {
     process.stderr.write(bytes);
   }
 
   get columns(): number {
-    // A terminal that does not know says 0.
+    // A terminal that does not know its width reports 0.
     return process.stderr.columns || 80;
   }
 
@@ -131,15 +130,14 @@ export class Terminal {
   }
 }
 
-/** A finding as one line: where, how bad, which, what. */
+/** A finding as one line: place, level, code, message. */
 export function formatFinding(finding: Finding): string {
   return printable(`${finding.file}:${finding.offset}: ${finding.level} ${finding.code}: ${finding.message}`);
 }
 
 /**
- * Text out of archives can hold anything; control characters in it must not reach the terminal, which would obey them.
- * Nor those that turn the direction of writing until they are ended: an address would read as another, and what stands
- * behind it too.
+ * Replaces control characters in a text from an archive, which a terminal would obey. Also replaces the characters that
+ * change the direction of writing: with them a URL, and the text after it, could be displayed as another.
  */
 export function printable(text: string): string {
   return text.replace(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, (character) => {
@@ -148,15 +146,15 @@ export function printable(text: string): string {
   });
 }
 
-/** JSON has escapes for the controls of ASCII; terminals obey others too. */
+/** JSON escapes the control characters of ASCII; terminals obey those from 7f to 9f too. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(/[\x7f-\x9f]/g, (character) => {
     return `\\u00${character.charCodeAt(0).toString(16)}`;
   });
 }
 
-/** A word of a command that is shown to be typed, as a shell has to read it. */
-export function shellWord(word: string): string {
+/** A word of a command that is shown, quoted for a shell where it has to be. */
+export function shellQuoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
@@ -170,7 +168,7 @@ const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // What would be rounded up to 1000 is one of the next unit.
+  // A value that would be rounded to 1000 is shown in the next unit.
   while (value >= 999.5 && unit < UNITS.length - 1) {
     value /= 1000;
     unit++;

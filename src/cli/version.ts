@@ -1,4 +1,4 @@
-/** The version of the program, from the package's own file. */
+/** The version of the program, read from package.json. */
 import { readFileSync } from 'node:fs';
 
 const file = new URL('../../package.json', import.meta.url);

@@ -36,7 +36,7 @@ test('a site is crawled with a browser from the command line, which reports what
   assert.equal(missing.code, 2);
   assert.match(missing.err, /nowhere\/chromium: no browser was found .*\[BROWSER_MISSING\]\n.*--browser-path/);
   const swallowed = await run(cwd, 'crawl', '--browser', seed);
-  assert.match(swallowed.err, /name the seeds before it.*\[BAD_ARGUMENT\]/);
+  assert.match(swallowed.err, /write the seeds before this option.*\[BAD_ARGUMENT\]/);
 
   const kept = ['--allow-private', '--delay', '0', '--browser-path', program];
   const shut = await run(cwd, 'crawl', seed, '--collection', 'shut', '--browser', ...kept, '--render-time', '30s');

@@ -63,12 +63,12 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   const again = await run(cwd, 'crawl', '--again', 'site', '--every', '0 3 * * *');
   assert.match(again.out, /^6 captures of 6 pages/m);
   assert.match(again.out, /0 new, 6 unchanged/);
-  assert.match(again.err, /site: next at \d{4}-\d\d-\d\dT03:00:00Z/);
+  assert.match(again.err, /site: next crawl at \d{4}-\d\d-\d\dT03:00:00Z/);
   assert.equal(linesOf((await run(cwd, 'crawl', '--schedules')).out).length, 1);
 
   const nameless = await run(cwd, 'crawl', '--collection', 'site', '--every', 'month');
   assert.deepEqual([nameless.code, nameless.out], [2, '']);
-  assert.match(nameless.err, /^pinakes: crawl: .*name a URL to begin with, or a collection with --again/);
+  assert.match(nameless.err, /^pinakes: crawl: .*name a URL to start from, or a collection with --again/);
   assert.match((await run(cwd, 'crawl', '--schedules')).out, /^site {2}0 3 \* \* \* {2}next/, 'as it was');
   const ended = await run(cwd, 'crawl', '--every', 'never', '--collection', 'site', '--json');
   assert.deepEqual(JSON.parse(ended.out), { collection: 'site', isRemoved: true });
@@ -79,7 +79,7 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   const refused = await run(cwd, 'crawl', seed, '--collection', 'other');
   assert.equal(refused.code, 1);
   assert.match(refused.out, /1 failed \(1 address-refused\)/);
-  assert.match(refused.out, /are refused; --allow-private lets/);
+  assert.match(refused.out, /are refused; add --allow-private/);
   assert.deepEqual((await run(cwd, 'crawl', '--again', 'nothing')).code, 2);
   assert.equal((await run(cwd, 'crawl', 'ftp://a.test/')).code, 2);
   assert.match((await run(cwd, 'verify')).out, /0 errors/);
@@ -117,7 +117,7 @@ test('a seed with https on a server without TLS is reported as such, not as a ce
   await crawl(archive, [seed], { collection: 'plain', allowPrivate: true, retries: 0 });
   await archive.close();
   const { out } = await run(cwd, 'crawl', '--again', 'plain');
-  assert.match(out, /1 tls\).*does not speak TLS; a URL that begins with http:\/\/ asks/s);
+  assert.match(out, /1 tls\).*does not speak TLS; use a URL that starts with http:\/\//s);
   assert.doesNotMatch(out, /any-certificate/);
 });
 
@@ -133,7 +133,7 @@ test('the first failure of a seed is printed at once, though it is tried again',
   }
   child.kill('SIGINT');
   await ended;
-  assert.match(output, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it is tried again$/m);
+  assert.match(output, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it will be tried again$/m);
 });
 
 test('of several due crawls, one that fails does not stop the others, and is reported at the end', async (t) => {

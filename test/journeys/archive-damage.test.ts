@@ -138,7 +138,7 @@ test('what is advised when an archive that is played is damaged names that archi
     pinakesProcess(at, 'crawl', '--replay', 'archive', '--archive', 'target', ...options);
   const { pages, limit } = JSON.parse(play('--pages', '1', '--json').out);
   assert.deepEqual([pages, limit], [1, 'pages']);
-  assert.match(play().err, /1 damaged record left out; `pinakes verify --archive archive` names them/);
+  assert.match(play().err, /1 damaged record left out; `pinakes verify --archive archive` lists them/);
   rmSync(segmentFiles(at).find((path) => path.includes(segment))!);
   const advised = play().err.match(/`pinakes [^`]+`/g)!;
   assert.deepEqual([...new Set(advised)], ['`pinakes rebuild --archive archive`']);

@@ -47,8 +47,8 @@ test('damage in a file that is added is told, counted and shown by the exit code
   truncateSync(join(at, 'cut.warc.gz'), statSync(join(at, 'cut.warc.gz')).size - 20);
   await pinakes(at, 'init');
   for (const [kept, ...more] of [
-    ['all that can be read was kept'],
-    ['every whole record was entered', '--collection', 'linked', '--in-place'],
+    ['everything that can be read was kept'],
+    ['every complete record was indexed', '--collection', 'linked', '--in-place'],
   ]) {
     const added = await pinakes(at, 'add', ...more, 'cut.warc.gz');
     assert.equal(added.code, 1, added.err);
@@ -85,7 +85,7 @@ test('an interrupted add says that it can be gone on with, and goes on', async (
   assert.deepEqual(await ended, [130, null]);
   assert.match(
     err,
-    /\nWhat was taken in so far is kept; the same command again goes on with the rest\.\npinakes: interrupted\n$/,
+    /\nWhat was added so far is kept; run the same command again to add the rest\.\npinakes: interrupted\n$/,
   );
   for (let copy = 0; copy < 200; copy++) unlinkSync(join(at, `crawl/b-${copy}.warc`));
   assert.match((await pinakes(at, 'add', 'crawl')).out, /^2 files/);

@@ -29,7 +29,7 @@ test('delete shows what would go, wants a yes, and compact takes the bytes out',
   assert.equal((await pinakes(at, 'get', 'http://two.test/3')).code, 0);
   assert.equal((await pinakes(at, 'verify')).code, 0);
   assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^deleted 30 captures/);
-  assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^no capture is meant/);
+  assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^no capture is selected/);
 });
 
 test('a command that is advised can be typed as it stands: it names the archive when that was named', async (t) => {
@@ -65,12 +65,12 @@ test('delete shows each address once, with how many captures of it would go', as
   await pinakes(at, 'init');
   for (const collection of ['spring', 'autumn']) await pinakes(at, 'add', 'one.warc.gz', '--collection', collection);
   const shown = linesOf((await pinakes(at, 'delete', '--prefix', 'one.test/', '--dry-run')).out);
-  assert.equal(shown[0], '24 captures of 12 addresses would go:');
+  assert.equal(shown[0], '24 captures of 12 URLs would be deleted:');
   assert.equal(shown[1], '  http://one.test/0  (2 captures)');
   assert.equal(new Set(shown.slice(1, 11)).size, 10);
   assert.equal(shown[11], '  ... and 2 more');
   const [one] = linesOf((await pinakes(at, 'delete', '--url', 'one.test/3', '--dry-run')).out);
-  assert.equal(one, '2 captures of 1 address would go:');
+  assert.equal(one, '2 captures of 1 URL would be deleted:');
 });
 
 test('compact names a damaged segment, leaves it alone, and ends with 1', async (t) => {
@@ -86,8 +86,8 @@ test('compact names a damaged segment, leaves it alone, and ends with 1', async 
   writeFileSync(join(folder, name), bytes);
   const told = await pinakes(at, 'compact');
   assert.equal(told.code, 1);
-  assert.match(told.out, /^0 segments written anew/);
-  assert.match(told.err, /stays as it is, and with it what was deleted from it: /);
+  assert.match(told.out, /^0 segments rewritten/);
+  assert.match(told.err, /was not rewritten, so its deleted records are still in it: /);
   const json = await pinakes(at, 'compact', '--json');
   assert.equal(json.code, 1);
   assert.match(json.out, /"damaged":\[\{"segment":"default\//);
@@ -103,8 +103,8 @@ test('a dry run of compact says which segments would stay as they are, and why',
   await pinakes(at, 'add', 'two.warc.gz');
   await pinakes(at, 'delete', '--from', '1990', '--yes');
   const dry = await pinakes(at, 'compact', '--dry-run');
-  assert.match(dry.out, /^deleted records of .* in 2 segments; 1 of them would be written anew/);
-  assert.match(dry.err, /^default\/one-.* lies in a volume that may only be read; they stay in it\n$/);
+  assert.match(dry.out, /^deleted records of .* in 2 segments; 1 of them would be rewritten/);
+  assert.match(dry.err, /^default\/one-.* keeps its deleted records, because its volume is read-only\n$/);
   const [planned] = await pinakesJson(at, 'compact', '--dry-run', '--json');
   const [done] = await pinakesJson(at, 'compact', '--json');
   for (const reason of ['readOnly', 'waiting', 'kept']) assert.deepEqual(planned![reason], done![reason]);
@@ -155,9 +155,9 @@ test('a status and a media type choose as a query does; one that can mean nothin
     for (const [option, says] of [
       [['--status', 'abc'], /status abc.*200, or 4xx.*BAD_ARGUMENT/],
       [['--mime', 'html'], /mime html.*image\/\*.*BAD_ARGUMENT/],
-      [['--url', ''], /--url ''.*names no URL.*BAD_ARGUMENT/],
-      [['--prefix', ''], /--prefix ''.*names no URL.*BAD_ARGUMENT/],
-      [['--prefix', 'http://*'], /--prefix 'http:\/\/\*'.*names no URL/],
+      [['--url', ''], /--url ''.*the URL is empty.*BAD_ARGUMENT/],
+      [['--prefix', ''], /--prefix ''.*the URL is empty.*BAD_ARGUMENT/],
+      [['--prefix', 'http://*'], /--prefix 'http:\/\/\*'.*the URL is empty/],
     ] as const) {
       const refused = await pinakes(at, ...command, ...option);
       assert.equal(refused.code, 2, `${command} ${option}`);
@@ -205,7 +205,7 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
   assert.equal((await pinakes(at, 'volume', 'migrate', 'main', 'second')).code, 2);
   await pinakes(at, 'volume', 'set', 'main', 'writable');
   const planned = await pinakes(at, 'volume', 'migrate', 'main', 'second', '--dry-run');
-  assert.match(planned.out, /^would move 1 segment of .* from main to second, where .* are free\n$/);
+  assert.match(planned.out, /^would move 1 segment of .* from main to second, which has .* free\n$/);
   assert.match((await pinakes(at, 'volume', 'migrate', 'main', 'second')).out, /^moved 1 segment of /);
   assert.deepEqual(await states(), [
     ['main', 'writable', 0],
@@ -236,11 +236,11 @@ test('compact --recompress seals the only segment of a small archive, and says s
   await pinakes(at, 'init');
   await pinakes(at, 'add', 'one.warc.gz');
   const dry = await pinakes(at, 'compact', '--recompress', 'zstd', '--dry-run');
-  assert.match(dry.out, /^1 segment would be packed as zstd: /m);
-  assert.match(dry.err, /^1 segment was still being written to and would be sealed for it; /);
+  assert.match(dry.out, /^1 segment would be compressed as zstd: /m);
+  assert.match(dry.err, /^1 segment was still open and would be sealed first; /);
   const done = await pinakes(at, 'compact', '--recompress', 'zstd');
-  assert.match(done.out, /^1 segment packed as zstd: /m);
-  assert.match(done.err, /^1 segment was still being written to and was sealed for it; /);
+  assert.match(done.out, /^1 segment compressed as zstd: /m);
+  assert.match(done.err, /^1 segment was still open and was sealed first; /);
   const again = await pinakes(at, 'compact', '--recompress', 'zstd', '--json');
   assert.deepEqual(JSON.parse(again.out).recompression, {
     segments: 0,

@@ -105,9 +105,12 @@ test('a place where no archive can be made or opened is named, with what to do',
       /--collection: .*write --collection=--force.*\[BAD_ARGUMENT\]/,
     ],
     [['get', ''], /^pinakes: '': .*\[CONTENT_MISSING\]/],
-    [['--archive', 'archive', 'stats'], /unknown option '--archive'\n\(the command comes first, its options behind it/],
+    [
+      ['--archive', 'archive', 'stats'],
+      /unknown option '--archive'\n\(write the command first and its options after it/,
+    ],
     [['stats', '--archiv', 'archive'], /Did you mean --archive\?\)\n\(add --help for more\)/],
-    [['demo', '--keep', '--no-open'], /--keep: .*it needs a value.*\[BAD_ARGUMENT\]/],
+    [['demo', '--keep', '--no-open'], /--keep: .*the option needs a value.*\[BAD_ARGUMENT\]/],
   ] as const) {
     const refused = await pinakes(at, ...command);
     assert.equal(refused.code, 2, `${command}: ${refused.err}`);

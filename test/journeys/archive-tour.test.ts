@@ -13,7 +13,7 @@ import { CODED_TEXT, PAGE, PAGE_HTTP_HEAD, scratch, writePackage, writeSample, w
 test('an archive is made, files are added, and a page is given back as it was', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
-  assert.deepEqual(pinakesProcess(at, 'init').out, 'made an archive in archive\n');
+  assert.deepEqual(pinakesProcess(at, 'init').out, 'created an archive in archive\n');
   const added = pinakesProcess(at, 'add', 'a.warc.gz');
   assert.equal(added.code, 0, added.err);
   assert.match(added.out, /^1 file: 5 new captures\n/);
@@ -133,7 +133,7 @@ test('verify finds nothing in a sound archive, and names the record and who lean
   const damaged = pinakesProcess(at, 'verify');
   assert.equal(damaged.code, 1);
   assert.match(damaged.out, new RegExp(`:${where!.offset}: error content-`));
-  assert.match(damaged.out, /3 captures lean on it: .*http:\/\/www\.example\.test\/a/);
+  assert.match(damaged.out, /3 captures depend on it: .*http:\/\/www\.example\.test\/a/);
   const summary = (await pinakesJson(at, 'verify', '--json')).at(-1)!;
   assert.ok((summary.errors as number) > 0 && summary.kind === 'summary' && summary.depth === 'full');
 });

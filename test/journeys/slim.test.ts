@@ -115,7 +115,7 @@ describe('pinakes slim', () => {
     const { code, err } = await pinakes(at, 'slim', 'assess', '.');
     assert.equal(code, 0, err);
     assert.equal(linesOf(err).filter((line) => /warning field-missing/.test(line)).length, 5, err);
-    assert.match(err, /\n\.\.\. and 3 more of field-missing; `pinakes warc check` tells them all\n$/);
+    assert.match(err, /\n\.\.\. and 3 more of field-missing; `pinakes warc check` lists them all\n$/);
     assert.doesNotMatch(err, /note/);
     const codes = (await pinakesJson(at, 'slim', 'assess', '.', '--json')).map((line) => line.code);
     for (const one of ['field-missing', 'target-uri-bracketed'])
@@ -146,7 +146,7 @@ describe('pinakes slim', () => {
     assert.match(first.out, /duplicates are revisits now, in 4 files, each read back and compared/);
     const slimmed = images('copy');
     const planned = await pinakes(base, 'slim', 'undo', 'copy', '--dry-run');
-    assert.match(planned.out, /^\d+ files would be put back; 0 could not be\n$/);
+    assert.match(planned.out, /^\d+ files would be restored; 0 could not be\n$/);
     const undone = await pinakes(base, 'slim', 'undo', 'copy');
     assert.equal(undone.code, 0, undone.err);
     assert.deepEqual(images('copy'), images('crawl'));
@@ -274,6 +274,6 @@ describe('pinakes slim', () => {
     assert.equal(code, 1, err);
     assert.match(err, /slim-file-damaged/);
     assert.match(out, /in 3 files/);
-    assert.match(out, /^1 file had no part in it, and is as it was$/m);
+    assert.match(out, /^1 file left out, and is unchanged$/m);
   });
 });

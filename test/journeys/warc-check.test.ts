@@ -22,7 +22,7 @@ test('check finds nothing in a sound file and exits with 0', async (t) => {
   assert.deepEqual({ code, err }, { code: 0, err: '' });
   assert.deepEqual(linesOf(out), [
     '2 files, 14 records: 0 errors, 0 warnings, 0 notes',
-    'digests: 2 right, 0 wrong, 12 records without one to judge',
+    'digests: 2 right, 0 wrong, 12 records without a digest to compare',
   ]);
 });
 
@@ -34,7 +34,7 @@ test('check tells a changed byte with file and offset and exits with 1', async (
   assert.match(out, new RegExp(`^a\\.warc:${offset}: error block-digest-mismatch: `, 'm'));
   assert.match(out, new RegExp(`^a\\.warc:${offset}: error payload-digest-mismatch: `, 'm'));
   assert.match(out, /^1 file, 7 records: 2 errors, 0 warnings, 0 notes$/m);
-  assert.match(out, /^digests: 0 right, 1 wrong, 6 records without one to judge$/m);
+  assert.match(out, /^digests: 0 right, 1 wrong, 6 records without a digest to compare$/m);
 });
 
 test('check says how many bytes are missing, and what a length is that is none', (t) => {

@@ -188,7 +188,7 @@ test('convert replaces no source even with --force: neither its own, nor another
     'y/s.warc.gz',
   );
   assert.equal(twice.code, 2);
-  assert.match(twice.err, /x\/s\.warc\.gz was just converted to it/);
+  assert.match(twice.err, /x\/s\.warc\.gz was just converted to this file/);
   assert.equal((await pinakesJson(at, 'warc', 'ls', '--json', 'new/s.warc')).length, 3);
   assert.equal((await pinakes(at, 'warc', 'convert', '--to', 'warc', '--out', 'all', '.')).code, 2);
 });
@@ -297,6 +297,6 @@ test('convert tells what is odd in record after record a few times and then coun
   assert.equal(code, 1, err);
   const told = (kind: string) => linesOf(err).filter((line) => line.includes(` ${kind}: `)).length;
   assert.deepEqual([told('content-length-invalid'), told('content-length-rewritten')], [5, 7], err);
-  assert.match(err, /\n\.\.\. and 2 more of content-length-invalid; `pinakes warc check` tells them all\n/);
+  assert.match(err, /\n\.\.\. and 2 more of content-length-invalid; `pinakes warc check` lists them all\n/);
   assert.match(err, /\n7 errors in the sources: .*\n$/);
 });

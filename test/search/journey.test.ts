@@ -30,9 +30,10 @@ test('a search without results prints the time of the index, and an incomplete i
   assert.doesNotMatch(found.err, /pinakes index/);
   const nothing = await search('zebra');
   assert.deepEqual([nothing.code, nothing.out], [0, 'nothing found\n']);
-  const howFar = /^The index is of \d{4}-\d\d-\d\dT.*Z; `pinakes index --archive \S+` takes in what came since\.\n$/;
+  const howFar =
+    /^The index is complete up to \d{4}-\d\d-\d\dT.*Z; `pinakes index --archive \S+` adds later captures\.\n$/;
   const [asWritten, ...rest] = nothing.err.split(/(?<=\n)/);
-  assert.match(asWritten!, /^Words are found in the form in which they stand on pages/);
+  assert.match(asWritten!, /^A word matches only in the form in which it is on the page/);
   assert.match(rest.join(''), howFar);
   assert.match((await search('zebr*')).err, howFar);
   assert.match((await search('site:zebra.example')).err, howFar);
@@ -48,7 +49,7 @@ test('a search for an unknown collection lists the collections of the index', as
   await archive.close();
   await pinakes(directory, 'index', '-a', at);
   const search = (query: string, ...more: string[]) => pinakes(directory, 'search', '-a', at, query, ...more);
-  const message = `The index has no collection sping; it has ${names.toSorted().join(', ')}.\n`;
+  const message = `The index does not have a collection sping; it has ${names.toSorted().join(', ')}.\n`;
   assert.ok((await search('number collection:sping')).err.includes(message));
   assert.ok((await search('number -collection:sping')).err.includes(message));
   const asJson = await search('collection:sping', '--json');
@@ -88,10 +89,7 @@ test('a content that is too large to be indexed completely is reported', async (
   ]);
   await archive.close();
   const { code, err } = await pinakes(directory, 'index', '-a', at);
-  assert.deepEqual(
-    [code, err],
-    [0, 'Of 1 content only a part was taken in; docs/search.md says how much is read of one.\n'],
-  );
+  assert.deepEqual([code, err], [0, 'Only a part of 1 content was indexed; docs/search.md has the limits.\n']);
   const [again] = await pinakesJson(directory, 'index', '-a', at, '--rebuild', '--json');
   assert.deepEqual([again!.documents, again!.partlyRead], [2, 1]);
 });

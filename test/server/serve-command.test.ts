@@ -74,7 +74,7 @@ test('serve --init creates an archive, serves it, and leaves no lock behind when
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
-  assert.match(said(), /stopped; everything is on the disk/);
+  assert.match(said(), /stopped; everything is saved/);
   assert.equal(existsSync(tokenFile), false);
   assert.equal(existsSync(dirname(commandPath)), false);
   assert.equal(existsSync(join(cwd, 'archive', 'owner.json')), false);
@@ -111,12 +111,12 @@ test('serve prints addresses for other machines when it listens on all addresses
     let said = '';
     for await (const piece of child.stderr!) {
       said += String(piece);
-      if (!said.includes('Ctrl-C stops it.')) continue;
+      if (!said.includes('Press Ctrl-C to stop the server.')) continue;
       child.kill('SIGTERM');
     }
     return said;
   };
-  const hint = /Other machines open http:\/\/\S+:\d+\/, or this machine by its name\./;
+  const hint = /Other machines can open http:\/\/\S+:\d+\/, or use the name of this machine\./;
   assert.match(await told('--host', '0.0.0.0'), hint);
   const origins = ['--ui-origin', 'http://a.test:8080', '--replay-origin', 'http://a.test:8081'];
   assert.doesNotMatch(await told('--host', '0.0.0.0', ...origins), hint);

@@ -1,11 +1,11 @@
-/** `pinakes add`: takes WARC, ARC and WACZ files in, by copying what is new or, with `--in-place`, where they lie. */
+/** `pinakes add`: adds WARC, ARC and WACZ files, by copying what is new or, with `--in-place`, without copying them. */
 import type { AddReport, Archive } from '../../archive/index.ts';
 import { limitHeapGrowth, limitYoungSpace } from '../../base/index.ts';
 import { type InputFile, inputFiles } from '../../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
-import { type CommandContext, pathFrom } from '../command.ts';
+import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { FindingTally } from '../finding-tally.ts';
-import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, printFailures } from '../outcome.ts';
 import { Progress } from '../progress.ts';
 import { counted, formatBytes } from '../terminal.ts';
 
@@ -16,8 +16,8 @@ export type AddCommandOptions = ArchiveCommandOptions & {
   readonly volume?: string;
 };
 
-/** Of the failures that a job's report names. */
-const FAILED_TOLD_MAX = 100;
+/** How many failures the report of a job lists. */
+const FAILURES_LISTED_MAX = 100;
 
 export async function archiveAdd(
   context: CommandContext,
@@ -29,7 +29,7 @@ export async function archiveAdd(
   limitHeapGrowth();
   limitYoungSpace();
   const { files, failures, bytes } = await inputFiles(
-    paths.map((path) => pathFrom(context, path)),
+    paths.map((path) => resolveTypedPath(context, path)),
     { signal },
   );
   const progress = new Progress(terminal, 'add', bytes);
@@ -50,7 +50,7 @@ export async function archiveAdd(
     },
   );
   const report = await adding.catch((error: unknown) => {
-    if (signal.aborted) terminal.say('What was taken in so far is kept; the same command again goes on with the rest.');
+    if (signal.aborted) terminal.say('What was added so far is kept; run the same command again to add the rest.');
     throw error;
   });
   progress.end();
@@ -60,8 +60,8 @@ export async function archiveAdd(
   const { errors, warnings } = findings;
   const { failures: _, ...added } = report;
   const counts = { ...added, errors, warnings };
-  const failed = failures.slice(0, FAILED_TOLD_MAX).map(({ code, message }) => ({ code, message }));
-  context.report?.({ ...counts, inputBytes: bytes, storedBytes, failed });
+  const failed = failures.slice(0, FAILURES_LISTED_MAX).map(({ code, message }) => ({ code, message }));
+  context.reportToJob?.({ ...counts, inputBytes: bytes, storedBytes, failed });
   if (options.json) {
     await terminal.json({
       ...counts,
@@ -72,29 +72,27 @@ export async function archiveAdd(
     });
   } else {
     await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
-    const kept = options.inPlace ? 'every whole record was entered' : 'all that can be read was kept';
-    if (errors > 0) await terminal.line(`${counted(errors, 'error')} in what was read, told above; ${kept}`);
+    const kept = options.inPlace ? 'every complete record was indexed' : 'everything that can be read was kept';
+    if (errors > 0) await terminal.line(`${counted(errors, 'error')} in the files, listed above; ${kept}`);
   }
-  if (failures.length > 0) return tellFailures(terminal, failures, EXIT_REFUSED);
+  if (failures.length > 0) return printFailures(terminal, failures, EXIT_REFUSED);
   return errors > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
 function summary(report: AddReport, inputBytes: number, storedBytes: number, isInPlace: boolean): string {
   const own = counted(report.filesOwn, 'file');
   const ownLines =
-    report.filesOwn > 0
-      ? [`${own} that the archive itself wrote ${report.filesOwn === 1 ? 'was' : 'were'} passed over`]
-      : [];
+    report.filesOwn > 0 ? [`${own} of the archive itself ${report.filesOwn === 1 ? 'was' : 'were'} skipped`] : [];
   if (report.files === 0) return ['nothing was added', ...ownLines].join('\n');
   const known = report.filesKnown > 0 ? `, ${report.filesKnown} of them added before` : '';
   const captures = [
     `${counted(report.files, 'file')}${known}: ${counted(report.captures, 'new capture')}`,
-    ...(report.capturesKnown > 0 ? [`${report.capturesKnown} there already`] : []),
+    ...(report.capturesKnown > 0 ? [`${report.capturesKnown} already in the archive`] : []),
   ];
   const lines = [captures.join(', ')];
   if (isInPlace) {
     lines.push(
-      `${report.duplicates} of them ${report.duplicates === 1 ? 'has' : 'have'} a content that the archive held (${formatBytes(report.duplicateBytes)}); nothing was copied`,
+      `${report.duplicates} of them ${report.duplicates === 1 ? 'has' : 'have'} a content that the archive already held (${formatBytes(report.duplicateBytes)}); nothing was copied`,
     );
   } else {
     const saved = `${report.duplicates} kept as ${report.duplicates === 1 ? 'a revisit' : 'revisits'}, ${formatBytes(report.duplicateBytes)} of payload not stored again`;
@@ -102,12 +100,12 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
   }
   if (report.deletedSince > 0)
     lines.push(
-      `${counted(report.deletedSince, 'capture')} of the collection ${report.deletedSince === 1 ? 'was' : 'were'} deleted since files were added before; ` +
-        'what was of these files is left out, and `--again` takes it in again',
+      `${counted(report.deletedSince, 'capture')} of the collection ${report.deletedSince === 1 ? 'was' : 'were'} deleted since the same files were added; ` +
+        'the deleted captures were left out, and `--again` adds them again',
     );
   if (report.unresolved > 0)
     lines.push(
-      `${counted(report.unresolved, 'revisit')} without an original in the archive (yet); add the file that holds it`,
+      `${counted(report.unresolved, 'revisit')} without ${report.unresolved === 1 ? 'its' : 'their'} original in the archive so far; add the ${report.unresolved === 1 ? 'file that holds it' : 'files that hold them'}`,
     );
   if (report.undated > 0)
     lines.push(
@@ -116,7 +114,7 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
   return [...lines, ...ownLines].join('\n');
 }
 
-/** How many bytes of all files are done, when they are taken one after another. */
+/** How many bytes of all files are done. The files are read one after another. */
 class DoneBytes {
   readonly #starts = new Map<string, number>();
 

@@ -1,6 +1,6 @@
 /**
- * The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is
- * loaded when it is asked for.
+ * The commands on an archive, with their arguments and options. The code of each command is in a file of its own, which
+ * is loaded when the command runs.
  */
 import { type Command, Option } from 'commander';
 import { archiveCommand, bytesCommand, withArchive } from '../archive-command.ts';
@@ -8,209 +8,239 @@ import { type CommandContext, choiceOption } from '../command.ts';
 
 const PARTS = ['headers', 'payload', 'raw', 'json'];
 
-/** An option that asks for one part of a capture, and so excludes the others. */
-function only(part: string, description: string): Option {
+/** An option that prints one part of a capture, and so excludes the others. */
+function partOption(part: string, description: string): Option {
   return new Option(`--${part}`, description).conflicts(PARTS.filter((other) => other !== part));
 }
 
-/** Options that say which captures are meant. */
+/** The options that select captures. */
 function addSelection(command: Command): Command {
   return command
-    .option('--collection <name>', 'captures of this collection')
-    .option('--url <url>', 'captures of this URL')
-    .option('--prefix <url>', 'captures whose URL begins so; *.example.org for a domain with all below it')
-    .option('--from <time>', 'captures of this time or later')
-    .option('--to <time>', 'captures of this time or earlier')
-    .option('--mime <type>', 'captures of this media type: text/html, or image/* for all of a kind')
-    .option('--status <status>', 'captures with this HTTP status: 404, or 4xx for all from 400 to 499')
-    .option('--query <query>', "captures of which all this holds: 'status:200 type:text/html site:.edu size>1000'");
+    .option('--collection <name>', 'only captures of this collection')
+    .option('--url <url>', 'only captures of this URL')
+    .option(
+      '--prefix <url>',
+      'only captures whose URL starts with this; *.example.org selects a domain and its subdomains',
+    )
+    .option('--from <time>', 'only captures of this time or later')
+    .option('--to <time>', 'only captures of this time or earlier')
+    .option('--mime <type>', 'only captures of this media type: text/html, or image/* for all images')
+    .option('--status <status>', 'only captures with this HTTP status: 404, or 4xx for 400 to 499')
+    .option(
+      '--query <query>',
+      "only captures that match all conditions: 'status:200 type:text/html site:.edu size>1000'",
+    );
 }
 
-export function registerArchive(program: Command, context: CommandContext, ends: (code: number) => void): void {
+export function registerArchive(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
   program.hook('preAction', (_, action) => {
     if (action.getOptionValueSource('archive') === 'cli') context.terminal.namedArchive = action.opts().archive;
   });
 
-  archiveCommand(program, 'init', 'make an archive')
-    .argument('[directory]', 'where (default: the directory that --archive names)')
-    .option('--name <name>', 'what the archive is called (default: the name of its directory)')
+  archiveCommand(program, 'init', 'create an archive')
+    .argument('[directory]', 'the directory to create it in (default: the one that --archive names)')
+    .option('--name <name>', 'the name of the archive (default: the name of its directory)')
     .action(async (directory, options) =>
-      ends(await (await import('./init.ts')).archiveInit(context, directory, options)),
+      setExitCode(await (await import('./init.ts')).archiveInit(context, directory, options)),
     );
 
-  archiveCommand(program, 'add', 'take WARC, ARC and WACZ files in; every content is kept once')
-    .argument('<paths...>', 'files, or directories with WARC, ARC and WACZ files below them')
-    .option('--collection <name>', 'the collection they belong to', 'default')
-    .option('--in-place', 'use the files where they lie; nothing is copied, and they must stay as they are')
+  archiveCommand(program, 'add', 'add WARC, ARC and WACZ files; every content is stored once')
+    .argument('<paths...>', 'files, or directories that contain WARC, ARC and WACZ files')
+    .option('--collection <name>', 'the collection to add the captures to', 'default')
+    .option('--in-place', 'use the files where they are: nothing is copied, and the files must stay unchanged')
     .addOption(
       new Option(
         '--again',
-        'read files that were added before once more; what was deleted of them comes back',
+        'read files that were added before again, and restore captures of them that were deleted',
       ).conflicts('inPlace'),
     )
-    .option('--volume <name>', 'the volume to copy to (default: spread by the room they have)')
+    .option('--volume <name>', 'the volume to copy to (default: spread over all volumes by free space)')
     .action(async (paths, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'add', async (archive) =>
           (await import('./add.ts')).archiveAdd(context, archive, paths, options),
         ),
       ),
     );
 
-  archiveCommand(program, 'get', 'print a page as it was; the body as a browser would get it')
-    .argument('[url]', 'the page; or say --page-id')
-    .option('--page-id <hex>', 'the page with this id, 16 hexadecimal digits')
+  archiveCommand(
+    program,
+    'get',
+    'print a captured page; its body, as a browser would show it, unless an option says otherwise',
+  )
+    .argument('[url]', 'the URL of the page; or give --page-id')
+    .option('--page-id <hex>', 'the page with this id: 16 hexadecimal digits')
     .option('--at <time>', 'the capture nearest to this time (default: the latest)')
-    .addOption(only('headers', 'the heads of the record and of the HTTP message instead of the body'))
-    .addOption(only('payload', 'the body as captured, content coding kept'))
-    .addOption(only('raw', 'the record as it lies in its segment, compressed as it is'))
+    .addOption(partOption('headers', 'print the headers of the record and of the HTTP message instead of the body'))
+    .addOption(partOption('payload', 'print the body as captured, with its content coding'))
+    .addOption(partOption('raw', 'print the record as stored in its segment, still compressed'))
     .action(async (url, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'get', async (archive) =>
           (await import('./get.ts')).archiveGet(context, archive, url, options),
         ),
       ),
     );
 
-  archiveCommand(program, 'put', 'store the bytes of a file and print their content key')
-    .argument('<file>', '- for standard input')
-    .option('--collection <name>', 'the collection they belong to', 'default')
-    .option('--mime <type>', 'their media type')
+  archiveCommand(program, 'put', 'store the content of a file and print its content key')
+    .argument('<file>', 'the file; - for standard input')
+    .option('--collection <name>', 'the collection to store it in', 'default')
+    .option('--mime <type>', 'the media type of the content')
     .addOption(
-      choiceOption('--mode <mode>', 'what counts as the same content', ['regular', 'compare', 'force-new'], 'regular'),
+      choiceOption(
+        '--mode <mode>',
+        'how to find out whether the content is already stored',
+        ['regular', 'compare', 'force-new'],
+        'regular',
+      ),
     )
-    .option('--volume <name>', 'the volume to write to (default: spread by the room they have)')
+    .option('--volume <name>', 'the volume to write to (default: spread over all volumes by free space)')
     .action(async (file, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'put', async (archive) =>
           (await import('./put.ts')).archivePut(context, archive, file, options),
         ),
       ),
     );
 
-  bytesCommand(program, 'cat', 'print the content that a key names')
-    .argument('<key>', 'as `put` and `get --json` give it')
+  bytesCommand(program, 'cat', 'print the content that has a key')
+    .argument('<key>', 'a content key, as `put` and `get --json` print it')
     .action(async (key, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'cat', async (archive) =>
           (await import('./put.ts')).archiveCat(context, archive, key),
         ),
       ),
     );
 
-  addSelection(archiveCommand(program, 'delete', 'take captures out; shows what would go, and asks'))
-    .option('--key <key>', 'captures of this content')
-    .option('--yes', 'do not ask')
-    .option('--dry-run', 'only show what would go')
+  addSelection(archiveCommand(program, 'delete', 'delete captures; lists them and asks first'))
+    .option('--key <key>', 'only captures of this content')
+    .option('--yes', 'delete without asking')
+    .option('--dry-run', 'only show what would be deleted')
     .action(async (options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'delete', async (archive) =>
           (await import('./delete.ts')).archiveDelete(context, archive, options),
         ),
       ),
     );
 
-  archiveCommand(program, 'compact', 'take the bytes of what was deleted out of the segments')
-    .addOption(new Option('--recompress <coding>', 'also pack segments anew, with a dictionary').choices(['zstd']))
-    .option('--dry-run', 'only say what there is to do')
+  archiveCommand(program, 'compact', 'remove the bytes of deleted captures from the segments')
+    .addOption(new Option('--recompress <coding>', 'also compress segments again, with a dictionary').choices(['zstd']))
+    .option('--dry-run', 'only show what would be done')
     .action(async (options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'compact', async (archive) =>
           (await import('./compact.ts')).archiveCompact(context, archive, options),
         ),
       ),
     );
 
-  archiveCommand(program, 'verify', 'look for what is wrong; ends with 1 when there are errors')
-    .addOption(new Option('--quick', 'structure and catalog, without hashing payloads').conflicts('full'))
-    .option('--full', 'hash every payload too (the default)')
-    .option('--known <file>', 'errors that this earlier --json report tells of do not make it end with 1')
+  archiveCommand(program, 'verify', 'check the archive for damage; exits with 1 when there are errors')
+    .addOption(new Option('--quick', 'check the structure and the catalog, without hashing payloads').conflicts('full'))
+    .option('--full', 'also hash every payload (the default)')
+    .option('--known <file>', 'do not exit with 1 for errors that are listed in this earlier --json report')
     .action(async (options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'verify', async (archive) =>
           (await import('./verify.ts')).archiveVerify(context, archive, options),
         ),
       ),
     );
 
-  archiveCommand(program, 'rebuild', 'make the catalog again from the segments').action(async (options) =>
-    ends(await (await import('./rebuild.ts')).archiveRebuild(context, options)),
+  archiveCommand(program, 'rebuild', 'build the catalog again from the segments').action(async (options) =>
+    setExitCode(await (await import('./rebuild.ts')).archiveRebuild(context, options)),
   );
 
-  registerOutputs(program, context, ends);
-  registerVolumes(program.command('volume').description('where the segments lie'), context, ends);
+  registerOutputs(program, context, setExitCode);
+  registerVolumes(
+    program.command('volume').description('list and change the volumes, which hold the segments'),
+    context,
+    setExitCode,
+  );
 }
 
-function registerOutputs(program: Command, context: CommandContext, ends: (code: number) => void): void {
-  addSelection(archiveCommand(program, 'export', 'write a slice of the archive to a file'))
-    .argument('[file]', 'what to write; its name tells the format. Without it, CDXJ lines on standard output')
-    .option('--key <key>', 'captures of this content')
-    .addOption(choiceOption('--format <format>', 'of the file', ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet']))
-    .option('--self-contained', 'make revisits full records, so that the file stands alone')
-    .option('--compute-sha1', 'with cdx11 and cdx9: read contents whose records declare no SHA-1')
-    .option('--captures-only', 'leave requests and metadata records out')
-    .option('--odd', 'put in odd records that cannot be written anew, though other tools stop at them')
-    .option('--title <title>', 'what the file is called in itself (default: the name of the archive)')
-    .option('--force', 'replace a file that exists')
+function registerOutputs(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  addSelection(archiveCommand(program, 'export', 'write selected captures to a file'))
+    .argument('[file]', 'the file to write; its name decides the format. Without it, CDXJ lines on standard output')
+    .option('--key <key>', 'only captures of this content')
+    .addOption(
+      choiceOption('--format <format>', 'the format of the file', ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet']),
+    )
+    .option('--self-contained', 'turn revisits into full records, so that the file is complete by itself')
+    .option('--compute-sha1', 'with cdx11 and cdx9: compute the SHA-1 where a record does not declare it')
+    .option('--captures-only', 'leave out request and metadata records')
+    .option('--odd', 'include malformed records unchanged, although other tools may stop at them')
+    .option('--title <title>', 'the title in the file (default: the name of the archive)')
+    .option('--force', 'replace an existing file')
     .action(async (file, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'export', async (archive) =>
           (await import('./export.ts')).archiveExport(context, archive, file, options),
         ),
       ),
     );
 
-  addSelection(archiveCommand(program, 'stream', 'write records to standard output, each exactly once, restartable'))
-    .addOption(choiceOption('--format <format>', 'jsonl: a line about each record', ['warc', 'jsonl'], 'warc'))
+  addSelection(
+    archiveCommand(
+      program,
+      'stream',
+      'write records to standard output, each exactly once; can be continued after a stop',
+    ),
+  )
+    .addOption(
+      choiceOption('--format <format>', 'WARC records, or jsonl: one JSON line per record', ['warc', 'jsonl'], 'warc'),
+    )
     .addOption(
       choiceOption(
         '--order <order>',
-        'all records in the order of storage, fast; or captures only, in another',
+        'storage: all records, fast; other orders: only captures',
         ['storage', 'url', 'time', 'inlinks', 'rank'],
         'storage',
       ),
     )
-    .option('--text', 'JSON lines: with title, language, headings and text of pages')
-    .option('--links', 'JSON lines: with title, language, headings and links of pages')
-    .option('--type <types>', 'only records of these types, with commas between them')
-    .option('--key <key>', 'captures of this content, in another order than that of storage')
-    .option('--out <file>', 'write to a file instead')
-    .option('--force', 'replace a file that exists')
-    .option('--cursor <cursor>', 'go on behind the record that this cursor names')
-    .option('--cursor-file <file>', 'keep the cursor here; run again, the stream goes on where it was')
+    .option('--text', 'with jsonl: add title, language, headings and text of pages')
+    .option('--links', 'with jsonl: add title, language, headings and links of pages')
+    .option('--type <types>', 'only records of these types, separated by commas')
+    .option('--key <key>', 'only captures of this content; not with the order storage')
+    .option('--out <file>', 'write to a file instead of standard output')
+    .option('--force', 'replace an existing file')
+    .option('--cursor <cursor>', 'continue after the record that this cursor names')
+    .option('--cursor-file <file>', 'save the cursor in this file; the same command continues from there')
     .action(async (options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'stream', async (archive) =>
           (await import('./stream.ts')).archiveStream(context, archive, options),
         ),
       ),
     );
 
-  archiveCommand(program, 'stats', 'what the archive holds, takes and saves').action(async (options) =>
-    ends(
-      await withArchive(context, options, 'stats', async (archive) =>
-        (await import('./stats.ts')).archiveStats(context, archive, options),
+  archiveCommand(program, 'stats', 'show what the archive holds, the space it takes and the space it saves').action(
+    async (options) =>
+      setExitCode(
+        await withArchive(context, options, 'stats', async (archive) =>
+          (await import('./stats.ts')).archiveStats(context, archive, options),
+        ),
       ),
-    ),
   );
 }
 
-function registerVolumes(volume: Command, context: CommandContext, ends: (code: number) => void): void {
-  archiveCommand(volume, 'ls', 'list the volumes').action(async (options) =>
-    ends(
+function registerVolumes(volume: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  archiveCommand(volume, 'ls', 'list the volumes of the archive').action(async (options) =>
+    setExitCode(
       await withArchive(context, options, 'volume ls', async (archive) =>
         (await import('./volume.ts')).volumeLs(context, archive, options),
       ),
     ),
   );
 
-  archiveCommand(volume, 'add', 'add a directory as a volume; segments that lie in it become part of the archive')
+  archiveCommand(volume, 'add', 'add a directory as a volume; segments in it become part of the archive')
     .argument('<name>', 'lower-case letters, digits and dashes')
     .argument('<path>', 'the directory')
-    .option('--create', 'make the directory when it does not exist, without asking')
+    .option('--create', 'create the directory without asking when it does not exist')
     .option('--read-only', 'never write to it')
     .action(async (name, path, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'volume add', async (archive) =>
           (await import('./volume.ts')).volumeAdd(context, archive, name, path, options),
         ),
@@ -221,17 +251,17 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
     .argument('<name>')
     .argument('<state>', 'read-only or writable')
     .action(async (name, state, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'volume set', async (archive) =>
           (await import('./volume.ts')).volumeSet(context, archive, name, state, options),
         ),
       ),
     );
 
-  archiveCommand(volume, 'remove', 'take an empty volume out of the archive; its directory stays')
+  archiveCommand(volume, 'remove', 'remove an empty volume from the archive; its directory stays')
     .argument('<name>')
     .action(async (name, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'volume remove', async (archive) =>
           (await import('./volume.ts')).volumeRemove(context, archive, name, options),
         ),
@@ -241,9 +271,9 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
   archiveCommand(volume, 'migrate', 'move all segments of a volume to another')
     .argument('<from>')
     .argument('<to>')
-    .option('--dry-run', 'only say what would be moved, and what room there is')
+    .option('--dry-run', 'only show what would be moved, and the free space')
     .action(async (from, to, options) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'volume migrate', async (archive) =>
           (await import('./volume.ts')).volumeMigrate(context, archive, from, to, options),
         ),

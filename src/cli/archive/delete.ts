@@ -1,7 +1,7 @@
-/** `pinakes delete`: takes captures out of the archive, after showing what would go. */
+/** `pinakes delete`: deletes captures after showing which ones. */
 import { type Archive, type DeletePreview, parseContentKey, type Selection } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
-import { type ArchiveCommandOptions, timeOf } from '../archive-command.ts';
+import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
@@ -23,17 +23,17 @@ export type DeleteCommandOptions = ArchiveCommandOptions &
   SelectionOptions & { readonly yes?: boolean; readonly dryRun?: boolean };
 
 export async function archiveDelete(
-  { terminal, signal, report: tell, begins }: CommandContext,
+  { terminal, signal, reportToJob, startJob }: CommandContext,
   archive: Archive,
   options: DeleteCommandOptions,
 ): Promise<number> {
   const selection = selectionOf(archive, options);
   if (Object.keys(selection).length === 0) {
     const detail =
-      'say what to delete: --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
+      'select what to delete with --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
     throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
   }
-  // What comes in while the person looks at it was seen by nobody, and stays.
+  // Captures that are stored while the person reads the preview are not deleted: the person has not seen them.
   await using seen = await archive.view();
   const counting = new RunningCount(terminal, 'delete');
   const preview = await archive.previewDelete(selection, {
@@ -44,18 +44,18 @@ export async function archiveDelete(
   counting.end();
   if (preview.captures === 0 || options.dryRun) {
     if (options.json) await terminal.json({ isDone: false, ...preview });
-    else await terminal.line(described(preview, 'would go'));
+    else await terminal.line(formatPreview(preview, 'would be deleted'));
     return EXIT_FINE;
   }
   if (!options.yes) {
-    terminal.say(described(preview, 'will go'));
+    terminal.say(formatPreview(preview, 'will be deleted'));
     if (!(await isConfirmed(terminal))) {
       terminal.say('nothing was deleted');
       if (options.json) await terminal.json({ isDone: false, ...preview });
       return EXIT_FINE;
     }
   }
-  await begins?.();
+  await startJob?.();
   const deleting = new RunningCount(terminal, 'delete');
   const report = await archive.delete(selection, {
     signal,
@@ -63,34 +63,34 @@ export async function archiveDelete(
     onProgress: (captures) => deleting.update(`${captures} of ${counted(preview.captures, 'capture')}`),
   });
   deleting.end();
-  tell?.(report);
+  reportToJob?.(report);
   if (options.json) await terminal.json({ isDone: true, ...report });
   else {
     await terminal.line(`deleted ${counted(report.captures, 'capture')} and ${counted(report.contents, 'content')}`);
-    terminal.say('Their bytes are still in the segments; `pinakes compact` takes them out.');
+    terminal.say('Their bytes are still in the segments; `pinakes compact` removes them.');
   }
   return EXIT_FINE;
 }
 
-/** The captures that the options of a command mean. A collection that is not there is refused: nobody means nothing. */
+/** The selection that the options describe. A collection that does not exist is refused: it is a typing error. */
 export function selectionOf(archive: Archive, options: SelectionOptions): Selection {
   const { collection, url, prefix, key, from, to } = options;
   const query = archive.askedQuery(options);
   return {
     ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
-    ...(url !== undefined && { url: saying(url, '--url') }),
-    ...(prefix !== undefined && { prefix: saying(prefix, '--prefix') }),
+    ...(url !== undefined && { url: nonEmptyUrl(url, '--url') }),
+    ...(prefix !== undefined && { prefix: nonEmptyUrl(prefix, '--prefix') }),
     ...(key !== undefined && { block: parseContentKey(key) }),
-    ...(from !== undefined && { from: timeOf(from) }),
-    ...(to !== undefined && { to: timeOf(to, 'end') }),
+    ...(from !== undefined && { from: parseTimeOption(from) }),
+    ...(to !== undefined && { to: parseTimeOption(to, 'end') }),
     ...(query !== undefined && { query }),
   };
 }
 
-/** A URL that names something. An empty one comes of a variable that was never set, and would mean nothing. */
-function saying(url: string, option: string): string {
+/** Refuses an empty URL, which comes from a shell variable that was never set and would select nothing. */
+function nonEmptyUrl(url: string, option: string): string {
   if (!/^\s*([a-z][a-z0-9+.-]*:\/*)?\**\s*$/i.test(url)) return url;
-  throw new PinakesError('BAD_ARGUMENT', { where: `${option} '${url}'`, detail: 'it names no URL' });
+  throw new PinakesError('BAD_ARGUMENT', { where: `${option} '${url}'`, detail: 'the URL is empty' });
 }
 
 function collectionNumber(archive: Archive, name: string): number {
@@ -101,8 +101,8 @@ function collectionNumber(archive: Archive, name: string): number {
   throw new PinakesError('BAD_ARGUMENT', { where: `collection ${name}`, detail });
 }
 
-function described(preview: DeletePreview, going: string): string {
-  if (preview.captures === 0) return 'no capture is meant by this; nothing to delete';
+function formatPreview(preview: DeletePreview, deleted: string): string {
+  if (preview.captures === 0) return 'no capture is selected; nothing to delete';
   const { captures, addresses } = preview;
   const examples = preview.examples.map((url, index) => {
     const count = preview.exampleCaptures[index]!;
@@ -110,15 +110,15 @@ function described(preview: DeletePreview, going: string): string {
   });
   if (addresses > examples.length) examples.push(`  ... and ${addresses - examples.length} more`);
   return [
-    `${counted(captures, 'capture')}${captures > addresses ? ` of ${addressesOf(addresses)}` : ''} ${going}:`,
+    `${counted(captures, 'capture')}${captures > addresses ? ` of ${urlsOf(addresses)}` : ''} ${deleted}:`,
     ...examples,
-    `with them ${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to; ` +
+    `${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to ${deleted} too; ` +
       `${counted(preview.contentsKept, 'content')} ${preview.contentsKept === 1 ? 'stays' : 'stay'}, shared with other captures`,
   ].join('\n');
 }
 
-function addressesOf(count: number): string {
-  return count === 1 ? '1 address' : `${count} addresses`;
+function urlsOf(count: number): string {
+  return counted(count, 'URL');
 }
 
 async function isConfirmed(terminal: Terminal): Promise<boolean> {

@@ -1,10 +1,10 @@
-/** `pinakes export`: a slice of the archive as a WARC, WACZ, CDXJ, CDX or Parquet file. */
+/** `pinakes export`: selected captures as a WARC, WACZ, CDXJ, CDX or Parquet file. */
 import { open, rename, unlink } from 'node:fs/promises';
 import type { Archive, Selection } from '../../archive/index.ts';
 import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
 import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
-import { type CommandContext, pathFrom } from '../command.ts';
+import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { DamageTally } from '../damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
@@ -26,7 +26,7 @@ export type ExportCommandOptions = ArchiveCommandOptions &
 const FORMATS = ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
-/** `file` undefined or `-`: standard output, for index lines. */
+/** Index lines go to standard output when `file` is undefined or `-`. */
 export async function archiveExport(
   context: CommandContext,
   archive: Archive,
@@ -40,9 +40,9 @@ export async function archiveExport(
   if (options.selfContained && format !== 'warc' && format !== 'wacz')
     throw new PinakesError('BAD_ARGUMENT', {
       where: '--self-contained',
-      detail: 'only WARC and WACZ files hold records',
+      detail: 'only WARC and WACZ files contain records',
     });
-  if (path !== undefined) await refuseMissingParent(pathFrom(context, path));
+  if (path !== undefined) await refuseMissingParent(resolveTypedPath(context, path));
   if (format === 'cdxj' || format === 'cdx11' || format === 'cdx9')
     return exportIndex(context, archive, selection, path, format, options);
   if (path === undefined)
@@ -68,7 +68,7 @@ function formatOf(path: string | undefined, named: string | undefined): Format {
     const isJson = /\.(jsonl?|ndjson)$/i.test(path);
     const detail = isJson
       ? '`pinakes stream --json --out FILE` writes JSON lines, with `--text` also the texts of pages'
-      : `its name does not tell the format; --format ${FORMATS.join('|')}`;
+      : `the format is not clear from the name; add --format ${FORMATS.join('|')}`;
     throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
   }
   return format;
@@ -99,14 +99,14 @@ async function exportRecords(
   };
   const report =
     format === 'wacz'
-      ? await archive.exportWacz(selection, pathFrom(context, path), exporting)
-      : await archive.exportWarc(selection, pathFrom(context, path), exporting);
+      ? await archive.exportWacz(selection, resolveTypedPath(context, path), exporting)
+      : await archive.exportWarc(selection, resolveTypedPath(context, path), exporting);
   count.end();
-  context.report?.({ file: path, format, ...report });
+  context.reportToJob?.({ file: path, format, ...report });
   if (options.json) await terminal.json({ file: path, format, ...report, damage: damage.listed });
   else {
     await terminal.line(
-      `${path}: ${counted(report.captures, 'capture')} with ${counted(report.concurrentRecords, 'accompanying record')}, ${formatBytes(report.bytes)}`,
+      `${path}: ${counted(report.captures, 'capture')} with ${counted(report.concurrentRecords, 'concurrent record')}, ${formatBytes(report.bytes)}`,
     );
     if (report.expanded > 0)
       await terminal.line(
@@ -114,16 +114,18 @@ async function exportRecords(
       );
     if (report.extras > 0)
       await terminal.line(
-        `${counted(report.extras, 'record')} from outside the slice, because "not modified" revisits lean on ${report.extras === 1 ? 'it' : 'them'}`,
+        `${counted(report.extras, 'record')} from outside the selection, because "not modified" revisits refer to ${report.extras === 1 ? 'it' : 'them'}`,
       );
-    if (report.captures === 0) terminal.say('No capture is meant by this; the file holds only its warcinfo record.');
+    if (report.captures === 0) terminal.say('No capture is selected; the file contains only its warcinfo record.');
   }
   damage.end();
   if (report.oddLeftOut > 0)
-    terminal.say(`${counted(report.oddLeftOut, 'odd record')} left out; \`--odd\` puts them in as they are.`);
+    terminal.say(
+      `${counted(report.oddLeftOut, 'odd record')} left out; \`--odd\` includes ${report.oddLeftOut === 1 ? 'it' : 'them'} unchanged.`,
+    );
   if (report.unresolved > 0)
     terminal.say(
-      `${counted(report.unresolved, 'revisit')} ${report.unresolved === 1 ? 'stays' : 'stay'} as such in the file, because the content is not in the archive or is damaged.`,
+      `${counted(report.unresolved, 'revisit')} ${report.unresolved === 1 ? 'stays a revisit' : 'stay revisits'} in the file, because the content is missing from the archive or damaged.`,
     );
   return report.unresolved === 0 && damage.count === 0 ? EXIT_FINE : EXIT_FOUND;
 }
@@ -137,13 +139,13 @@ async function exportTable(
 ): Promise<number> {
   const { terminal, signal } = context;
   const count = new RunningCount(terminal, 'export');
-  const report = await archive.exportParquet(selection, pathFrom(context, path), {
+  const report = await archive.exportParquet(selection, resolveTypedPath(context, path), {
     force: options.force === true,
     signal,
     onProgress: ({ captures }) => count.update(counted(captures, 'capture')),
   });
   count.end();
-  context.report?.({ file: path, format: 'parquet', ...report });
+  context.reportToJob?.({ file: path, format: 'parquet', ...report });
   if (options.json) await terminal.json({ file: path, format: 'parquet', ...report });
   else await terminal.line(`${path}: ${counted(report.captures, 'row')}, ${formatBytes(report.bytes)}`);
   return EXIT_FINE;
@@ -160,7 +162,7 @@ async function exportIndex(
   const { terminal, signal } = context;
   const { header, line } = formatterOf(format);
   const count = new RunningCount(terminal, 'export');
-  const gathering = {
+  const indexOptions = {
     digests: format === 'cdxj' ? 'own' : options.computeSha1 ? 'computed-sha1' : 'declared-sha1',
     signal,
     onProgress: (captures: number) => count.update(`${counted(captures, 'capture')} gathered`),
@@ -168,10 +170,10 @@ async function exportIndex(
   async function* lines(): AsyncGenerator<string> {
     if (header !== undefined) yield header;
     let written = 0;
-    for await (const one of archive.exportCdxj(selection, line, gathering)) {
+    for await (const one of archive.exportCdxj(selection, line, indexOptions)) {
       signal.throwIfAborted();
       yield one;
-      // On standard output the lines themselves are to be seen.
+      // On standard output the lines themselves show the progress.
       if (path !== undefined && ++written % 1000 === 0) count.update(`${counted(written, 'line')} written`);
     }
   }
@@ -179,7 +181,7 @@ async function exportIndex(
     if (format !== 'cdxj')
       throw new PinakesError('BAD_ARGUMENT', {
         where: `--format ${format}`,
-        detail: 'its lines are no JSON; leave --json',
+        detail: 'its lines are not JSON; leave out --json',
       });
     for await (const one of lines()) await terminal.json(jsonOf(one));
     return EXIT_FINE;
@@ -188,16 +190,16 @@ async function exportIndex(
     for await (const one of lines()) await terminal.line(one);
     return EXIT_FINE;
   }
-  const written = await writeLines(pathFrom(context, path), lines(), options.force === true);
+  const written = await writeLines(resolveTypedPath(context, path), lines(), options.force === true);
   count.end();
   const captures = written - (header === undefined ? 0 : 1);
-  context.report?.({ file: path, format, captures });
+  context.reportToJob?.({ file: path, format, captures });
   if (options.json) await terminal.json({ file: path, format, captures });
   else await terminal.line(`${path}: ${counted(captures, 'line')}`);
   return EXIT_FINE;
 }
 
-/** A line of CDXJ as one object: its key and its time are fields like the others. */
+/** A CDXJ line as one object, with its key and its time as fields. */
 function jsonOf(line: string): object {
   const [, urlkey, timestamp, fields] = /^(\S*) (\S*) (.*)$/.exec(line)!;
   return { urlkey, timestamp, ...(JSON.parse(fields!) as object) };
@@ -212,7 +214,7 @@ function formatterOf(format: 'cdxj' | 'cdx11' | 'cdx9'): {
   return { header: formatCdxHeader(cdx), line: cdxLineFormatter(cdx, { onlySha1: true }) };
 }
 
-/** Writes a file of lines, whole or not at all; says how many. */
+/** Writes a file of lines, complete or not at all. Returns the number of lines. */
 async function writeLines(path: string, lines: AsyncIterable<string>, force: boolean): Promise<number> {
   const temporary = `${path}.tmp`;
   await refuseExisting(path, force);

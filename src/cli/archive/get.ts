@@ -1,11 +1,11 @@
 /**
- * `pinakes get`: one capture of a URL, as bytes on standard output. What is damaged is given as far as it can be read,
- * and told.
+ * `pinakes get`: prints one capture of a URL on standard output. A damaged capture is printed as far as it can be read,
+ * and the damage is reported.
  */
 import { type Archive, captureId, formatContentKey, lacksAnswer, type Retrieved } from '../../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../../base/index.ts';
 import { formatPageId, pageId, parsePageId } from '../../url/index.ts';
-import { type ArchiveCommandOptions, timeOf } from '../archive-command.ts';
+import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import { type CommandContext, interruptible } from '../command.ts';
 import { sayDamage } from '../damage-tally.ts';
 import { printDecoded } from '../decoded-output.ts';
@@ -25,14 +25,14 @@ export async function archiveGet(
   url: string | undefined,
   options: GetCommandOptions,
 ): Promise<number> {
-  const found = await foundOf(archive, url, options);
+  const found = await findCapture(archive, url, options);
   const { capture } = found;
   const payload = interruptible(found.payload, signal);
-  // Read to its end: only then is it known what is damaged.
+  // Read to the end: damage is known only then.
   if (options.json || options.raw || options.headers) for await (const _ of payload);
-  if (options.json) await terminal.json(await described(archive, found));
+  if (options.json) await terminal.json(await captureJson(archive, found));
   else if (options.raw) {
-    // A piece is good until the next is asked for, and what is written may wait.
+    // The write may wait, and a piece is valid only until the next one is requested.
     for await (const piece of archive.records.memberPieces(capture.place)) await terminal.write(Buffer.from(piece));
   } else if (options.headers) {
     await terminal.write(found.head.bytes);
@@ -44,16 +44,18 @@ export async function archiveGet(
     }
     if (options.payload) for await (const piece of payload) await terminal.write(piece);
     else if (!(await printDecoded(terminal, payload, () => found.holderHttp?.contentCodings ?? [], signal)))
-      terminal.say('the content coding of the body could not be removed throughout; --payload gives it as captured');
+      terminal.say(
+        'the content coding of the body could not be removed to the end; --payload prints the body as captured',
+      );
   }
   const damage = found.damage();
   for (const one of damage) sayDamage(terminal, one);
   return damage.length > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
-/** The capture that is meant: of a URL, or of a page id. */
-async function foundOf(archive: Archive, url: string | undefined, options: GetCommandOptions): Promise<Retrieved> {
-  const at = options.at === undefined ? undefined : timeOf(options.at);
+/** Finds the capture by URL or by page id. */
+async function findCapture(archive: Archive, url: string | undefined, options: GetCommandOptions): Promise<Retrieved> {
+  const at = options.at === undefined ? undefined : parseTimeOption(options.at);
   if ((url === undefined) === (options.pageId === undefined))
     throw new PinakesError('BAD_ARGUMENT', { where: 'get', detail: 'name a URL, or a page with --page-id' });
   if (url !== undefined) return archive.get(url, at, { checksDigest: true });
@@ -61,11 +63,11 @@ async function foundOf(archive: Archive, url: string | undefined, options: GetCo
   if (id !== undefined) return archive.getPage(id, at, { checksDigest: true });
   throw new PinakesError('BAD_ARGUMENT', {
     where: `--page-id ${options.pageId}`,
-    detail: 'a page id is 16 hexadecimal digits, as `get --json` gives it',
+    detail: 'a page id is 16 hexadecimal digits, as `get --json` prints it',
   });
 }
 
-async function described(archive: Archive, { capture, head, damage }: Retrieved): Promise<Record<string, unknown>> {
+async function captureJson(archive: Archive, { capture, head, damage }: Retrieved): Promise<Record<string, unknown>> {
   const { place, block } = capture;
   const [location] = await archive.records.locate([place]);
   if (!location) throw new PinakesError('CONTENT_MISSING', { where: `segment ${place.segment}` });

@@ -1,9 +1,9 @@
-/** `pinakes init`: makes an archive. */
+/** `pinakes init`: creates an archive. */
 import { resolve } from 'node:path';
 import { createArchive } from '../../archive/index.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
-import { printable, shellWord } from '../terminal.ts';
+import { printable, shellQuoted } from '../terminal.ts';
 
 export type InitCommandOptions = { readonly archive: string; readonly name?: string; readonly json?: boolean };
 
@@ -16,9 +16,9 @@ export async function archiveInit(
   await createArchive(path, { ...(options.name !== undefined && { name: options.name }) });
   if (options.json) await terminal.json({ archive: resolve(path) });
   else {
-    await terminal.line(printable(`made an archive in ${path}`));
-    const where = path === 'archive' ? '' : ` --archive ${shellWord(path)}`;
-    const always = `export PINAKES_ARCHIVE=${shellWord(resolve(path))}`;
+    await terminal.line(printable(`created an archive in ${path}`));
+    const where = path === 'archive' ? '' : ` --archive ${shellQuoted(path)}`;
+    const always = `export PINAKES_ARCHIVE=${shellQuoted(resolve(path))}`;
     terminal.say(printable(`Next: ${terminal.program} add${where} FILES...   (or ${always} first)`));
   }
   return EXIT_FINE;

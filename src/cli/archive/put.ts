@@ -1,4 +1,4 @@
-/** `pinakes put` and `pinakes cat`: contents by key, without a URL. */
+/** `pinakes put` and `pinakes cat`: store and print contents by key, without a URL. */
 import type { Archive, StoreMode } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
@@ -27,7 +27,10 @@ export async function archivePut(
   const mode = MODES.find((known) => known === (options.mode ?? 'regular'));
   if (!mode) throw new PinakesError('BAD_ARGUMENT', { where: `--mode ${options.mode}`, detail: MODES.join(', ') });
   if (options.mime !== undefined && !MEDIA_TYPE.test(options.mime))
-    throw new PinakesError('BAD_ARGUMENT', { where: `--mime ${options.mime}`, detail: 'a media type is text/html' });
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `--mime ${options.mime}`,
+      detail: 'a media type looks like text/html',
+    });
   const { key, isNew } = await archive.store(
     {
       kind: 'bytes',

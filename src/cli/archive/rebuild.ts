@@ -1,4 +1,4 @@
-/** `pinakes rebuild`: makes the catalog again from the segments. */
+/** `pinakes rebuild`: builds the catalog again from the segments. */
 import { type Archive, dropCatalog, isCatalogSound, openArchive } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import { type ArchiveCommandOptions, openingOptions, segmentBytes } from '../archive-command.ts';
@@ -11,15 +11,15 @@ import { counted, formatBytes, formatFinding } from '../terminal.ts';
 const BROKEN: ReadonlySet<string> = new Set(['CATALOG_DAMAGED', 'CATALOG_VERSION']);
 
 export async function archiveRebuild(context: CommandContext, options: ArchiveCommandOptions): Promise<number> {
-  // In a server others are at work on the archive: a catalog that is made half must not be left to them, so nothing
-  // interrupts it.
+  // In a server, other requests use the archive. They must not see a half-built catalog, so the rebuild cannot be
+  // interrupted there.
   if (context.archive) return rebuild(context, options, context.archive, undefined);
   const code = await runInServer(context, options.archive);
   if (code !== undefined) return code;
   const { signal } = context;
   const opening = openingOptions(context, 'rebuild');
-  // Numbers of collections are taken over from the old catalog, if it can be read. Damage that opening does not meet
-  // would break off what follows, or the process.
+  // The numbers of the collections are taken over from the old catalog if it can be read. Damage that opening does not
+  // notice would make the rebuild fail, or crash the process.
   if (!(await isCatalogSound(options.archive))) await drop(context, options, 'the catalog is damaged');
   const archive = await openArchive(options.archive, opening).catch(async (error: unknown) => {
     if (!(error instanceof PinakesError) || !BROKEN.has(error.code)) throw error;
@@ -34,12 +34,12 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
 }
 
 async function drop({ terminal }: CommandContext, { archive }: ArchiveCommandOptions, why: string): Promise<void> {
-  terminal.say(`${why}; it is made anew`);
+  terminal.say(`${why}; it is built again`);
   await dropCatalog(archive);
 }
 
 async function rebuild(
-  { terminal, report: tell, archive: served }: CommandContext,
+  { terminal, reportToJob, archive: served }: CommandContext,
   options: ArchiveCommandOptions,
   archive: Archive,
   signal: AbortSignal | undefined,
@@ -51,8 +51,7 @@ async function rebuild(
     onFinding: (finding) => {
       if (finding.level !== 'error') return;
       errors++;
-      // Elsewhere it is told by the opening's own words; a server that opened the archive tells nobody at this
-      // terminal.
+      // Without a server, opening the archive has already printed these findings on this terminal.
       if (served) terminal.say(formatFinding(finding));
     },
     ...(signal && { signal }),
@@ -64,9 +63,9 @@ async function rebuild(
   progress.end();
   const totals = await archive.totals();
   const segments = archive.segments().length;
-  // Some that the old catalog knew may be gone, or shorter.
+  // Segments that the old catalog knew may be gone or shorter now.
   const storedBytes = segmentBytes(archive);
-  tell?.({ segments, storedBytes, ...totals });
+  reportToJob?.({ segments, storedBytes, ...totals });
   if (options.json) await terminal.json({ segments, storedBytes, ...totals });
   else {
     await terminal.line(
@@ -74,6 +73,6 @@ async function rebuild(
         `${counted(totals.captures, 'capture')}, ${counted(totals.blocks, 'content')}`,
     );
   }
-  // What could not be read was told of by name.
+  // Segments that could not be read were reported by name.
   return errors + archive.unreadSegments.size > 0 ? EXIT_FOUND : EXIT_FINE;
 }

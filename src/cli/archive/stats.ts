@@ -1,6 +1,5 @@
 /**
- * `pinakes stats`: what the archive holds, what it takes, what it saves, and how much its collections repeat one
- * another.
+ * `pinakes stats`: what the archive holds, the space it takes and saves, and how much content its collections share.
  */
 import type { Archive, ArchiveStats, CollectionStats } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
@@ -29,11 +28,11 @@ export async function archiveStats(
   }
   if (stats.captures === 0) {
     await terminal.line('the archive is empty');
-    terminal.say('Take files in with `pinakes add`.');
+    terminal.say('Add files with `pinakes add`.');
     return EXIT_FINE;
   }
   for (const line of [...totalsOf(stats), '', ...tableOf(stats.collections)])
-    await terminal.line(terminal.typable(line));
+    await terminal.line(terminal.expandCommands(line));
   return EXIT_FINE;
 }
 
@@ -64,7 +63,7 @@ function totalsOf(stats: ArchiveStats): string[] {
   ];
   if (stats.oddRecords > 0) {
     const undated = stats.undatedRecords;
-    const note = undated > 0 ? `${formatCount(undated)} without a usable date, in no index` : '';
+    const note = undated > 0 ? `${formatCount(undated)} without a usable date, not indexed` : '';
     rows.push(['odd records', formatCount(stats.oddRecords), note]);
   }
   if (stats.deadBytes > 0)

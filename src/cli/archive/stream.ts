@@ -1,8 +1,8 @@
 /**
- * `pinakes stream`: records of the archive to standard output or a file, as WARC or as JSON lines.
+ * `pinakes stream`: writes records of the archive to standard output or a file, as WARC or as JSON lines.
  *
- * With a cursor file a stream can be stopped at any moment and run again with the same words: it goes on where it was,
- * and a file that it writes is first cut back to the last whole record that the cursor file vouches for.
+ * With a cursor file, a stream can be stopped at any moment and continued by the same command. An output file is first
+ * cut back to the length in the cursor file, which is the end of a whole record.
  */
 
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { basename } from 'node:path';
 import type { Archive, LineExtension, StreamOrder, StreamPiece, StreamQuery } from '../../archive/index.ts';
 import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
-import { type CommandContext, pathFrom } from '../command.ts';
+import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { DamageTally } from '../damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
@@ -37,17 +37,17 @@ const TYPES = [
   'filedesc',
 ];
 type Format = 'warc' | 'json';
-/** What each format is, and how names of files that hold it end. */
-const FORMATS: Record<Format, { readonly says: string; readonly endings: readonly string[] }> = {
-  warc: { says: 'gzipped WARC', endings: ['.warc.gz', '.gz'] },
-  json: { says: 'JSON lines', endings: ['.jsonl', '.ndjson', '.json', '.txt'] },
+/** The description of each format, and the endings of its file names. */
+const FORMATS: Record<Format, { readonly description: string; readonly endings: readonly string[] }> = {
+  warc: { description: 'gzipped WARC', endings: ['.warc.gz', '.gz'] },
+  json: { description: 'JSON lines', endings: ['.jsonl', '.ndjson', '.json', '.txt'] },
 };
 const KNOWN_ENDING = /(\.(warc|arc|json|jsonl|ndjson|cdxj?|csv|parquet|wacz|txt|zip|xlsx?))?(\.(gz|zst))?$/;
 const SAVE_BYTES = 16 * 1024 * 1024;
 const SAVE_MS = 1000;
 
-/** What a cursor file says: where to go on, and how much of the output stands before that. */
-type Saved = { readonly cursor: string; readonly bytes: number };
+/** The content of a cursor file: where to continue, and the length of the output up to there. */
+type CursorFile = { readonly cursor: string; readonly bytes: number };
 
 export async function archiveStream(
   context: CommandContext,
@@ -55,14 +55,14 @@ export async function archiveStream(
   options: StreamCommandOptions,
 ): Promise<number> {
   const { terminal, signal } = context;
-  const cursorFile = options.cursorFile === undefined ? undefined : pathFrom(context, options.cursorFile);
-  const out = options.out === undefined || options.out === '-' ? undefined : pathFrom(context, options.out);
+  const cursorFile = options.cursorFile === undefined ? undefined : resolveTypedPath(context, options.cursorFile);
+  const out = options.out === undefined || options.out === '-' ? undefined : resolveTypedPath(context, options.out);
   const format = formatOf(options);
   if (out !== undefined) refuseOtherEnding(out, format);
   for (const path of [out, cursorFile]) if (path !== undefined) await refuseMissingParent(path);
   const pages = await pagesOf(archive, options, format);
   const order = await orderOf(archive, options.order ?? 'storage');
-  const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
+  const saved = cursorFile === undefined ? undefined : await readCursorFile(cursorFile);
   const damage = new DamageTally(terminal);
   const types = options.type === undefined ? undefined : typesOf(options.type);
   const query: StreamQuery = {
@@ -72,8 +72,8 @@ export async function archiveStream(
     onDamage: damage.add,
     signal,
   };
-  const goingOn = options.cursor === undefined ? saved : undefined;
-  const output = await Output.open(terminal, out, goingOn, options.force === true);
+  const continued = options.cursor === undefined ? saved : undefined;
+  const output = await StreamOutput.open(terminal, out, continued, options.force === true);
   const count = new RunningCount(terminal, 'stream');
   try {
     for await (const piece of piecesOf(archive, query, format, pages)) {
@@ -87,17 +87,18 @@ export async function archiveStream(
     await output.close();
     damage.end();
   }
-  if (out !== undefined) terminal.say(`${options.out}: ${formatBytes(output.bytes)} of ${FORMATS[format].says}`);
-  if (output.bytes === 0 && damage.count === 0) terminal.say('No record is meant by this, or none is left.');
+  if (out !== undefined) terminal.say(`${options.out}: ${formatBytes(output.bytes)} of ${FORMATS[format].description}`);
+  if (output.bytes === 0 && damage.count === 0)
+    terminal.say('No record is selected, or the stream was already at its end.');
   return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
-/** A type that no record has would leave out, without a word, what was meant. */
+/** Refuses an unknown record type, which would silently select nothing. */
 function typesOf(asked: string): string[] {
   const types = asked.split(',').map((type) => type.trim().toLowerCase());
   const unknown = types.find((type) => !TYPES.includes(type));
   if (unknown === undefined) return types;
-  const detail = `a type of records is ${TYPES.join(', ')}`;
+  const detail = `the record types are ${TYPES.join(', ')}`;
   throw new PinakesError('BAD_ARGUMENT', { where: `--type '${unknown}'`, detail });
 }
 
@@ -105,7 +106,7 @@ async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {
   const name = ORDERS.find((one) => one === asked);
   if (!name) throw new PinakesError('BAD_ARGUMENT', { where: `--order ${asked}`, detail: ORDERS.join(', ') });
   if (name !== 'inlinks' && name !== 'rank') return name;
-  // Loaded only here: other streams need no index.
+  // Loaded only here: other orders do not need the search index.
   const { RankingStore } = await import('../../search/index.ts');
   return new RankingStore(archive).ranking(name);
 }
@@ -113,22 +114,22 @@ async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {
 function formatOf(options: StreamCommandOptions): Format {
   const format = options.json ? 'json' : (options.format ?? 'warc');
   if (format === 'warc' || format === 'json') return format;
-  // As the HTTP interface calls it.
+  // The name of the format in the HTTP interface.
   if (format === 'jsonl') return 'json';
   const detail = 'warc or jsonl; `pinakes export FILE.parquet` writes a table';
   throw new PinakesError('BAD_ARGUMENT', { where: `--format ${format}`, detail });
 }
 
-/** A name that promises something else would mislead whoever opens the file; one that promises nothing is fine. */
+/** Refuses a file name with the ending of another format. An unknown ending is accepted. */
 function refuseOtherEnding(path: string, format: Format): void {
-  const { endings, says } = FORMATS[format];
+  const { endings, description } = FORMATS[format];
   const [ending] = KNOWN_ENDING.exec(basename(path).toLowerCase())!;
   if (ending === '' || endings.includes(ending)) return;
-  const detail = `--format ${format} gives ${says}, in a file whose name ends in ${endings.join(' or ')}`;
+  const detail = `--format ${format} writes ${description}; name the file with the ending ${endings.join(' or ')}`;
   throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
 }
 
-/** What lines say of pages, when that is asked for. */
+/** Adds facts about pages to the lines, for --text and --links. */
 async function pagesOf(
   archive: Archive,
   { text = false, links = false }: StreamCommandOptions,
@@ -137,8 +138,8 @@ async function pagesOf(
   if (!text && !links) return undefined;
   const where = text ? '--text' : '--links';
   if (format !== 'json')
-    throw new PinakesError('BAD_ARGUMENT', { where, detail: 'only JSON lines have it; say --json' });
-  // Loaded only here: other streams read no pages.
+    throw new PinakesError('BAD_ARGUMENT', { where, detail: 'only JSON lines can have it; add --json' });
+  // Loaded only here: other streams do not read pages.
   const { pageExtension } = await import('../../search/index.ts');
   return pageExtension({ text, links }, archive.documentMemory);
 }
@@ -152,14 +153,15 @@ function piecesOf(
   return format === 'warc' ? archive.streamWarc(query) : archive.streamJson(query, pages);
 }
 
-class Output {
+class StreamOutput {
   readonly #terminal: Terminal;
   readonly #path: string | undefined;
   readonly #file: FileHandle | undefined;
   #bytes: number;
-  #whole: Saved | undefined;
-  /** What the cursor file says; undefined before it is written for the first time. */
-  #saved: Saved | undefined;
+  /** The end of the last whole record that was written. */
+  #recordEnd: CursorFile | undefined;
+  /** The content of the cursor file; undefined before the first save. */
+  #saved: CursorFile | undefined;
   #savedMs = 0;
 
   private constructor(terminal: Terminal, path: string | undefined, file: FileHandle | undefined, bytes: number) {
@@ -172,22 +174,24 @@ class Output {
   static async open(
     terminal: Terminal,
     path: string | undefined,
-    saved: Saved | undefined,
+    saved: CursorFile | undefined,
     force: boolean,
-  ): Promise<Output> {
-    if (path === undefined) return new Output(terminal, undefined, undefined, 0);
+  ): Promise<StreamOutput> {
+    if (path === undefined) return new StreamOutput(terminal, undefined, undefined, 0);
     if (!force && saved === undefined) await refuseExisting(path);
     try {
-      // Something to go on with is taken up; anything else of that name is somebody's and stays, unless it may be
-      // replaced.
+      // With a cursor file the output is continued. Any other file of this name is kept, unless --force is given.
       const file = await open(path, saved ? 'r+' : force ? 'w' : 'wx');
       const { size } = await file.stat();
       if (saved && size < saved.bytes) {
         await file.close();
-        throw new PinakesError('FILE_CHANGED', { where: path, detail: 'it is shorter than its cursor file says' });
+        throw new PinakesError('FILE_CHANGED', {
+          where: path,
+          detail: 'the file is shorter than its cursor file says',
+        });
       }
       if (saved) await file.truncate(saved.bytes);
-      return new Output(terminal, path, file, saved?.bytes ?? 0);
+      return new StreamOutput(terminal, path, file, saved?.bytes ?? 0);
     } catch (cause) {
       throw fileError(cause, path, 'writing');
     }
@@ -197,11 +201,11 @@ class Output {
     return this.#bytes;
   }
 
-  /** At the very beginning, then every second or so many bytes. */
+  /** After the first record, then every SAVE_MS or every SAVE_BYTES. */
   get isSaveDue(): boolean {
-    if (!this.#whole || this.#whole === this.#saved) return false;
+    if (!this.#recordEnd || this.#recordEnd === this.#saved) return false;
     const isLongAgo = performance.now() - this.#savedMs >= SAVE_MS;
-    return !this.#saved || isLongAgo || this.#whole.bytes - this.#saved.bytes >= SAVE_BYTES;
+    return !this.#saved || isLongAgo || this.#recordEnd.bytes - this.#saved.bytes >= SAVE_BYTES;
   }
 
   async write({ bytes, cursor }: StreamPiece): Promise<void> {
@@ -217,25 +221,25 @@ class Output {
       }
     }
     this.#bytes += bytes.length;
-    if (cursor !== undefined) this.#whole = { cursor, bytes: this.#bytes };
+    if (cursor !== undefined) this.#recordEnd = { cursor, bytes: this.#bytes };
   }
 
-  /** Writes down where to go on, once everything before it is safe. */
+  /** Writes the cursor file, after everything before the cursor is durable. */
   async save(path: string): Promise<void> {
-    const whole = this.#whole;
-    if (!whole || whole === this.#saved) return;
+    const recordEnd = this.#recordEnd;
+    if (!recordEnd || recordEnd === this.#saved) return;
     try {
       await this.#file?.sync();
       const temporary = `${path}.tmp`;
       const handle = await open(temporary, 'w');
       try {
-        await handle.writeFile(`${JSON.stringify(whole)}\n`);
+        await handle.writeFile(`${JSON.stringify(recordEnd)}\n`);
         await handle.sync();
       } finally {
         await handle.close();
       }
       await rename(temporary, path);
-      this.#saved = whole;
+      this.#saved = recordEnd;
       this.#savedMs = performance.now();
     } catch (cause) {
       throw fileError(cause, path, 'writing');
@@ -247,7 +251,7 @@ class Output {
   }
 }
 
-async function readSaved(path: string): Promise<Saved | undefined> {
+async function readCursorFile(path: string): Promise<CursorFile | undefined> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -256,10 +260,10 @@ async function readSaved(path: string): Promise<Saved | undefined> {
     throw fileError(cause, path);
   }
   try {
-    const { cursor, bytes } = JSON.parse(text) as Partial<Saved>;
+    const { cursor, bytes } = JSON.parse(text) as Partial<CursorFile>;
     if (typeof cursor === 'string' && typeof bytes === 'number') return { cursor, bytes };
   } catch {
-    // Told below, like everything that is no cursor file.
+    // Reported below, like every other text that is not a cursor file.
   }
-  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'this is no cursor file' });
+  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'this is not a cursor file' });
 }

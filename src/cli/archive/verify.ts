@@ -1,10 +1,10 @@
-/** `pinakes verify`: what is wrong in the archive, and who leans on it. */
+/** `pinakes verify`: reports what is wrong in the archive, and which captures are affected. */
 import { open } from 'node:fs/promises';
 import type { Archive, Problem } from '../../archive/index.ts';
 import { fileError, PinakesError } from '../../base/index.ts';
 import { databaseProblems } from '../../search/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
-import { type CommandContext, pathFrom } from '../command.ts';
+import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
 import { Progress } from '../progress.ts';
 import { counted, formatBytes, printable } from '../terminal.ts';
@@ -20,8 +20,8 @@ export async function archiveVerify(
   archive: Archive,
   options: VerifyCommandOptions,
 ): Promise<number> {
-  const { terminal, signal, report: tell } = context;
-  const known = options.known === undefined ? undefined : await knownErrors(pathFrom(context, options.known));
+  const { terminal, signal, reportToJob } = context;
+  const known = options.known === undefined ? undefined : await knownErrors(resolveTypedPath(context, options.known));
   let knownMet = 0;
   const progress = new Progress(terminal, 'verify', segmentBytes(archive));
   const depth = options.quick ? 'quick' : 'full';
@@ -30,7 +30,7 @@ export async function archiveVerify(
     signal,
     others: (aborted) => databaseProblems(archive.directory, aborted),
     onProblem: (problem) => {
-      const isKnown = problem.level === 'error' && (known?.has(identityOf(problem)) ?? false);
+      const isKnown = problem.level === 'error' && (known?.has(errorIdentity(problem)) ?? false);
       if (isKnown) knownMet++;
       if (!options.json) return terminal.line(formatProblem(problem, isKnown));
       return terminal.json({ kind: 'problem', ...problem, ...(known && { known: isKnown }) });
@@ -39,7 +39,7 @@ export async function archiveVerify(
   });
   progress.end();
   const report = { ...counts, ...(known && { known: knownMet }) };
-  tell?.({ depth, ...report });
+  reportToJob?.({ depth, ...report });
   if (options.json) await terminal.json({ kind: 'summary', depth, ...report });
   else {
     await terminal.line(
@@ -52,12 +52,12 @@ export async function archiveVerify(
   return report.errors > knownMet ? EXIT_FOUND : EXIT_FINE;
 }
 
-/** What an error is and where; who leans on it may be others by now. */
-function identityOf({ code, volume, segment, offset, message }: Partial<Problem>): string {
+/** Identifies an error in two reports. The affected captures are left out, because they may have changed since. */
+function errorIdentity({ code, volume, segment, offset, message }: Partial<Problem>): string {
   return JSON.stringify([code, volume, segment, offset, message]);
 }
 
-/** The errors that a report of an earlier verification, one JSON value a line, tells of. */
+/** The errors in the report of an earlier verification, which has one JSON value per line. */
 async function knownErrors(path: string): Promise<ReadonlySet<string>> {
   const known = new Set<string>();
   let lines = 0;
@@ -66,11 +66,11 @@ async function knownErrors(path: string): Promise<ReadonlySet<string>> {
     for await (const line of file.readLines()) {
       lines++;
       const problem = JSON.parse(line) as Partial<Problem> | null;
-      if (problem?.level === 'error') known.add(identityOf(problem));
+      if (problem?.level === 'error') known.add(errorIdentity(problem));
     }
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw fileError(cause, path);
-    const detail = 'it is no report of `pinakes verify --json`';
+    const detail = 'it is not a report of `pinakes verify --json`';
     throw new PinakesError('BAD_ARGUMENT', { where: `--known ${path}:${lines}`, detail });
   }
   return known;
@@ -82,7 +82,7 @@ function formatProblem(problem: Problem, isKnown: boolean): string {
   const lines = [`${where}: ${isKnown ? 'known ' : ''}${level} ${code}: ${message}`];
   if (leaning > 0) {
     const shown = examples.slice(0, 5).join('  ');
-    lines.push(`  ${counted(leaning, 'capture')} ${leaning === 1 ? 'leans' : 'lean'} on it: ${shown}`);
+    lines.push(`  ${counted(leaning, 'capture')} ${leaning === 1 ? 'depends' : 'depend'} on it: ${shown}`);
   }
   return lines.map(printable).join('\n');
 }

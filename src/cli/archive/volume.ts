@@ -1,13 +1,13 @@
 /**
- * `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into
- * another, removing one.
+ * `pinakes volume`: lists the volumes of the archive, adds one, makes one read-only or writable, moves the segments of
+ * one to another, removes one.
  */
 import { stat } from 'node:fs/promises';
 import type { Archive, VolumeStatus } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
-import { type ArchiveCommandOptions, segmentCount } from '../archive-command.ts';
-import { type CommandContext, pathFrom } from '../command.ts';
-import { EXIT_FINE, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { type ArchiveCommandOptions, segmentProgress } from '../archive-command.ts';
+import { type CommandContext, resolveTypedPath } from '../command.ts';
+import { EXIT_FINE, EXIT_REFUSED, printFailures } from '../outcome.ts';
 import { Progress } from '../progress.ts';
 import { counted, formatBytes, printable, type Terminal } from '../terminal.ts';
 
@@ -17,7 +17,7 @@ export async function volumeLs(
   options: ArchiveCommandOptions,
 ): Promise<number> {
   const volumes = await archive.listVolumes();
-  if (options.json) for (const volume of volumes) await terminal.json(described(volume));
+  if (options.json) for (const volume of volumes) await terminal.json(volumeJson(volume));
   else {
     const rows = [
       ['name', 'state', 'segments', 'size', 'free', 'path'],
@@ -51,7 +51,7 @@ function stateOf({ failure, kind, writable }: VolumeStatus): string {
   return writable ? 'writable' : 'read-only';
 }
 
-function described(volume: VolumeStatus): Record<string, unknown> {
+function volumeJson(volume: VolumeStatus): Record<string, unknown> {
   const { failure, ...rest } = volume;
   return { ...rest, state: stateOf(volume), failure: failure?.message ?? null };
 }
@@ -64,7 +64,7 @@ export async function volumeAdd(
   options: ArchiveCommandOptions & { readonly create?: boolean; readonly readOnly?: boolean },
 ): Promise<number> {
   const { terminal } = context;
-  const directory = pathFrom(context, path);
+  const directory = resolveTypedPath(context, path);
   const isReadOnly = options.readOnly ?? false;
   if (!isReadOnly && !options.create && !(await mayBeUsed(terminal, directory))) {
     terminal.say('no volume was added');
@@ -73,22 +73,23 @@ export async function volumeAdd(
   const before = archive.segments().length;
   await archive.addVolume(
     { name, path: directory, isReadOnly },
-    // In a server others are at work on the archive, and nothing of it is left to a later opening.
-    { onProgress: segmentCount(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
+    // In a server, other requests use the archive, so adding a volume cannot be interrupted and finished at the next opening.
+    { onProgress: segmentProgress(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
   );
   terminal.clearStatus();
   const segments = archive.segments().length - before;
   if (options.json) await terminal.json({ name, segments });
   else {
-    const found = segments > 0 ? `, with ${counted(segments, 'segment')} that lay there` : '';
+    const found =
+      segments > 0 ? `, with ${counted(segments, 'segment')} that ${segments === 1 ? 'was' : 'were'} there` : '';
     await terminal.line(`added volume ${name}${found}`);
   }
   return EXIT_FINE;
 }
 
 /**
- * Whether there is something at this path, or the person wants the directory made: a path that was mistyped would take
- * in what is stored.
+ * Whether the path exists, or the person agrees to create it. Without this question, a mistyped path would become a
+ * volume that new records are stored in.
  */
 async function mayBeUsed(terminal: Terminal, path: string): Promise<boolean> {
   const isAbsent = await stat(path).then(
@@ -96,9 +97,9 @@ async function mayBeUsed(terminal: Terminal, path: string): Promise<boolean> {
     ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
   );
   if (!isAbsent) return true;
-  const answer = await terminal.ask(`${printable(path)} does not exist. Make it? [y/N] `);
+  const answer = await terminal.ask(`${printable(path)} does not exist. Create it? [y/N] `);
   if (answer !== undefined) return /^y(es)?$/i.test(answer.trim());
-  throw new PinakesError('FILE_MISSING', { where: path, detail: 'add --create to make the directory' });
+  throw new PinakesError('FILE_MISSING', { where: path, detail: 'add --create to create the directory' });
 }
 
 export async function volumeRemove(
@@ -121,7 +122,7 @@ export async function volumeSet(
   options: ArchiveCommandOptions,
 ): Promise<number> {
   if (state !== 'read-only' && state !== 'writable')
-    throw new PinakesError('BAD_ARGUMENT', { where: state, detail: 'a volume is read-only or writable' });
+    throw new PinakesError('BAD_ARGUMENT', { where: state, detail: 'the state of a volume is read-only or writable' });
   await archive.setVolumeWritable(name, state === 'writable');
   if (options.json) await terminal.json({ name, state });
   else await terminal.line(`volume ${name} is ${state}`);
@@ -151,7 +152,7 @@ export async function volumeMigrate(
   else {
     const what = `${counted(figures.segments, 'segment')} of ${formatBytes(figures.bytes)} from ${from} to ${to}`;
     const room = formatBytes(figures.freeBytes);
-    await terminal.line(options.dryRun ? `would move ${what}, where ${room} are free` : `moved ${what}`);
+    await terminal.line(options.dryRun ? `would move ${what}, which has ${room} free` : `moved ${what}`);
   }
-  return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
+  return failures.length > 0 ? printFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
 }

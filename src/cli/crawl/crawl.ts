@@ -1,19 +1,19 @@
 /**
- * `pinakes crawl`: its arguments and options. What it does is loaded when it is asked for, so that other commands start
- * faster.
+ * `pinakes crawl`: its arguments and options. The code of the command is loaded when the command runs, so that other
+ * commands start faster.
  */
 import type { Command } from 'commander';
 import { archiveCommand, withArchive } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { addCrawlOptions, type CrawlCommandOptions } from './options.ts';
 
-export function registerCrawl(program: Command, context: CommandContext, ends: (code: number) => void): void {
+export function registerCrawl(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
   addCrawlOptions(
-    archiveCommand(program, 'crawl', 'fetch sites into the archive, politely; what is known is stored once'),
+    archiveCommand(program, 'crawl', 'fetch sites into the archive, politely; every content is stored once'),
   )
-    .argument('[seeds...]', 'URLs to begin with')
+    .argument('[seeds...]', 'the URLs to start from')
     .action(async (seeds: string[], options: CrawlCommandOptions) =>
-      ends(
+      setExitCode(
         await withArchive(context, options, 'crawl', async (archive) =>
           (await import('./run.ts')).crawlCommand(context, archive, seeds, options),
         ),

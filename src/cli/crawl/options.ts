@@ -1,12 +1,12 @@
 /**
- * The options of `pinakes crawl`, and the settings that they mean. What is not given is not set, so that a resumed or
- * repeated crawl keeps what it had.
+ * The options of `pinakes crawl`, and the settings they stand for. An option that is not given sets nothing, so that a
+ * resumed or repeated crawl keeps its earlier setting.
  */
 import { type Command, Option } from 'commander';
 import { PinakesError } from '../../base/index.ts';
 import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../../crawl/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
-import { choiceOption } from '../command.ts';
+import { appendValue, choiceOption } from '../command.ts';
 
 export type CrawlCommandOptions = ArchiveCommandOptions & {
   readonly seeds?: string;
@@ -51,46 +51,44 @@ export type CrawlCommandOptions = ArchiveCommandOptions & {
   readonly rate?: string;
 };
 
-const gather = (value: string, before: readonly string[] = []) => [...before, value];
-
 export function addCrawlOptions(command: Command): Command {
   return command
-    .option('--seeds <file>', 'begin with the URLs in this file too, one a line; `-` is standard input')
-    .option('--collection <name>', 'the collection that captures become part of')
+    .option('--seeds <file>', 'also start from the URLs in this file, one per line; `-` is standard input')
+    .option('--collection <name>', 'the collection to store the captures in')
     .addOption(
-      new Option('--scope <scope>', 'what belongs to the crawl (default: host)').choices([
+      new Option('--scope <scope>', 'which URLs belong to the crawl (default: host)').choices([
         'host',
         'domain',
         'prefix',
         'list',
       ]),
     )
-    .option('--depth <links>', 'follow at most so many links from a seed')
-    .option('--include <pattern>', 'only pages whose URL matches this regular expression; may be given often', gather)
-    .option('--exclude <pattern>', 'nothing whose URL matches this regular expression; may be given often', gather)
-    .option('--pages <number>', 'stop after so many pages')
-    .option('--bytes <size>', 'stop after so many bytes, such as 500MB')
-    .option('--time <span>', 'stop after so long, such as 30m or 12h')
-    .option('--body-limit <size>', 'cut bodies that are longer (default: 1GB)')
-    .option('--delay <seconds>', 'leave a host alone for at least so long between requests (default: 1)')
-    .option('--concurrency <number>', 'requests at a time, over all hosts (default: 16)')
-    .option('--host-concurrency <number>', 'requests at a time to one host (default: 1)')
-    .option('--allow-private', 'connect to loopback and private addresses too')
-    .option('--any-certificate', 'take certificates that cannot be verified, and TLS before 1.2')
+    .option('--depth <links>', 'follow at most this many links from a seed')
+    .option('--include <pattern>', 'only pages whose URL matches this regular expression; may be repeated', appendValue)
+    .option('--exclude <pattern>', 'nothing whose URL matches this regular expression; may be repeated', appendValue)
+    .option('--pages <number>', 'stop after this many pages')
+    .option('--bytes <size>', 'stop after this many bytes, such as 500MB')
+    .option('--time <span>', 'stop after this time, such as 30m or 12h')
+    .option('--body-limit <size>', 'truncate longer bodies (default: 1GB)')
+    .option('--delay <seconds>', 'wait at least this long between requests to a host (default: 1)')
+    .option('--concurrency <number>', 'concurrent requests to all hosts together (default: 16)')
+    .option('--host-concurrency <number>', 'concurrent requests to one host (default: 1)')
+    .option('--allow-private', 'also connect to loopback and private addresses')
+    .option('--any-certificate', 'accept certificates that cannot be verified, and TLS before 1.2')
     .addOption(new Option('--robots <what>', 'obey or ignore robots.txt (default: obey)').choices(['obey', 'ignore']))
     .addOption(
-      new Option('--nofollow <what>', 'obey or ignore nofollow of pages and links (default: obey)').choices([
+      new Option('--nofollow <what>', 'obey or ignore nofollow in pages and links (default: obey)').choices([
         'obey',
         'ignore',
       ]),
     )
     .option('--no-sitemaps', 'do not read the sitemaps that robots.txt names')
-    .option('--html-only', 'keep only HTML, and fetch nothing that pages embed')
-    .option('--no-conditional', 'fetch pages anew though their server could say that they are unchanged')
+    .option('--html-only', 'store only HTML, and fetch nothing that pages embed')
+    .option('--no-conditional', 'fetch pages in full, without asking the server whether they changed')
     .addOption(
       choiceOption(
         '--browser [pages]',
-        'render pages in Chromium too: all, or empty for those without text in their HTML',
+        'also render pages in Chromium: all, or empty for pages without text in their HTML',
         ['all', 'empty', 'none'],
       )
         .preset('all')
@@ -100,42 +98,45 @@ export function addCrawlOptions(command: Command): Command {
       '--browser-path <file>',
       'the program file of Chromium or Chrome (default: PINAKES_BROWSER, or the usual places)',
     )
-    .option('--no-browser-sandbox', 'for containers in which the browser cannot shut its pages off from the system')
-    .option('--browsers <number>', 'with --browser: pages rendered at a time (default: 2)')
-    .option('--render-time <span>', 'with --browser: how long a page may take to be rendered (default: 2m)')
-    .option('--screenshots', 'with --browser: keep a picture of every page that was rendered (default: true)')
-    .option('--no-screenshots', 'with --browser: keep no pictures')
-    .option('--user-agent <text>', 'who asks')
+    .option('--no-browser-sandbox', 'run the browser without its sandbox, for containers in which it cannot start one')
+    .option('--browsers <number>', 'with --browser: pages rendered concurrently (default: 2)')
+    .option('--render-time <span>', 'with --browser: the time limit for rendering a page (default: 2m)')
+    .option('--screenshots', 'with --browser: store a screenshot of every rendered page (default: true)')
+    .option('--no-screenshots', 'with --browser: store no screenshots')
+    .option('--user-agent <text>', 'the User-Agent of the requests')
     .option(
       '--contact <text>',
-      'an address or URL at which whoever runs a site can reach you; becomes part of the user agent',
+      'an e-mail address or URL at which the operator of a site can reach you; added to the user agent',
     )
-    .option('--again [collection]', 'crawl what is known of a collection again')
-    .option('--budget <pages>', 'with --again: ask for at most so many pages, those that change')
-    .option('--fixed', 'with --again: ask for every page')
-    .option('--lifetime <span>', 'ask for a page after so long whatever the budget (default: 90d)')
+    .option('--again [collection]', 'crawl the known pages of a collection again')
+    .option('--budget <pages>', 'with --again: request at most this many pages, those that change most')
+    .option('--fixed', 'with --again: request every page')
+    .option('--lifetime <span>', 'request a page again after this time, whatever the budget (default: 90d)')
     .addOption(
-      new Option('--gone <policy>', 'what becomes of pages that are gone (default: keep-history)').choices([
-        'keep-history',
-        'expunge',
-      ]),
+      new Option(
+        '--gone <policy>',
+        'what to do with the captures of pages that are gone (default: keep-history)',
+      ).choices(['keep-history', 'expunge']),
     )
-    .option('--resume [collection]', 'go on with an interrupted crawl')
-    .option('--fresh', 'drop what an unfinished crawl of the collection had still to do')
-    .option('--every <time>', 'repeat: hour, day, week, month, 6h, or five fields as in cron (UTC); `never` ends it')
-    .option('--due', 'run the scheduled crawls whose time has come')
+    .option('--resume [collection]', 'continue an interrupted crawl')
+    .option('--fresh', 'discard the rest of an unfinished crawl of the collection')
+    .option(
+      '--every <time>',
+      'repeat the crawl: hour, day, week, month, 6h, or five fields as in cron (UTC); `never` ends it',
+    )
+    .option('--due', 'run the scheduled crawls that are due')
     .option('--schedules', 'list the scheduled crawls')
-    .option('--replay <archive>', 'instead of the web, play the pages of this archive')
-    .option('--rate <number>', 'with --replay: so many pages a second');
+    .option('--replay <archive>', 'crawl the pages of this archive instead of the web')
+    .option('--rate <number>', 'with --replay: this many pages per second');
 }
 
-/** A seed behind `--browser` is taken for its value; better to say so than to crawl something else. */
+/** Refuses other values: a seed directly after `--browser` would be taken as its value. */
 function browserUse(text: string): BrowserUse {
   if (text === 'all' || text === 'empty' || text === 'none') return text;
-  throw bad('--browser', text, 'all, empty or none is expected; name the seeds before it');
+  throw bad('--browser', text, 'all, empty or none is expected; write the seeds before this option');
 }
 
-/** The settings that were given. */
+/** The settings for the options that were given. */
 export function settingsOf(options: CrawlCommandOptions): Partial<CrawlSettings> {
   const settings: { -readonly [Name in keyof CrawlSettings]?: CrawlSettings[Name] } = {};
   const { collection, scope, include, exclude, robots, nofollow, gone, browser, screenshots } = options;
@@ -216,14 +217,14 @@ const SIZES: Readonly<Record<string, number>> = {
 function sizeOf(text: string, where: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
   const unit = SIZES[match?.[2]?.toUpperCase() ?? 'none'];
-  if (!match || unit === undefined) throw bad(where, text, 'a size is 1000000, 500MB or 2GB');
+  if (!match || unit === undefined) throw bad(where, text, 'a size looks like 1000000, 500MB or 2GB');
   return Math.round(Number(match[1]) * unit);
 }
 
-const SPANS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
 function spanOf(text: string, where: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([smhdw])$/i.exec(text.trim());
-  if (!match) throw bad(where, text, 'a span of time is 90s, 30m, 12h, 7d or 4w');
-  return Math.round(Number(match[1]) * SPANS[match[2]!.toLowerCase()]! * 1000);
+  if (!match) throw bad(where, text, 'a duration looks like 90s, 30m, 12h, 7d or 4w');
+  return Math.round(Number(match[1]) * UNIT_SECONDS[match[2]!.toLowerCase()]! * 1000);
 }

@@ -1,10 +1,10 @@
-/** Paints PNG pictures, for the sample site: 8 bits a channel, no filter, one chunk of data. */
+/** Paints PNG pictures for the sample site: 8 bits per channel, no filter, one chunk of data. */
 import { crc32, deflateSync } from 'node:zlib';
 import { concat, utf8 } from '../../base/index.ts';
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
-/** `colourAt` gets both places as shares from 0 to 1 and answers with red, green and blue. */
+/** `colourAt` is called with coordinates from 0 to 1 and returns red, green and blue. */
 export function paintPng(
   width: number,
   height: number,

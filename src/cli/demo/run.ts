@@ -1,4 +1,4 @@
-/** `pinakes demo`: makes an archive of a sample site as it was on three days, without any network, and serves it. */
+/** `pinakes demo`: creates an archive of a sample site on three days, without any network, and serves it. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export type DemoOptions = {
 };
 
 export async function demo(context: CommandContext, options: DemoOptions): Promise<number> {
-  // Before anything is made: the archive would be in the way of the next try.
+  // Checked before the archive is created, which would block the next attempt.
   portsOf(options);
   const directory = options.keep ?? (await mkdtemp(join(tmpdir(), 'pinakes-demo-')));
   try {
@@ -44,26 +44,26 @@ export async function demo(context: CommandContext, options: DemoOptions): Promi
   }
 }
 
-/** Three snapshots, each a collection; what did not change becomes revisits. */
+/** Stores three snapshots, each in a collection of its own. Contents that did not change become revisits. */
 async function makeDemo(context: CommandContext, directory: string): Promise<void> {
   await createArchive(directory, { name: 'The Library' });
   const archive = await openArchive(directory, openingOptions(context, 'demo'));
   try {
     for (const { collection, time, exchanges } of demoSnapshots()) {
-      // One after another, some seconds apart, as a crawler would.
+      // Some seconds apart, as a crawler would capture them.
       for (const [index, { url, head, body }] of exchanges.entries())
         await archive.store({ kind: 'http', url, time: time + index * 2000, responseHead: head, body }, { collection });
     }
     const { captures, revisits } = await archive.totals();
     context.terminal.say(
-      `Made ${counted(captures, 'capture')} of a sample site on three days; ${revisits} had not changed and are kept once.`,
+      `Stored ${counted(captures, 'capture')} of a sample site on three days; ${revisits} of them had not changed and are revisits.`,
     );
   } finally {
     await archive.close();
   }
 }
 
-/** Only where there is a screen; that it does not open is no failure. */
+/** Opens the browser where there is a screen. Failing to open it is not an error. */
 function openBrowser(url: string): void {
   const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open';
   const hasScreen = process.platform !== 'linux' || Boolean(process.env.DISPLAY ?? process.env.WAYLAND_DISPLAY);

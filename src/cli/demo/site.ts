@@ -1,7 +1,7 @@
 /**
- * A small site that never was, as it looked on three days: pages with links among them, styles that import styles,
- * pictures, scripts that fetch, a redirect and a page that went away. Parts change between the days and parts do not,
- * which is what an archive lives on.
+ * A small invented site on three days: pages that link to each other, styles that import styles, pictures, scripts that
+ * fetch, a redirect and a page that disappears. Some parts change between the days and some do not, so that the archive
+ * has contents to store once.
  */
 import { utf8 } from '../../base/index.ts';
 import { paintPng } from './picture.ts';
@@ -50,7 +50,7 @@ const SCROLLS = [
   ],
 ] as const;
 
-/** What is true on each of the three days. */
+/** What differs between the three days. */
 const DAYS = [
   {
     collection: 'spring-2022',
@@ -206,7 +206,7 @@ if (place) {
 export const isCounted = place !== null;
 `;
 
-/** Columns against a sky whose colour tells the day. */
+/** Columns in front of a sky with another colour on each day. */
 function columns(index: number): (x: number, y: number) => readonly [number, number, number] {
   const skies = [
     [244, 214, 170],

@@ -1,4 +1,4 @@
-/** `pinakes index`: brings the search index up to what the archive holds. */
+/** `pinakes index`: brings the search index up to date with the archive. */
 import type { Archive } from '../../archive/index.ts';
 import { Indexer } from '../../search/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
@@ -36,20 +36,20 @@ export async function searchIndex(
     count.end();
     damage.end();
     const rank = options.rank !== false && indexer.isRankDue ? await watchedRank(context, indexer) : undefined;
-    const { wordsMs: _, busyMs: __, ...told } = report;
-    if (options.json) await terminal.json({ ...told, ...(rank && { rank }) });
+    const { wordsMs: _, busyMs: __, ...figures } = report;
+    if (options.json) await terminal.json({ ...figures, ...(rank && { rank }) });
     else {
-      const what = `${counted(report.captures, 'capture')}, ${counted(report.redirects, 'redirect')} and ${counted(report.documents, 'content')} of ${formatBytes(report.bytes)} taken in`;
-      await terminal.line(`${what}, ${counted(report.removed, 'capture')} taken out`);
+      const what = `${counted(report.captures, 'capture')}, ${counted(report.redirects, 'redirect')} and ${counted(report.documents, 'content')} of ${formatBytes(report.bytes)} indexed`;
+      await terminal.line(`${what}, ${counted(report.removed, 'capture')} removed`);
       if (rank)
         await terminal.line(`ranked ${counted(rank.urls, 'page')} by ${counted(rank.links, 'link')} between them`);
       if (report.partlyRead > 0)
         terminal.say(
-          `Of ${counted(report.partlyRead, 'content')} only a part was taken in; docs/search.md says how much is read of one.`,
+          `Only a part of ${counted(report.partlyRead, 'content')} was indexed; docs/search.md has the limits.`,
         );
       if (findings > FINDINGS_SHOWN_MAX)
         terminal.say(`... and ${findings - FINDINGS_SHOWN_MAX} more of text-too-costly`);
-      if (report.isAnew) terminal.say('The archive was rebuilt since, so everything was gone through anew.');
+      if (report.isAnew) terminal.say('The archive was rebuilt since the last run, so everything was indexed again.');
     }
     return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
   } finally {

@@ -1,15 +1,15 @@
-/** `pinakes links`: links to or from a page, or the edges of the whole graph as a table. */
+/** `pinakes links`: the links to or from a page, or all links as a table. */
 import { open, rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { writeParquet } from '../../archive/index.ts';
 import { fileError, formatW3cDate, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
 import { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from '../../search/index.ts';
-import { type ArchiveCommandOptions, timeOf } from '../archive-command.ts';
+import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
 import { counted, printable, type Terminal } from '../terminal.ts';
-import { limitOf, openIndexOf, sayHowFar } from './query.ts';
+import { limitOf, openIndexOf, sayIndexState } from './query.ts';
 
 export type LinksCommandOptions = ArchiveCommandOptions & {
   readonly direction: 'in' | 'out';
@@ -30,27 +30,27 @@ export async function searchLinks(
       const edges = await writeEdges(terminal, options, options.out, signal);
       if (options.json) await terminal.json({ edges });
       else await terminal.line(`${counted(edges, 'link')} written to ${options.out}`);
-      sayHowFar(terminal, search, false);
+      sayIndexState(terminal, search, false);
       return EXIT_FINE;
     }
     if (url === undefined)
       throw new PinakesError('BAD_ARGUMENT', { where: 'links', detail: 'name a page, or a file with --out' });
-    const at = options.at === undefined ? undefined : timeOf(options.at, 'end');
+    const at = options.at === undefined ? undefined : parseTimeOption(options.at, 'end');
     const list = await search.links(url, { direction: options.direction, at, limit: limitOf(options.limit) });
     for (const item of list.items) {
       const { first, last, ...rest } = item;
       if (options.json) await terminal.json({ ...rest, first: formatW3cDate(first), last: formatW3cDate(last) });
       else await terminal.line(`${printable(item.url)}  ${item.kind}  ${printable(item.text)}`.trimEnd());
     }
-    // As of `search`: behind the items a line about the rest, when there is a rest.
+    // As in `search`: after the items, a line with the total when there are more.
     if (options.json && list.next !== undefined) await terminal.json({ total: list.total });
     if (!options.json)
       terminal.say(
         options.direction === 'in'
-          ? `${counted(list.total, 'page')} ${list.total === 1 ? 'links' : 'link'} here`
+          ? `${counted(list.total, 'page')} ${list.total === 1 ? 'links' : 'link'} to this page`
           : counted(list.total, 'link'),
       );
-    sayHowFar(terminal, search, list.total === 0 && !options.json);
+    sayIndexState(terminal, search, list.total === 0 && !options.json);
     return EXIT_FINE;
   } finally {
     search.close();

@@ -1,6 +1,6 @@
 /**
- * `pinakes search`: results for people, or one JSON object a line. Works beside a server or an indexer: reading the
- * index takes nobody's turn.
+ * `pinakes search`: prints results as text, or as one JSON object per line. Works while a server or an indexer runs,
+ * because reading the index needs no lock.
  */
 import { NamedSnapshots, readConnector } from '../../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../../base/index.ts';
@@ -16,7 +16,7 @@ import {
   type SearchSort,
   wordsOf,
 } from '../../search/index.ts';
-import { type ArchiveCommandOptions, timeOf } from '../archive-command.ts';
+import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE, EXIT_REFUSED } from '../outcome.ts';
 import { counted, printable, type Terminal } from '../terminal.ts';
@@ -46,69 +46,71 @@ export async function searchQuery(
     return EXIT_REFUSED;
   }
   const limit = limitOf(options.limit);
-  const asOf = await timeAsked(options);
+  const asOf = await asOfTime(options);
   const search = await openIndexOf(options.archive);
   try {
     const { after, sort, group, facets = false } = options;
     const page = await search.search(query, { limit, sort, group, facets, after, asOf });
-    if (options.json) await tellJson(terminal, page);
-    else await tell(terminal, page);
+    if (options.json) await printPageJson(terminal, page);
+    else await printPage(terminal, page);
     if ('query' in parsed) sayUnknownCollections(terminal, search, collectionsOf(parsed.query));
     const isNothing = page.total === 0 && !options.json;
     if (isNothing && 'query' in parsed && wordsOf(parsed.query).some((word) => !word.endsWith('*'))) {
-      terminal.say('Words are found in the form in which they stand on pages; `archiv*` finds all that begin so.');
+      terminal.say(
+        'A word matches only in the form in which it is on the page; `archiv*` matches all words that start with archiv.',
+      );
     }
-    sayHowFar(terminal, search, isNothing);
+    sayIndexState(terminal, search, isNothing);
     return EXIT_FINE;
   } finally {
     search.close();
   }
 }
 
-/** A name with a slip in it finds nothing, or leaves nothing out; neither must look like an answer. */
+/** Reports unknown collections. A mistyped name selects or excludes nothing, which could be mistaken for a result. */
 function sayUnknownCollections(terminal: Terminal, search: Search, asked: readonly string[]): void {
   if (asked.length === 0) return;
   const names = search.collections();
   for (const name of new Set(asked)) {
     if (names.includes(name)) continue;
     const there = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
-    terminal.say(printable(`The index has no collection ${name}; ${there}.`));
+    terminal.say(printable(`The index does not have a collection ${name}; ${there}.`));
   }
 }
 
-/** The search index of an archive. Where there is no archive, that is what is wrong, and not the lack of an index. */
+/** Opens the search index of an archive. A missing archive is reported as such, and not as a missing index. */
 export async function openIndexOf(archive: string): Promise<Search> {
   await readConnector(archive);
   return openSearch(archive);
 }
 
-/** What is not in the index is not found, which must not look as if it were not in the archive. */
-export function sayHowFar(terminal: Terminal, search: Search, isEmpty: boolean): void {
+/** Says when the index may be behind the archive, so that a page that is not found does not seem to be missing. */
+export function sayIndexState(terminal: Terminal, search: Search, isEmpty: boolean): void {
   const until = search.wholeUntil();
-  if (until === undefined) terminal.say('The index may lack pages of the archive; `pinakes index` takes them in.');
+  if (until === undefined) terminal.say('The index may lack pages of the archive; `pinakes index` adds them.');
   else if (isEmpty)
-    terminal.say(`The index is of ${formatW3cDate(until)}; \`pinakes index\` takes in what came since.`);
+    terminal.say(`The index is complete up to ${formatW3cDate(until)}; \`pinakes index\` adds later captures.`);
 }
 
-/** How many items a person wants. */
+/** The value of --limit. */
 export function limitOf(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1) return limit;
-  throw new PinakesError('BAD_ARGUMENT', { where: `--limit ${text}`, detail: 'a number from 1 on' });
+  throw new PinakesError('BAD_ARGUMENT', { where: `--limit ${text}`, detail: 'a whole number from 1 on' });
 }
 
-/** The time that a question is bounded by, given as such or by the name of a snapshot. */
-export async function timeAsked(
+/** The time limit of a query: that of --as-of, or of the named snapshot. */
+export async function asOfTime(
   options: ArchiveCommandOptions & { readonly asOf?: string; readonly snapshot?: string },
 ): Promise<number | undefined> {
-  if (options.asOf !== undefined) return timeOf(options.asOf, 'end');
+  if (options.asOf !== undefined) return parseTimeOption(options.asOf, 'end');
   if (options.snapshot === undefined) return undefined;
   const snapshots = new NamedSnapshots(options.archive);
   await snapshots.load();
   return snapshots.get(options.snapshot).time;
 }
 
-async function tellJson(terminal: Terminal, page: SearchPage): Promise<void> {
+async function printPageJson(terminal: Terminal, page: SearchPage): Promise<void> {
   for (const { time, first, last, ...item } of page.items) {
     await terminal.json({ ...item, time: formatW3cDate(time), first: formatW3cDate(first), last: formatW3cDate(last) });
   }
@@ -116,7 +118,7 @@ async function tellJson(terminal: Terminal, page: SearchPage): Promise<void> {
   if (page.next !== undefined || page.facets !== undefined) await terminal.json(rest);
 }
 
-async function tell(terminal: Terminal, page: SearchPage): Promise<void> {
+async function printPage(terminal: Terminal, page: SearchPage): Promise<void> {
   const about = page.isTotalExact ? '' : 'about ';
   await terminal.line(page.total === 0 ? 'nothing found' : `${about}${counted(page.total, 'result')}`);
   for (const item of page.items) {
@@ -127,19 +129,19 @@ async function tell(terminal: Terminal, page: SearchPage): Promise<void> {
     await terminal.line(
       `  ${formatW3cDate(item.time)}, ${item.status === 0 ? '' : `${item.status}, `}${counted(item.captures, 'capture')}${versions}, cited by ${item.inlinks}`,
     );
-    await terminal.line(`  ${marked(item)}`);
+    await terminal.line(`  ${highlighted(item)}`);
   }
   for (const [name, values] of Object.entries(page.facets ?? {})) {
-    const told = values.map(({ value, count }) => `${printable(value)} (${count})`);
+    const counts = values.map(({ value, count }) => `${printable(value)} (${count})`);
     const more = page.facetsLeftOut?.[name as FacetName];
-    if (more !== undefined) told.push(`and ${more} more`);
-    if (told.length > 0) await terminal.line(`\n${name}: ${told.join(', ')}`);
+    if (more !== undefined) counts.push(`and ${more} more`);
+    if (counts.length > 0) await terminal.line(`\n${name}: ${counts.join(', ')}`);
   }
-  if (page.next !== undefined) terminal.say(`\nmore with --after ${page.next}`);
+  if (page.next !== undefined) terminal.say(`\nnext page: --after ${page.next}`);
 }
 
-/** The snippet with the words that were found between square brackets. */
-function marked({ snippet, marks }: SearchResult): string {
+/** The snippet with the matching words in square brackets. */
+function highlighted({ snippet, marks }: SearchResult): string {
   let text = '';
   let at = 0;
   for (const [start, end] of marks) {

@@ -9,7 +9,7 @@ import type { CommandContext } from '../command.ts';
 import { Terminal } from '../terminal.ts';
 import { watchedRank } from './rank.ts';
 
-test('ranking is broken off by an interrupt, and the index can be ranked later', async (t) => {
+test('an interrupt stops the ranking, and the index can be ranked later', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-rank-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   await createArchive(join(directory, 'archive'));

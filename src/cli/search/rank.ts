@@ -1,4 +1,4 @@
-/** `pinakes rank`: PageRank and citation counts over the links of the index. */
+/** `pinakes rank`: computes PageRank and citation counts from the links in the index. */
 import type { Archive } from '../../archive/index.ts';
 import { Indexer, type RankOptions, type RankReport } from '../../search/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
@@ -7,7 +7,7 @@ import { EXIT_FINE } from '../outcome.ts';
 import { formatDuration } from '../progress.ts';
 import { RunningCount } from '../running-count.ts';
 import { counted } from '../terminal.ts';
-import { timeAsked } from './query.ts';
+import { asOfTime } from './query.ts';
 
 export type RankCommandOptions = ArchiveCommandOptions & { readonly asOf?: string; readonly snapshot?: string };
 
@@ -16,7 +16,7 @@ export async function searchRank(
   archive: Archive,
   options: RankCommandOptions,
 ): Promise<number> {
-  const asOf = await timeAsked(options);
+  const asOf = await asOfTime(options);
   const indexer = await Indexer.open(archive);
   try {
     const report = await watchedRank(context, indexer, { asOf });
@@ -35,8 +35,8 @@ export async function searchRank(
 const TICK_MS = 500;
 
 /**
- * Computes ranks, shows how long it has been at that, and breaks it off when the person has had enough: it is one step,
- * which tells nothing and asks nothing.
+ * Computes ranks, shows the elapsed time, and abandons the computation when the signal aborts. The computation is one
+ * step that neither reports progress nor takes a signal.
  */
 export async function watchedRank(
   { terminal, signal }: CommandContext,
@@ -47,18 +47,18 @@ export async function watchedRank(
   const count = new RunningCount(terminal, 'rank');
   const startMs = performance.now();
   const ticking = setInterval(
-    () => count.update(`at it for ${formatDuration((performance.now() - startMs) / 1000)}`),
+    () => count.update(`running for ${formatDuration((performance.now() - startMs) / 1000)}`),
     TICK_MS,
   );
-  const breakOff = () => void indexer.abandon();
-  signal.addEventListener('abort', breakOff, { once: true });
+  const abandon = () => void indexer.abandon();
+  signal.addEventListener('abort', abandon, { once: true });
   try {
     return await indexer.rank(options);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
-    signal.removeEventListener('abort', breakOff);
+    signal.removeEventListener('abort', abandon);
     clearInterval(ticking);
     count.end();
   }

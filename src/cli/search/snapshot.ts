@@ -26,7 +26,7 @@ export async function snapshotLs(
 ): Promise<number> {
   const snapshots = archive.listSnapshots().map(summary);
   if (snapshots.length === 0 && !options.json)
-    terminal.say('There are no snapshots yet; `pinakes snapshot create NAME` names the state of now.');
+    terminal.say('There are no snapshots yet; `pinakes snapshot create NAME` creates one.');
   for (const snapshot of snapshots) {
     if (options.json) await terminal.json(snapshot);
     else
@@ -46,8 +46,8 @@ export async function snapshotRm(
   await archive.removeSnapshot(name);
   if (options.json) await terminal.json({ name, isRemoved: true });
   else {
-    await terminal.line(`snapshot ${name} is given up`);
-    terminal.say('`pinakes compact` may now take out what it kept.');
+    await terminal.line(`removed snapshot ${name}`);
+    terminal.say('`pinakes compact` may now remove what only this snapshot kept.');
   }
   return EXIT_FINE;
 }

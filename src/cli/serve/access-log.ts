@@ -1,4 +1,4 @@
-/** Lines of the access log: JSON, or the combined log format that other servers write and log tools read. */
+/** Formats lines of the access log: as JSON, or in the combined log format of other servers, which log tools read. */
 import { formatW3cDate } from '../../base/index.ts';
 import type { AccessLine } from '../../server/index.ts';
 import { printableJson } from '../terminal.ts';
@@ -14,8 +14,8 @@ export function formatAccessLine(line: AccessLine, format: 'json' | 'common'): s
     });
   }
   const { address, method, target, protocol, status, bytes, referrer, agent } = line;
-  const request = `"${quoted(`${method} ${target} ${protocol}`)}"`;
-  return `${address} - - [${logTime(line.time)}] ${request} ${status} ${bytes} "${quoted(referrer) || '-'}" "${quoted(agent) || '-'}"`;
+  const request = `"${escaped(`${method} ${target} ${protocol}`)}"`;
+  return `${address} - - [${logTime(line.time)}] ${request} ${status} ${bytes} "${escaped(referrer) || '-'}" "${escaped(agent) || '-'}"`;
 }
 
 /** `01/Mar/2024:10:00:00 +0000`. */
@@ -24,8 +24,8 @@ function logTime(time: number): string {
   return `${day}/${MONTHS[Number(month) - 1]}/${year}:${clock} +0000`;
 }
 
-/** What strangers send must not end a field of the line, or the line. */
-function quoted(text: string): string {
+/** Escapes a text of the client, so that it cannot end a field of the line, or the line itself. */
+function escaped(text: string): string {
   return text.replace(
     /[\x00-\x1f\x7f-\x9f"\\]/g,
     (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,

@@ -1,6 +1,6 @@
 /**
- * Runs commands in the server for command lines elsewhere: the same commands, with the archive that is open already and
- * a terminal that is far away.
+ * Runs commands in the server for other processes: the same commands, with the archive that the server has open, and
+ * with a terminal at the other end of a connection.
  */
 import { Command, CommanderError } from 'commander';
 import type { Archive } from '../../archive/index.ts';
@@ -9,11 +9,11 @@ import type { CommandRunner, RemoteCommand } from '../../server/index.ts';
 import { registerArchive } from '../archive/archive.ts';
 import type { CommandContext } from '../command.ts';
 import { registerCrawl } from '../crawl/crawl.ts';
-import { asksForJson, EXIT_FINE, EXIT_REFUSED, helpHint, tellFailure, tellUsage } from '../outcome.ts';
+import { asksForJson, EXIT_FINE, EXIT_REFUSED, helpHint, printFailure, printUsageError } from '../outcome.ts';
 import { registerSearch } from '../search/search.ts';
 import { printable, Terminal } from '../terminal.ts';
 
-/** These make or open archives, and the server has its own. */
+/** Commands that create or open an archive. A server has its own archive open. */
 const REFUSED_VERBS = new Set(['init', 'serve']);
 
 export function commandRunner(
@@ -25,28 +25,25 @@ export function commandRunner(
     const { signal, argv, directory } = command;
     const terminal = new RemoteTerminal(command, server.terminal.program);
     terminal.hasJsonFailures = asksForJson(argv);
-    const { report, begins } = command;
-    const context: CommandContext = {
-      ...{ terminal, signal, clock, newId, software, argv, directory, archive },
-      ...{ report, begins },
-    };
+    const job = { reportToJob: command.report, startJob: command.begins };
+    const context: CommandContext = { terminal, signal, clock, newId, software, argv, directory, archive, ...job };
     let code = EXIT_FINE;
     const program = newProgram(terminal);
-    const ends = (ended: number) => {
-      code = ended;
+    const setExitCode = (exitCode: number) => {
+      code = exitCode;
     };
-    registerArchive(program, context, ends);
-    registerCrawl(program, context, ends);
-    registerSearch(program, context, ends);
+    registerArchive(program, context, setExitCode);
+    registerCrawl(program, context, setExitCode);
+    registerSearch(program, context, setExitCode);
     try {
       const verb = argv.find((argument) => !argument.startsWith('-')) ?? '';
       if (REFUSED_VERBS.has(verb))
-        throw new PinakesError('BAD_ARGUMENT', { where: verb, detail: 'a server does not do this for others' });
+        throw new PinakesError('BAD_ARGUMENT', { where: verb, detail: 'this command cannot run in a server' });
       await program.parseAsync([...argv], { from: 'user' });
       await terminal.flush();
     } catch (error) {
       if (error instanceof CommanderError) code = error.exitCode === 0 ? EXIT_FINE : EXIT_REFUSED;
-      else code = tellFailure(terminal, error);
+      else code = printFailure(terminal, error);
       await terminal.flush().catch(() => {});
     }
     return code;
@@ -60,11 +57,11 @@ function newProgram(terminal: RemoteTerminal): Command {
     .configureOutput({
       writeOut: (text) => void terminal.write(text).catch(() => {}),
       writeErr: (text) => terminal.writeError(Buffer.from(text)),
-      outputError: (text) => tellUsage(terminal, text),
+      outputError: (text) => printUsageError(terminal, text),
     });
 }
 
-/** A terminal at the other end of a connection. What goes to either output arrives in the order it was written. */
+/** A terminal at the other end of a connection. Both outputs share one queue, so bytes arrive in the order of writing. */
 class RemoteTerminal extends Terminal {
   override readonly isInteractive: boolean;
   readonly #command: RemoteCommand;
@@ -77,11 +74,11 @@ class RemoteTerminal extends Terminal {
     this.isInteractive = command.isTerminal;
   }
 
-  override watch(): void {}
+  override catchOutputErrors(): void {}
 
   override write(bytes: Uint8Array | string): Promise<void> {
     this.clearStatus();
-    return this.#inTurn(() => this.#command.stdout(Buffer.from(bytes as Uint8Array)));
+    return this.#enqueue(() => this.#command.stdout(Buffer.from(bytes as Uint8Array)));
   }
 
   override async flush(): Promise<void> {
@@ -90,7 +87,7 @@ class RemoteTerminal extends Terminal {
 
   override say(text: string): void {
     this.clearStatus();
-    this.writeError(Buffer.from(`${this.typable(text)}\n`));
+    this.writeError(Buffer.from(`${this.expandCommands(text)}\n`));
   }
 
   override status(text: string): void {
@@ -115,16 +112,15 @@ class RemoteTerminal extends Terminal {
   }
 
   override writeError(bytes: Uint8Array): void {
-    // Who said something does not wait for it; that the client is gone shows in the next write that is waited for, and
-    // in the signal.
-    this.#inTurn(() => this.#command.stderr(bytes)).catch(() => {});
+    // Not awaited: that the client is gone is noticed by the signal, or by the next write that is awaited.
+    this.#enqueue(() => this.#command.stderr(bytes)).catch(() => {});
   }
 
   override get columns(): number {
     return this.#command.columns;
   }
 
-  #inTurn(send: () => Promise<void>): Promise<void> {
+  #enqueue(send: () => Promise<void>): Promise<void> {
     const next = this.#last.then(send);
     this.#last = next.catch(() => {});
     return next;

@@ -1,4 +1,4 @@
-/** `pinakes serve`: opens an archive and answers over HTTP until it is told to stop. */
+/** `pinakes serve`: opens an archive and serves it over HTTP until a signal stops it. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readFile, realpath, rm, stat } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import {
   startServer,
 } from '../../server/index.ts';
 import { openingOptions } from '../archive-command.ts';
-import { type CommandContext, pathFrom } from '../command.ts';
+import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { counted, printable } from '../terminal.ts';
 import { VERSION } from '../version.ts';
@@ -43,14 +43,14 @@ export type ServeOptions = {
   readonly json?: boolean;
 };
 
-/** `onReady` hears where the web page is, once it is there. */
+/** `onReady` is called with the address of the web page when the server is ready. */
 export async function serve(
   context: CommandContext,
   options: ServeOptions,
   onReady?: (uiUrl: string) => void,
 ): Promise<number> {
   const settings = await settingsOf(context, options);
-  // Jobs run in here: adds and crawls, of files and sites that nobody has looked at.
+  // Jobs run in this process. They add files and crawl sites with untrusted content, which can take much memory.
   limitHeapGrowth();
   limitYoungSpace();
   await prepare(context, options);
@@ -61,12 +61,12 @@ export async function serve(
   try {
     if (settings.accessLog !== undefined) log = await accessLog(context, settings.accessLog, settings.format);
     const server = await startServer(serverOptions(context, archive, settings, log?.write, options.index !== false));
-    // Before anybody is told of the server, who may then stop it at once.
-    const stop = awaitStop(context);
+    // Before the server is announced, because a signal may arrive directly after that.
+    const stop = listenForStop(context);
     try {
       await writeToken(tokenFile, settings.token);
       await archive.announceServer({ url: reachable(server.uiAddress), tokenFile, commandPath: server.commandPath });
-      await tell(context, options, archive, server, settings.token);
+      await printAddresses(context, options, archive, server, settings.token);
       onReady?.(server.uiUrl);
       await stop.asked;
       await server.close({ force: stop.force });
@@ -76,7 +76,7 @@ export async function serve(
     }
     isOpen = false;
     await archive.close();
-    context.terminal.say('pinakes: stopped; everything is on the disk');
+    context.terminal.say('pinakes: stopped; everything is saved');
     return EXIT_FINE;
   } finally {
     if (isOpen) await archive.close();
@@ -117,26 +117,26 @@ async function settingsOf(context: CommandContext, options: ServeOptions): Promi
   };
 }
 
-/** Where the directory really is: a link that is turned elsewhere later opens nothing else. */
+/** Resolves symbolic links, so that a link that is changed later does not open another directory. */
 async function rootOf(context: CommandContext, given: string): Promise<string> {
-  const path = resolve(pathFrom(context, given));
+  const path = resolve(resolveTypedPath(context, given));
   try {
     const root = await realpath(path);
     if ((await stat(root)).isDirectory()) return root;
   } catch (cause) {
     throw fileError(cause, path);
   }
-  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root takes a directory' });
+  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root needs a directory' });
 }
 
-/** The ports of the web page and of archived pages. */
+/** The port of the web page and the port of archived pages. */
 export function portsOf(options: Pick<ServeOptions, 'port' | 'replayPort'>): Pick<Settings, 'port' | 'replayPort'> {
   const port = portOf(options.port, '--port');
   const replayPort = portOf(options.replayPort, '--replay-port');
   if (port === replayPort && port !== 0)
     throw new PinakesError('BAD_ARGUMENT', {
       where: `--port ${port} --replay-port ${replayPort}`,
-      detail: 'the web page and archived pages take two different ports',
+      detail: 'the web page and archived pages need two different ports',
     });
   return { port, replayPort };
 }
@@ -144,13 +144,13 @@ export function portsOf(options: Pick<ServeOptions, 'port' | 'replayPort'>): Pic
 function portOf(text: string, option: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65535)
-    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} takes a number up to 65535` });
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} needs a number up to 65535` });
   return port;
 }
 
 function bytesOf(text: string, option: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text))
-    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} takes a number of bytes` });
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} needs a number of bytes` });
   return Number(text);
 }
 
@@ -158,7 +158,7 @@ function proxyOf(text: string): string {
   if (!isAddressOrNetwork(text))
     throw new PinakesError('BAD_ARGUMENT', {
       where: text,
-      detail: '--proxy takes an address or a network like 172.18.0.0/16',
+      detail: '--proxy needs an IP address or a network like 172.18.0.0/16',
     });
   return text;
 }
@@ -167,7 +167,7 @@ function originOf(text: string | undefined, option: string): string | undefined 
   if (text === undefined) return undefined;
   const isOrigin = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
   if (!isOrigin)
-    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} looks like https://host:port` });
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} needs an origin like https://host:port` });
   return new URL(text).origin;
 }
 
@@ -182,14 +182,14 @@ async function tokenOf(given: string | undefined): Promise<string> {
     }
   }
   if (!/^[\x21-\x7e]{8,512}$/.test(token))
-    throw new PinakesError('BAD_ARGUMENT', { where: '--token', detail: 'a token has 8 printable characters or more' });
+    throw new PinakesError('BAD_ARGUMENT', { where: '--token', detail: 'a token has at least 8 printable characters' });
   return token;
 }
 
 async function prepare({ terminal }: CommandContext, options: ServeOptions): Promise<void> {
   if (!options.init || existsSync(join(options.archive, 'archive.yaml'))) return;
   await createArchive(options.archive);
-  terminal.say(`There was no archive in ${options.archive}, so an empty one was made.`);
+  terminal.say(`There was no archive in ${options.archive}, so an empty one was created.`);
 }
 
 function serverOptions(
@@ -229,20 +229,20 @@ function serverOptions(
   };
 }
 
-/** What the operator can act on is said in words; where a bug of ours is, only its trace tells. */
+/** An operating failure is shown as a sentence with advice, a bug as its stack trace. */
 function failureText(error: unknown): string {
   if (error instanceof PinakesError) return `${printable(error.message)} [${error.code}]\n  ${error.advice}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** In the published package the built page stands beside the program, in a checkout in build/. */
+/** The built page is beside the program in the published package, and in build/ in a checkout. */
 function findUi(): string | undefined {
   return ['../../ui/', '../../../build/ui/']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
     .find((directory) => existsSync(join(directory, 'index.html')));
 }
 
-/** For this user's eyes only, from the first byte on. */
+/** Writes the token to a file that only this user can read from the moment it is created. */
 async function writeToken(path: string, token: string): Promise<void> {
   await rm(path, { force: true });
   try {
@@ -253,18 +253,18 @@ async function writeToken(path: string, token: string): Promise<void> {
   }
 }
 
-/** An address of this machine that others may know it by. */
+/** An address of this machine that other machines can use. */
 function ownAddress(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
   return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? 'ADDRESS';
 }
 
-/** Where a program on this machine reaches a server that listens everywhere. */
+/** An address at which programs on this machine reach a server that listens on all addresses. */
 function reachable(address: string): string {
   return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-async function tell(
+async function printAddresses(
   { terminal }: CommandContext,
   options: ServeOptions,
   archive: Archive,
@@ -286,35 +286,35 @@ async function tell(
     return;
   }
   await terminal.line(`${archive.connector.name}: ${counted(captures, 'capture')}`);
-  await terminal.line(`  to look        ${server.uiUrl}/`);
+  await terminal.line(`  to read        ${server.uiUrl}/`);
   await terminal.line(`  to change it   ${server.uiUrl}/#token=${encodeURIComponent(token)}`);
-  await terminal.line(`  archived pages are shown from ${server.replayUrl}`);
+  await terminal.line(`  archived pages are served from ${server.replayUrl}`);
   const isOpenToAll = !/^(localhost|127\.|::1)/.test(options.host);
-  if (isOpenToAll) terminal.say('Everyone who reaches this machine can read the archive; changing it takes the token.');
+  if (isOpenToAll) terminal.say('Everyone who reaches this machine can read the archive; changing it needs the token.');
   if (isEverywhere(options.host) && options.uiOrigin === undefined) {
     const { port } = new URL(server.uiUrl);
-    terminal.say(`Other machines open http://${ownAddress()}:${port}/, or this machine by its name.`);
+    terminal.say(`Other machines can open http://${ownAddress()}:${port}/, or use the name of this machine.`);
   }
-  terminal.say('Ctrl-C stops it.');
+  terminal.say('Press Ctrl-C to stop the server.');
 }
 
-type StopWish = {
-  /** Kept with the first signal to stop. */
+type StopSignals = {
+  /** Resolves with the first signal. */
   readonly asked: Promise<void>;
-  /** Given with the second one: what is still under way is to be broken off. */
+  /** Aborts with the second signal: running requests and jobs are broken off. */
   readonly force: AbortSignal;
-  /** Signals end the process again. */
+  /** Removes the handlers, so that a signal ends the process again. */
   readonly end: () => void;
 };
 
-function awaitStop({ terminal, signal }: CommandContext): StopWish {
+function listenForStop({ terminal, signal }: CommandContext): StopSignals {
   const asked = Promise.withResolvers<void>();
   const force = new AbortController();
   let signals = 0;
   const onSignal = () => {
     signals++;
     if (signals === 1) {
-      terminal.say('pinakes: stopping; once more to force');
+      terminal.say('pinakes: stopping; press Ctrl-C again to force it');
       asked.resolve();
     } else force.abort();
   };
@@ -331,7 +331,7 @@ function awaitStop({ terminal, signal }: CommandContext): StopWish {
 
 type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
 
-/** Refuses a file that cannot be written to: a log that is not there is missed when it is too late. */
+/** Opens the access log. A file that cannot be written is refused now, rather than missed when the log is needed. */
 async function accessLog({ terminal }: CommandContext, path: string, format: 'json' | 'common'): Promise<AccessLog> {
   if (path === '-') return { write: (line) => terminal.say(formatAccessLine(line, format)), close: () => {} };
   const file = await open(path, 'a', 0o640).catch((cause: unknown) => {
@@ -340,7 +340,7 @@ async function accessLog({ terminal }: CommandContext, path: string, format: 'js
   const stream = file.createWriteStream();
   let hasFailed = false;
   stream.on('error', (error) => {
-    // The log is not what people come for: they are told once, and served on.
+    // Reported once. The server goes on without the log.
     if (!hasFailed) terminal.say(`pinakes: the access log cannot be written: ${error.message}`);
     hasFailed = true;
   });

@@ -1,32 +1,39 @@
-/** `pinakes serve`: its options. What it does is loaded when it is asked for. */
+/** `pinakes serve`: its options. The code of the command is loaded when the command runs. */
 import type { Command } from 'commander';
 import { archiveCommand } from '../archive-command.ts';
-import { type CommandContext, choiceOption } from '../command.ts';
+import { appendValue, type CommandContext, choiceOption } from '../command.ts';
 
-export function registerServe(program: Command, context: CommandContext, ends: (code: number) => void): void {
-  archiveCommand(program, 'serve', 'answer over HTTP: the web page, replay, CDX, Memento and the API')
-    .option('--port <number>', 'port of the web page and the API', '8080')
-    .option('--replay-port <number>', 'port of archived pages, an origin of its own', '8081')
-    .option('--host <address>', 'address of this machine to listen at; 0.0.0.0 for all', '127.0.0.1')
-    .option('--ui-origin <origin>', 'where browsers find the web page, when a proxy stands before it')
-    .option('--replay-origin <origin>', 'where browsers find archived pages, likewise')
-    .option('--access-log <file>', 'write a line about each request; - for standard error')
-    .addOption(
-      choiceOption('--access-log-format <format>', 'common: as other servers write it', ['json', 'common'], 'json'),
+export function registerServe(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  archiveCommand(program, 'serve', 'serve the archive over HTTP: web page, replay, CDX, Memento and API')
+    .option('--port <number>', 'the port of the web page and the API', '8080')
+    .option('--replay-port <number>', 'the port of archived pages, which have an origin of their own', '8081')
+    .option('--host <address>', 'the address of this machine to listen on; 0.0.0.0 for all', '127.0.0.1')
+    .option('--ui-origin <origin>', 'the origin of the web page in browsers, when a proxy is in front of the server')
+    .option(
+      '--replay-origin <origin>',
+      'the origin of archived pages in browsers, when a proxy is in front of the server',
     )
-    .option('--token <token>', 'what writing takes, or @FILE that holds it (default: made anew at each start)')
-    .option('--add-root <directory>', 'let jobs add files from below this directory only; may be given again', gathered)
-    .option('--upload-max <bytes>', 'the largest upload that is taken (default: as much as the disk has room for)')
+    .option('--access-log <file>', 'write one line per request to this file; - for standard error')
+    .addOption(
+      choiceOption(
+        '--access-log-format <format>',
+        'the format of the access log; common: the combined log format of other servers',
+        ['json', 'common'],
+        'json',
+      ),
+    )
+    .option(
+      '--token <token>',
+      'the token that changes need, or @FILE to read it from a file (default: a new one at each start)',
+    )
+    .option('--add-root <directory>', 'let jobs add files only from below this directory; may be repeated', appendValue)
+    .option('--upload-max <bytes>', 'the size of the largest upload (default: the free space of the disk)')
     .option(
       '--proxy <address>',
-      'a proxy before the server, whose connections are not bounded; may be given again',
-      gathered,
+      'a proxy in front of the server, which may open any number of connections; may be repeated',
+      appendValue,
     )
-    .option('--init', 'make an empty archive when there is none')
-    .option('--no-index', 'leave the search index as it is; `pinakes index` brings it up to date')
-    .action(async (options) => ends(await (await import('./run.ts')).serve(context, options)));
-}
-
-function gathered(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
+    .option('--init', 'create an empty archive when there is none')
+    .option('--no-index', 'do not update the search index; `pinakes index` does it')
+    .action(async (options) => setExitCode(await (await import('./run.ts')).serve(context, options)));
 }

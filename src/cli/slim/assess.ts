@@ -1,10 +1,10 @@
-/** `pinakes slim assess`: how much duplication a collection holds. */
+/** `pinakes slim assess`: how much duplication a collection contains. */
 import { refuseFileForDirectory } from '../../base/index.ts';
 import { type Assessment, slimAssess, type Tally } from '../../slim/index.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT_FINE, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { EXIT_FINE, EXIT_REFUSED, printFailures } from '../outcome.ts';
 import { counted, formatBytes, type Terminal } from '../terminal.ts';
-import { algorithmOf, shareOf, slimInputs, spillDirectoryOf, watchOf, workersOf } from './options.ts';
+import { algorithmOf, shareOf, slimInputs, slimReporter, spillDirectoryOf, workersOf } from './options.ts';
 
 export type SlimAssessCommandOptions = {
   readonly sample: string;
@@ -22,21 +22,21 @@ export async function slimAssessCommand(
   const sample = shareOf(options.sample);
   const algorithm = algorithmOf(options.algorithm);
   await refuseFileForDirectory(options.work);
-  const early = watchOf(terminal, options.json, 0);
+  const early = slimReporter(terminal, options.json, 0);
   const { files, failures, bytes } = await slimInputs(paths, early.onFinding);
-  if (files.length === 0) return tellFailures(terminal, failures, EXIT_REFUSED);
-  const watch = watchOf(terminal, options.json, bytes * sample);
+  if (files.length === 0) return printFailures(terminal, failures, EXIT_REFUSED);
+  const watch = slimReporter(terminal, options.json, bytes * sample);
   const directory = spillDirectoryOf(options.work, 'assess');
   const workers = workersOf(options.workers);
   const assessment = await slimAssess({ ...watch, files, sample, algorithm, workers, directory, signal });
   await watch.end();
   if (options.json) await terminal.json({ kind: 'summary', ...assessment });
-  else await tell(terminal, assessment);
+  else await printAssessment(terminal, assessment);
   const all = [...failures, ...watch.failures];
-  return tellFailures(terminal, all, all.length > 0 ? EXIT_REFUSED : EXIT_FINE);
+  return printFailures(terminal, all, all.length > 0 ? EXIT_REFUSED : EXIT_FINE);
 }
 
-async function tell(terminal: Terminal, found: Assessment): Promise<void> {
+async function printAssessment(terminal: Terminal, found: Assessment): Promise<void> {
   const { contents, within, across, inPlace } = found;
   await terminal.line(
     `${found.filesRead} of ${found.files} files read, ${formatBytes(found.bytesRead)} of ${formatBytes(found.bytes)}, ${counted(found.records, 'record')}`,
@@ -52,11 +52,11 @@ async function tell(terminal: Terminal, found: Assessment): Promise<void> {
   await terminal.line(`slimming would save about ${savedOf(contents.savedBytes, found)}`);
   if (inPlace.duplicates < contents.duplicates) {
     await terminal.line(
-      `with --to, that is, which converts ARC files; in place they and files with several names stay as they are: ${counted(inPlace.duplicates, 'duplicate')}, about ${savedOf(inPlace.savedBytes, found)}`,
+      `this is with --to, which converts ARC files; with --in-place, ARC files and files with several names stay unchanged: ${counted(inPlace.duplicates, 'duplicate')}, about ${savedOf(inPlace.savedBytes, found)}`,
     );
   }
   if (found.filesRead < found.files) {
-    await terminal.line('a sample finds too few duplicates: the originals of many lie in files that were not read');
+    await terminal.line('a sample finds too few duplicates: many originals are in files that were not read');
   }
 }
 

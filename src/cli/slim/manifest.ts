@@ -1,10 +1,10 @@
-/** `pinakes slim sum`, `split`, `resolve` and `compare`: the stages that read and write manifests. */
+/** `pinakes slim sum`, `split`, `resolve` and `compare`: the commands that read and write manifests. */
 import { refuseExisting } from '../../base/index.ts';
 import { slimCompare, slimResolve, slimSplit, slimSum, type Verify } from '../../slim/index.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, printFailures } from '../outcome.ts';
 import { counted, printable } from '../terminal.ts';
-import { algorithmOf, formatOf, oneOf, slimInputs, spillDirectoryOf, watchOf, workersOf } from './options.ts';
+import { algorithmOf, formatOf, oneOf, slimInputs, slimReporter, spillDirectoryOf, workersOf } from './options.ts';
 
 export type SlimSumCommandOptions = {
   readonly out: string;
@@ -26,10 +26,10 @@ export async function slimSumCommand(
   const format = formatOf(options.format);
   await refuseExisting(options.out, options.force);
   const keepEmpty = oneOf('--empty', options.empty, ['skip', 'keep']) === 'keep';
-  const early = watchOf(terminal, options.json, 0);
+  const early = slimReporter(terminal, options.json, 0);
   const { files, failures, bytes } = await slimInputs(paths, early.onFinding);
-  if (files.length === 0) return tellFailures(terminal, failures, EXIT_REFUSED);
-  const watch = watchOf(terminal, options.json, bytes);
+  if (files.length === 0) return printFailures(terminal, failures, EXIT_REFUSED);
+  const watch = slimReporter(terminal, options.json, bytes);
   const report = await slimSum({
     ...watch,
     files: files.map((file) => file.path),
@@ -48,7 +48,7 @@ export async function slimSumCommand(
       `${options.out}: ${counted(report.rows, 'row')} of ${counted(report.records, 'record')} in ${counted(report.files, 'file')}`,
     );
   const all = [...failures, ...watch.failures];
-  return tellFailures(terminal, all, all.length > 0 ? EXIT_REFUSED : EXIT_FINE);
+  return printFailures(terminal, all, all.length > 0 ? EXIT_REFUSED : EXIT_FINE);
 }
 
 export async function slimSplitCommand(
@@ -84,7 +84,7 @@ export async function slimResolveCommand(
   const format = formatOf(options.format);
   const { out } = options;
   await refuseExisting(out, options.force);
-  const watch = watchOf(terminal, options.json, 0);
+  const watch = slimReporter(terminal, options.json, 0);
   const workers = workersOf(options.workers);
   const report = await slimResolve({ ...watch, manifests, out, format, verify, workers, signal });
   await watch.end();
@@ -92,7 +92,7 @@ export async function slimResolveCommand(
   else {
     const compared = report.comparedBytes ? 'compared byte by byte' : 'by digest and size';
     await terminal.line(
-      `${out}: ${counted(report.rows, 'row')}, ${counted(report.duplicates, 'duplicate')} (${compared}), ${counted(report.collisions, 'collision')} of digests`,
+      `${out}: ${counted(report.rows, 'row')}, ${counted(report.duplicates, 'duplicate')} (${compared}), ${counted(report.collisions, 'digest collision')}`,
     );
   }
   return EXIT_FINE;

@@ -1,5 +1,4 @@
-/** What the slim commands take: paths, numbers, names of algorithms and formats, checked before anything begins. */
-
+/** The arguments and options of the slim commands, checked before a command starts its work. */
 import { statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, extname, join, resolve } from 'node:path';
@@ -32,7 +31,10 @@ export function workersOf(text: string | undefined): number {
   if (text === undefined) return availableParallelism();
   const workers = Number(text);
   if (!Number.isInteger(workers) || workers < 1 || workers > WORKERS_MAX) {
-    throw new PinakesError('BAD_ARGUMENT', { where: `--workers ${text}`, detail: `1 to ${WORKERS_MAX}` });
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `--workers ${text}`,
+      detail: `a number from 1 to ${WORKERS_MAX} is expected`,
+    });
   }
   return workers;
 }
@@ -48,7 +50,10 @@ export function formatOf(text: string): ManifestFormat {
 export function oneOf<Name extends string>(option: string, text: string, names: readonly Name[]): Name {
   const found = names.find((name) => name === text);
   if (found === undefined) {
-    throw new PinakesError('BAD_ARGUMENT', { where: `${option} ${text}`, detail: names.join(', ') });
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `${option} ${text}`,
+      detail: `one of ${names.join(', ')} is expected`,
+    });
   }
   return found;
 }
@@ -60,7 +65,7 @@ export function verifyOf(text: string | undefined, algorithm: DigestAlgorithm): 
 
 export function bytesOf(option: string, text: string): number {
   if (!/^\d{1,15}$/.test(text)) {
-    throw new PinakesError('BAD_ARGUMENT', { where: `${option} ${text}`, detail: 'a number of bytes' });
+    throw new PinakesError('BAD_ARGUMENT', { where: `${option} ${text}`, detail: 'a number of bytes is expected' });
   }
   return Number(text);
 }
@@ -70,7 +75,7 @@ export function shareOf(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
   const share = match ? Number(match[1]) / (match[2] ? 100 : 1) : 0;
   if (share <= 0 || share > 1) {
-    throw new PinakesError('BAD_ARGUMENT', { where: `--sample ${text}`, detail: 'a share like 10%' });
+    throw new PinakesError('BAD_ARGUMENT', { where: `--sample ${text}`, detail: 'a share like 10% is expected' });
   }
   return share;
 }
@@ -82,7 +87,7 @@ export type SlimInputs = {
   readonly bytes: number;
 };
 
-/** The WARC and ARC files that the paths stand for, each once. Packages are told of and left out. */
+/** The WARC and ARC files under the paths, each once. WACZ packages are left out with a finding. */
 export async function slimInputs(paths: readonly string[], onFinding: (finding: Finding) => void): Promise<SlimInputs> {
   const inputs: CollectionInput[] = [];
   const files: { path: string; bytes: number }[] = [];
@@ -96,7 +101,7 @@ export async function slimInputs(paths: readonly string[], onFinding: (finding: 
         onFinding(slimFinding('slim-package-skipped', file.path, 0));
         continue;
       }
-      const real = realPathIfThere(file.path);
+      const real = realPathOrSame(file.path);
       if (seen.has(real)) continue;
       seen.add(real);
       inputs.push({ path: file.path, root });
@@ -106,8 +111,8 @@ export async function slimInputs(paths: readonly string[], onFinding: (finding: 
   return { inputs, files, failures, bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
 }
 
-/** Who reads a file that went away says so, and the others go on. */
-function realPathIfThere(path: string): string {
+/** A file that has gone away is reported when it is read, and does not stop the others. */
+function realPathOrSame(path: string): string {
   try {
     return realPath(path);
   } catch {
@@ -115,7 +120,7 @@ function realPathIfThere(path: string): string {
   }
 }
 
-/** Where a run keeps its journal: where it was told to, in its target, or beside the first of its files. */
+/** The directory of the journal of a run: the one of --work, one in the target, or one beside the first file. */
 export function workDirectoryOf(
   paths: readonly string[],
   work: string | undefined,
@@ -128,33 +133,35 @@ export function workDirectoryOf(
   return join(isDirectory ? first : dirname(first), WORK_DIRECTORY);
 }
 
-/** Beside what to make a directory for what does not fit into memory. */
+/** The directory for data that does not fit into memory. */
 export function spillDirectoryOf(work: string | undefined, name: string): string {
   return join(work === undefined ? tmpdir() : resolve(work), `pinakes-${name}`);
 }
 
-export type CollectedFailures = SlimWatch & { readonly failures: PinakesError[]; readonly end: () => Promise<void> };
+/** Called with the findings, failures and progress of a slim command; keeps the failures. */
+export type SlimReporter = SlimWatch & { readonly failures: PinakesError[]; readonly end: () => Promise<void> };
 
 const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', rewrite: 'rewrite' };
 
 /**
- * Tells findings as they come, keeps failures for the end, and shows how far each phase is. A person sees what slimming
- * does or leaves whole, and the first few of each kind of what is odd in records: some crawlers write all of theirs so.
+ * Prints findings at once, keeps failures for the end, and shows the progress of each phase. As text it prints every
+ * finding of slimming itself, but only the first few findings of each other code: some crawlers write all their records
+ * with the same oddity.
  */
-export function watchOf(terminal: Terminal, json: boolean | undefined, totalBytes: number): CollectedFailures {
+export function slimReporter(terminal: Terminal, json: boolean | undefined, totalBytes: number): SlimReporter {
   const failures: PinakesError[] = [];
   let phase: SlimPhase | undefined;
   let progress: Progress | undefined;
-  let told = Promise.resolve();
-  const odd = new FindingTally(terminal);
+  let printed = Promise.resolve();
+  const oddities = new FindingTally(terminal);
   return {
     failures,
     onFinding: (finding) => {
       terminal.clearStatus();
-      // Who writes the summary hears that nothing can be written any more; the work is not broken off for it.
-      if (json) told = told.then(() => terminal.json({ kind: 'finding', ...finding })).catch(() => {});
+      // A broken output does not stop the work; printing the summary will report it.
+      if (json) printed = printed.then(() => terminal.json({ kind: 'finding', ...finding })).catch(() => {});
       else if (finding.code.startsWith('slim-')) terminal.say(formatFinding(finding));
-      else odd.add(finding);
+      else oddities.add(finding);
     },
     onFailure: (error) => {
       failures.push(error);
@@ -166,8 +173,8 @@ export function watchOf(terminal: Terminal, json: boolean | undefined, totalByte
     },
     end: () => {
       progress?.end();
-      odd.end();
-      return told;
+      oddities.end();
+      return printed;
     },
   };
 }

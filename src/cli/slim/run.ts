@@ -1,10 +1,10 @@
-/** `pinakes slim run`, `refs` and `undo`: the commands that rewrite files, and the one that takes it back. */
+/** `pinakes slim run`, `refs` and `undo`: the commands that rewrite files, and the one that restores them. */
 import { type DigestAlgorithm, PinakesError, refuseFileForDirectory } from '../../base/index.ts';
 import { type ResolvedInput, type RunSummary, slimRun, slimUndo, type Verify } from '../../slim/index.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, printFailures } from '../outcome.ts';
 import { counted, formatBytes, type Terminal } from '../terminal.ts';
-import { algorithmOf, bytesOf, slimInputs, verifyOf, watchOf, workDirectoryOf, workersOf } from './options.ts';
+import { algorithmOf, bytesOf, slimInputs, slimReporter, verifyOf, workDirectoryOf, workersOf } from './options.ts';
 
 type RewriteOptions = {
   readonly inPlace?: boolean;
@@ -51,42 +51,42 @@ async function rewrite(
   resolved?: ResolvedInput,
 ): Promise<number> {
   const { terminal, clock, software, signal } = context;
-  expectPlace(options);
+  expectOneTarget(options);
   for (const place of [options.to, options.keepOriginals, options.work]) await refuseFileForDirectory(place);
   const minSavingBytes = bytesOf('--min-saving', options.minSaving);
   const workers = workersOf(options.workers);
   const { json, dryRun, to: target, keepOriginals: keptDirectory } = options;
-  const early = watchOf(terminal, json, 0);
+  const early = slimReporter(terminal, json, 0);
   const { inputs, failures, bytes } = await slimInputs(paths, early.onFinding);
-  if (inputs.length === 0) return tellFailures(terminal, failures, EXIT_REFUSED);
-  const watch = watchOf(terminal, json, bytes);
+  if (inputs.length === 0) return printFailures(terminal, failures, EXIT_REFUSED);
+  const watch = slimReporter(terminal, json, bytes);
   const workDirectory = workDirectoryOf(paths, options.work, target);
   const place = { target, keptDirectory, workDirectory };
   const how = { algorithm, verify, minSavingBytes, workers, dryRun, resolved };
   const summary = await slimRun({ inputs, ...place, ...how, clock, software, signal, ...watch });
   await watch.end();
   if (json) await terminal.json({ kind: 'summary', isDone: dryRun !== true, ...summary });
-  else await tell(terminal, summary, options);
+  else await printSummary(terminal, summary, options);
   const code =
     [...failures, ...watch.failures].length > 0 ? EXIT_REFUSED : summary.filesAside > 0 ? EXIT_FOUND : EXIT_FINE;
-  return tellFailures(terminal, [...failures, ...watch.failures], code);
+  return printFailures(terminal, [...failures, ...watch.failures], code);
 }
 
-function expectPlace({ inPlace, to, keepOriginals }: RewriteOptions): void {
+function expectOneTarget({ inPlace, to, keepOriginals }: RewriteOptions): void {
   if ((inPlace === true) === (to !== undefined)) {
     throw new PinakesError('BAD_ARGUMENT', { detail: 'give either --in-place or --to DIR' });
   }
   if (to !== undefined && keepOriginals !== undefined) {
     throw new PinakesError('BAD_ARGUMENT', {
       where: '--keep-originals',
-      detail: 'with --to the old files stay anyway',
+      detail: 'with --to the old files are kept anyway; leave it out',
     });
   }
 }
 
-async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOptions): Promise<void> {
+async function printSummary(terminal: Terminal, summary: RunSummary, options: RewriteOptions): Promise<void> {
   const { files, filesRewritten, filesAside, records, duplicates, revisits, stayed, collisions } = summary;
-  // Of files whose manifests were made elsewhere, the records are not counted.
+  // `refs` does not count the records, since it does not scan the files.
   const read = records === 0 ? '' : `, ${counted(records, 'record')}`;
   await terminal.line(
     `${counted(files, 'file')}${read}: ${counted(duplicates, 'duplicate')}, ${counted(collisions, 'collision')} of digests`,
@@ -105,19 +105,19 @@ async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOpt
     );
   }
   const reasons: [number, string][] = [
-    [stayed.small, 'their revisit would not be smaller by enough'],
-    [stayed.coding, 'their content coding or chunking differs from the original, or they are cut off'],
-    [stayed.original, 'their original cannot be leaned on'],
-    [stayed.unrepeatable, 'their head cannot be repeated letter for letter'],
-    [stayed.changed, 'they changed since they were scanned'],
+    [stayed.small, 'a revisit would not save enough'],
+    [stayed.coding, 'their content coding or chunking differs from that of the original, or they are truncated'],
+    [stayed.original, 'no revisit can refer to their original'],
+    [stayed.unrepeatable, 'their HTTP header cannot be copied byte for byte'],
+    [stayed.changed, 'they changed after they were scanned'],
   ];
   for (const [count, why] of reasons)
     if (count > 0)
       await terminal.line(`${counted(count, 'duplicate')} ${options.dryRun ? 'would stay' : 'stayed'}: ${why}`);
   if (filesAside > 0) {
-    const stays = filesAside === 1 ? 'is as it was' : 'are as they were';
+    const stays = filesAside === 1 ? 'is unchanged' : 'are unchanged';
     await terminal.line(
-      `${counted(filesAside, 'file')} ${options.dryRun ? 'would have no part in it' : `had no part in it, and ${stays}`}`,
+      `${counted(filesAside, 'file')} ${options.dryRun ? 'would be left out' : `left out, and ${stays}`}`,
     );
   }
 }
@@ -127,14 +127,14 @@ export async function slimUndoCommand(
   paths: readonly string[],
   options: { readonly work?: string; readonly dryRun?: boolean; readonly json?: boolean },
 ): Promise<number> {
-  const watch = watchOf(terminal, options.json, 0);
+  const watch = slimReporter(terminal, options.json, 0);
   const workDirectory = workDirectoryOf(paths, options.work, undefined);
   const { dryRun = false } = options;
   const report = await slimUndo({ workDirectory, dryRun, onFinding: watch.onFinding, signal });
   await watch.end();
   if (options.json) await terminal.json({ kind: 'summary', isDone: !dryRun, ...report });
   else if (dryRun)
-    await terminal.line(`${counted(report.restored, 'file')} would be put back; ${report.left} could not be`);
-  else await terminal.line(`${counted(report.restored, 'file')} put back as before; ${report.left} could not be`);
+    await terminal.line(`${counted(report.restored, 'file')} would be restored; ${report.left} could not be`);
+  else await terminal.line(`${counted(report.restored, 'file')} restored; ${report.left} could not be`);
   return report.left > 0 ? EXIT_FOUND : EXIT_FINE;
 }

@@ -1,146 +1,153 @@
 /**
- * `pinakes slim`: the commands that deduplicate collections outside an archive, with their options. What they do is
- * loaded when one is asked for.
+ * `pinakes slim`: the commands that deduplicate collections outside an archive, with their options. The code of a
+ * command is loaded when the command runs.
  */
 import type { Command, Option } from 'commander';
 import { DIGEST_ALGORITHMS } from '../../base/index.ts';
 import { type CommandContext, choiceOption } from '../command.ts';
 
-/** Adds the commands; `ends` takes the exit code of the one that runs. */
-export function registerSlim(program: Command, context: CommandContext, ends: (code: number) => void): void {
-  const slim = program
-    .command('slim')
-    .description('keep every content of a collection of WARC and ARC files once, on the files where they lie');
+const WORKERS = 'the number of threads (default: one per processor)';
+
+/** Adds the commands; `setExitCode` is called with the exit code of the command that runs. */
+export function registerSlim(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  const slim = program.command('slim').description('deduplicate a collection of WARC and ARC files without an archive');
 
   slim
     .command('assess')
-    .description('how much duplication there is, and what slimming would save; reads only')
-    .argument('<paths...>', 'files, or directories with WARC and ARC files below them')
-    .option('--sample <share>', 'read only a part of the files, like 10%', '100%')
+    .description('show how much duplication there is, and what slimming would save; changes nothing')
+    .argument('<paths...>', 'files, or directories that contain WARC and ARC files')
+    .option('--sample <share>', 'read only a part of the files, such as 10%', '100%')
     .addOption(algorithmOption())
-    .option('--workers <number>', 'threads')
-    .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
-    .option('--json', 'one JSON object')
+    .option('--workers <number>', WORKERS)
+    .option('--work <directory>', 'the directory for temporary files (default: the temporary directory of the system)')
+    .option('--json', 'print one JSON object')
     .action(async (paths, options) =>
-      ends(await (await import('./assess.ts')).slimAssessCommand(context, paths, options)),
+      setExitCode(await (await import('./assess.ts')).slimAssessCommand(context, paths, options)),
     );
 
   rewriting(
     slim
       .command('run')
-      .description(
-        'do it: scan, choose originals, put revisits in the place of duplicates; goes on where it was interrupted',
-      )
-      .argument('<paths...>', 'all files of the collection, or directories with them below'),
+      .description('deduplicate: scan, choose originals, replace duplicates by revisits; continues an interrupted run')
+      .argument('<paths...>', 'all files of the collection, or directories that contain them'),
   )
     .addOption(algorithmOption())
     .addOption(verifyOption())
-    .action(async (paths, options) => ends(await (await import('./run.ts')).slimRunCommand(context, paths, options)));
+    .action(async (paths, options) =>
+      setExitCode(await (await import('./run.ts')).slimRunCommand(context, paths, options)),
+    );
 
   slim
     .command('undo')
-    .description('put back the old files that the last run kept with --keep-originals')
-    .argument('[paths...]', 'the paths of the run')
-    .option('--work <directory>', 'the directory of the run, if it was given one')
-    .option('--dry-run', 'only say what would be put back')
-    .option('--json', 'one JSON object')
-    .action(async (paths, options) => ends(await (await import('./run.ts')).slimUndoCommand(context, paths, options)));
+    .description('restore the old files that the last run kept with --keep-originals')
+    .argument('[paths...]', 'the paths that the run was given')
+    .option('--work <directory>', 'the --work directory of the run, if it had one')
+    .option('--dry-run', 'only show what would be restored')
+    .option('--json', 'print one JSON object')
+    .action(async (paths, options) =>
+      setExitCode(await (await import('./run.ts')).slimUndoCommand(context, paths, options)),
+    );
 
   slim
     .command('sum')
-    .description('write the hash manifest of files')
-    .argument('<paths...>', 'files, or directories with WARC and ARC files below them')
-    .requiredOption('--out <file>', 'the manifest')
+    .description('write the manifest of files: one row with the digest of each record')
+    .argument('<paths...>', 'files, or directories that contain WARC and ARC files')
+    .requiredOption('--out <file>', 'the manifest to write')
     .addOption(formatOption())
     .addOption(algorithmOption())
-    .option('--trust-headers', 'take the digests that records declare, where they do')
+    .option('--trust-headers', 'use the digests that records declare, instead of computing them')
     .addOption(
       choiceOption(
         '--empty <what>',
-        'records with an empty payload, which are never duplicates',
+        'skip or keep records with an empty payload, which are never duplicates',
         ['skip', 'keep'],
         'keep',
       ),
     )
-    .option('--workers <number>', 'threads')
-    .option('--force', 'replace a file that exists')
-    .option('--json', 'one JSON object')
+    .option('--workers <number>', WORKERS)
+    .option('--force', 'replace an existing file')
+    .option('--json', 'print one JSON object')
     .action(async (paths, options) =>
-      ends(await (await import('./manifest.ts')).slimSumCommand(context, paths, options)),
+      setExitCode(await (await import('./manifest.ts')).slimSumCommand(context, paths, options)),
     );
 
   slim
     .command('split')
-    .description('part manifests by digest, so that the parts can be resolved on different machines')
-    .argument('<parts>', 'how many')
-    .argument('<manifests...>')
-    .requiredOption('--out <directory>', 'where the parts go')
+    .description('split manifests by digest, so that the parts can be resolved on different machines')
+    .argument('<parts>', 'the number of parts')
+    .argument('<manifests...>', 'the manifests to split')
+    .requiredOption('--out <directory>', 'the directory to write the parts to')
     .addOption(formatOption())
-    .option('--force', 'replace parts that exist')
-    .option('--json', 'one JSON object a part')
+    .option('--force', 'replace existing parts')
+    .option('--json', 'print one JSON object per part')
     .action(async (parts, manifests, options) =>
-      ends(await (await import('./manifest.ts')).slimSplitCommand(context, parts, manifests, options)),
+      setExitCode(await (await import('./manifest.ts')).slimSplitCommand(context, parts, manifests, options)),
     );
 
   slim
     .command('resolve')
-    .description('choose originals in manifests, and tell contents apart that share a digest')
-    .argument('<manifests...>')
-    .requiredOption('--out <file>', 'the resolved manifest')
+    .description('choose the original of every duplicate in manifests, and detect digest collisions')
+    .argument('<manifests...>', 'the manifests to resolve')
+    .requiredOption('--out <file>', 'the resolved manifest to write')
     .addOption(formatOption())
     .addOption(verifyOption())
-    .option('--workers <number>', 'threads')
-    .option('--force', 'replace a file that exists')
-    .option('--json', 'one JSON object')
+    .option('--workers <number>', WORKERS)
+    .option('--force', 'replace an existing file')
+    .option('--json', 'print one JSON object')
     .action(async (manifests, options) =>
-      ends(await (await import('./manifest.ts')).slimResolveCommand(context, manifests, options)),
+      setExitCode(await (await import('./manifest.ts')).slimResolveCommand(context, manifests, options)),
     );
 
   rewriting(
     slim
       .command('refs')
-      .description('put revisits in the place of the duplicates that resolved manifests name')
-      .argument('<paths...>', 'files, or directories with WARC and ARC files below them'),
+      .description('replace the duplicates that resolved manifests list by revisits')
+      .argument('<paths...>', 'files, or directories that contain WARC and ARC files'),
   )
-    .requiredOption('--manifest <files...>', 'resolved manifests')
-    .option('--trust-manifest', 'take originals that are out of reach as the manifests describe them')
-    .action(async (paths, options) => ends(await (await import('./run.ts')).slimRefsCommand(context, paths, options)));
+    .requiredOption('--manifest <files...>', 'the resolved manifests')
+    .option('--trust-manifest', 'trust the manifests about originals that are not on this machine')
+    .action(async (paths, options) =>
+      setExitCode(await (await import('./run.ts')).slimRefsCommand(context, paths, options)),
+    );
 
   slim
     .command('compare')
-    .description('what changed between two manifests; ends with 1 when captures differ')
-    .argument('<before>', 'a manifest')
-    .argument('<after>', 'a manifest')
-    .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
-    .option('--json', 'one JSON object a difference, and a summary')
+    .description('show what differs between two manifests; exits with 1 when captures differ')
+    .argument('<before>', 'the manifest from before')
+    .argument('<after>', 'the manifest from after')
+    .option('--work <directory>', 'the directory for temporary files (default: the temporary directory of the system)')
+    .option('--json', 'print one JSON object per difference, and a summary')
     .action(async (before, after, options) =>
-      ends(await (await import('./manifest.ts')).slimCompareCommand(context, before, after, options)),
+      setExitCode(await (await import('./manifest.ts')).slimCompareCommand(context, before, after, options)),
     );
 }
 
 function algorithmOption(): Option {
-  return choiceOption('--algorithm <name>', 'what payloads are hashed with', DIGEST_ALGORITHMS, 'sha256');
+  return choiceOption('--algorithm <name>', 'the hash algorithm for payloads', DIGEST_ALGORITHMS, 'sha256');
 }
 
 function verifyOption(): Option {
   const description =
-    'how contents are told to be the same (default: bytes for md5 and sha1, digest for sha256 and sha512)';
+    'compare contents by bytes or by digest (default: bytes for md5 and sha1, digest for sha256 and sha512)';
   return choiceOption('--verify <how>', description, ['bytes', 'digest']);
 }
 
 function formatOption(): Option {
-  return choiceOption('--format <format>', 'of manifests that are written', ['parquet', 'warcsum'], 'parquet');
+  return choiceOption('--format <format>', 'the format of the manifests to write', ['parquet', 'warcsum'], 'parquet');
 }
 
 /** The options of the commands that rewrite files. */
 function rewriting(command: Command): Command {
   return command
-    .option('--in-place', 'rewrite the files where they lie')
-    .option('--to <directory>', 'write the slimmed collection there; ARC files become WARC files')
-    .option('--keep-originals <directory>', 'with --in-place: keep the old files there, for undo')
-    .option('--min-saving <bytes>', 'a duplicate stays when its revisit would not take so much less of its file', '0')
-    .option('--work <directory>', 'where the journal goes (default: .pinakes-slim beside the files, or in the target)')
-    .option('--workers <number>', 'threads')
-    .option('--dry-run', 'find out what would be done, and change nothing')
-    .option('--json', 'findings as JSON objects, and a summary');
+    .option('--in-place', 'rewrite the files where they are')
+    .option('--to <directory>', 'write the slimmed collection to this directory; ARC files become WARC files')
+    .option('--keep-originals <directory>', 'with --in-place: keep the old files in this directory, for undo')
+    .option('--min-saving <bytes>', 'replace a duplicate only when it saves more than this many bytes in its file', '0')
+    .option(
+      '--work <directory>',
+      'the directory of the journal (default: .pinakes-slim beside the files, or in the target)',
+    )
+    .option('--workers <number>', WORKERS)
+    .option('--dry-run', 'only show what would be done')
+    .option('--json', 'print findings as JSON objects, and a summary');
 }

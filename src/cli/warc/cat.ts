@@ -1,4 +1,4 @@
-/** `pinakes warc cat`: one record, whole or in part, as bytes on standard output. */
+/** `pinakes warc cat`: prints one record, or a part of it, on standard output. */
 import { existsSync } from 'node:fs';
 import { type Finding, PinakesError, utf8 } from '../../base/index.ts';
 import {
@@ -34,7 +34,7 @@ export async function warcCat(
   const findings: Finding[] = [];
   const onFinding = (finding: Finding) => findings.push(finding);
   const { file, name } = packageOf(path);
-  for await (const input of theInput(file, name, onFinding)) {
+  for await (const input of namedInput(file, name, onFinding)) {
     for await (const record of input.read({ offset, signal, onFinding })) {
       if (record.head.offset !== offset) break;
       if (inner !== undefined && record.head.innerOffset !== inner) continue;
@@ -47,7 +47,10 @@ export async function warcCat(
   throw new PinakesError('NO_RECORD', { where: `${path}:${place}` });
 }
 
-/** Any end of a line of an ARC file that is not compressed reads like a line, with another URL. */
+/**
+ * Whether the offset points into the header line of an ARC record. In an uncompressed ARC file, the end of such a line
+ * can be read as a complete line with another URL.
+ */
 async function isInsideLine(input: WarcInput, { offset, bytes }: RecordHead): Promise<boolean> {
   if (offset === 0) return false;
   const around: number[] = [];
@@ -63,7 +66,7 @@ function placeOf(place: string): { offset: number; inner: number | undefined } {
   return { offset: Number(match[1]), inner: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
-/** `x.wacz!archive/data.warc.gz` names a file in a package, unless a file is really called so. */
+/** `x.wacz!archive/data.warc.gz` names a file in a package, unless a file of this name exists. */
 function packageOf(path: string): { file: string; name: string | undefined } {
   for (let at = path.indexOf('!'); at >= 0 && !existsSync(path); at = path.indexOf('!', at + 1)) {
     if (existsSync(path.slice(0, at))) return { file: path.slice(0, at), name: path };
@@ -71,8 +74,8 @@ function packageOf(path: string): { file: string; name: string | undefined } {
   return { file: path, name: undefined };
 }
 
-/** The one input that is meant; which one that is must be said when a package holds several. */
-async function* theInput(
+/** The input with this name. Without a name, the file must contain exactly one input. */
+async function* namedInput(
   file: string,
   name: string | undefined,
   onFinding: (finding: Finding) => void,
@@ -81,7 +84,10 @@ async function* theInput(
   for await (const input of warcInputs(file, () => {})) names.push(input.name);
   const wanted = name ?? (names.length === 1 ? names[0]! : undefined);
   if (wanted === undefined || !names.includes(wanted)) {
-    const detail = names.length > 0 ? `the package holds ${names.join(', ')}` : 'the package holds no WARC files';
+    const detail =
+      names.length > 0
+        ? `the package contains ${names.join(', ')}; name one as PACKAGE!FILE`
+        : 'the package has no WARC files';
     throw new PinakesError('BAD_ARGUMENT', { where: name ?? file, detail });
   }
   for await (const input of warcInputs(file, onFinding)) if (input.name === wanted) yield input;
@@ -103,7 +109,7 @@ async function print(
   }
   if (!options.block) await terminal.write(record.head.bytes);
   for await (const piece of record.body()) await terminal.write(Buffer.from(piece));
-  // With its end, what is printed is a WARC or ARC file of one record.
+  // With the end of the record, the output is a WARC or ARC file of one record.
   if (!options.block && record.tail?.isComplete)
     await terminal.write(record.head.format === 'arc' ? utf8('\n') : RECORD_TRAILER);
 }
@@ -116,7 +122,7 @@ async function printHeaders(terminal: Terminal, record: ReadingRecord): Promise<
   if (http) await terminal.write(http.bytes);
 }
 
-/** Says whether the content codings could be removed throughout, where that is asked for. */
+/** Returns whether the content codings could be removed to the end; true when they are not to be removed. */
 async function printPayload(
   { terminal, signal }: CommandContext,
   record: ReadingRecord,
@@ -136,12 +142,12 @@ async function printPayload(
   return printDecoded(terminal, payload(), codings, signal);
 }
 
-/** The bytes as they lie in the file, compressed as they are. */
+/** Prints the bytes as stored in the file, still compressed. */
 async function printRaw(terminal: Terminal, input: WarcInput, record: ReadingRecord): Promise<void> {
   for await (const _ of record.body());
   const length = record.tail?.length;
   if (length === undefined) {
-    const detail = 'it shares a compressed member with other records and has no bytes of its own';
+    const detail = 'the record shares a compressed member with others, so its bytes cannot be printed alone';
     throw new PinakesError('NO_RECORD', { where: `${input.name}:${record.head.offset}`, detail });
   }
   for await (const bytes of input.slice(record.head.offset, length)) await terminal.write(Buffer.from(bytes));

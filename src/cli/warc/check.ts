@@ -1,4 +1,4 @@
-/** `pinakes warc check`: what is wrong in files, and whether records are what their digests say. */
+/** `pinakes warc check`: reports what is wrong in files, and whether records match their digests. */
 import type { Finding, FindingLevel } from '../../base/index.ts';
 import {
   BlockScanner,
@@ -54,23 +54,23 @@ export async function warcCheck(
         const verdict = await judge(record, input.name, onFinding);
         tally.records++;
         count(tally, verdict);
-        await findings.tell();
-        await tellRecord(terminal, options, input.name, record.head, verdict);
+        await findings.print();
+        await printRecord(terminal, options, input.name, record.head, verdict);
       }
       if (seen() === seenBefore) onFinding(warcFinding('file-empty', input.name, 0));
       tally.files++;
-      await findings.tell();
+      await findings.print();
     },
     () => (findings.levels.error > 0 ? EXIT_FOUND : EXIT_FINE),
   );
-  await findings.tell();
+  await findings.print();
   const { error: errors, warning: warnings, note: notes } = findings.levels;
   if (options.json) await terminal.json({ kind: 'summary', ...tally, errors, warnings, notes });
   else if (tally.files > 0) await terminal.line(summary(tally, findings.levels));
   return code;
 }
 
-/** What was found, counted when it comes, and printed when it is its turn. */
+/** Counts findings at once, and prints them when the record they belong to has been read. */
 class CheckFindings {
   readonly levels: Record<FindingLevel, number> = { error: 0, warning: 0, note: 0 };
   readonly #terminal: Terminal;
@@ -88,7 +88,7 @@ class CheckFindings {
   }
 
   add(finding: Finding): void {
-    // The same is met when the files of a package are looked for, and when it is verified.
+    // A finding about a package is reported twice: when its files are listed, and when it is verified.
     if (finding.code.startsWith('wacz-')) {
       const text = JSON.stringify(finding);
       if (this.#ofPackages.has(text)) return;
@@ -98,7 +98,7 @@ class CheckFindings {
     this.#pending.push(finding);
   }
 
-  async tell(): Promise<void> {
+  async print(): Promise<void> {
     const findings = this.#pending;
     this.#pending = [];
     for (const finding of findings) {
@@ -108,7 +108,7 @@ class CheckFindings {
   }
 }
 
-/** Reads the record to its end, and says whether it is what its digests say. */
+/** Reads the record to its end and compares it with its digests. */
 async function judge(
   record: ReadingRecord,
   file: string,
@@ -122,7 +122,7 @@ async function judge(
   return verdict;
 }
 
-async function tellRecord(
+async function printRecord(
   terminal: Terminal,
   options: CheckOptions,
   file: string,
@@ -134,7 +134,7 @@ async function tellRecord(
     await terminal.line(printable(`${file}:${offset}: block ${verdict.block}, payload ${verdict.payload}`));
 }
 
-/** A record counts by the worse of its two digests. */
+/** Counts the record by the worse result of its two digests. */
 function count(tally: Tally, { block, payload }: DigestVerdict): void {
   const isJudged = (match: string) => match !== 'unjudged' && match !== 'malformed';
   if (block === 'none' || payload === 'none') tally.digestsMismatched++;
@@ -147,6 +147,6 @@ function summary(tally: Tally, levels: Record<FindingLevel, number>): string {
     `${counted(tally.files, 'file')}, ${counted(tally.records, 'record')}: ` +
     `${counted(levels.error, 'error')}, ${counted(levels.warning, 'warning')}, ${counted(levels.note, 'note')}\n` +
     `digests: ${tally.digestsMatched} right, ${tally.digestsMismatched} wrong, ` +
-    `${counted(tally.digestsUnjudged, 'record')} without one to judge`
+    `${counted(tally.digestsUnjudged, 'record')} without a digest to compare`
   );
 }

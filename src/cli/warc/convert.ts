@@ -1,6 +1,6 @@
 /**
- * `pinakes warc convert`: files in another compression, or ARC files as WARC files. Sources are only read: no target
- * may be one of them, nor what this run wrote before, whatever `--force` says.
+ * `pinakes warc convert`: writes files in another compression, or ARC files as WARC files. Sources are only read. A
+ * target must not be one of the sources, or a file that this run has already written, even with `--force`.
  */
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -46,18 +46,18 @@ export async function warcConvert(
   const { files } = await inputFiles(paths);
   const dictionaries = new Dictionaries(options.dictionary, coding, level, files);
   const targets = new Targets(options, files);
-  const odd = new FindingTally(terminal);
+  const oddities = new FindingTally(terminal);
   const onFinding = (finding: Finding) => {
-    // What is written otherwise than it was is told each time; `warc check` knows nothing of it.
+    // A change in the output is reported each time, because `warc check` on the source does not find it.
     if (finding.code === 'content-length-rewritten') terminal.say(formatFinding(finding));
-    else odd.add(finding);
+    else oddities.add(finding);
   };
   const convert = async ({ file, input }: Visit) => {
     const target = await targets.of({ file, input });
     const dictionary = await dictionaries.of({ file, input });
     const force = options.force === true;
     const how = { coding, level, dictionary, clock, newId, software, force, signal, onFinding };
-    const report = await convertFile(input, target, how).finally(() => targets.tidy());
+    const report = await convertFile(input, target, how).finally(() => targets.removeEmptyDirectories());
     const line = options.json
       ? printableJson({
           file: input.name,
@@ -66,16 +66,18 @@ export async function warcConvert(
           bytesBefore: input.size,
         })
       : printable(reportLine(input.name, target, report, input.size));
-    // The work goes on when nobody reads its report any more.
+    // The conversion goes on when the reader of its report is gone.
     await terminal.line(line).catch((error) => {
       if (!(error instanceof OutputFailed)) throw error;
     });
   };
-  const found = () => (odd.errors > 0 ? EXIT_FOUND : EXIT_FINE);
+  const found = () => (oddities.errors > 0 ? EXIT_FOUND : EXIT_FINE);
   const code = await walkInputs(terminal, paths, { label: 'convert', onFinding, signal }, convert, found);
-  odd.end();
-  if (odd.errors > 0)
-    terminal.say(`${counted(odd.errors, 'error')} in the sources: what could be read was converted. Keep the sources.`);
+  oddities.end();
+  if (oddities.errors > 0)
+    terminal.say(
+      `${counted(oddities.errors, 'error')} in the sources: what could be read was converted. Keep the sources.`,
+    );
   return code;
 }
 
@@ -90,13 +92,17 @@ function levelOf(text: string | undefined, coding: Coding): number | undefined {
   const level = Number(text);
   const most = coding === 'zstd' ? 19 : 9;
   if (!Number.isInteger(level) || level < 1 || level > most) {
-    throw new PinakesError('BAD_ARGUMENT', { where: `--level ${text}`, detail: `1 to ${most}` });
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `--level ${text}`,
+      detail: `a number from 1 to ${most} is expected`,
+    });
   }
   return level;
 }
 
 /**
- * Where new files go: beside their sources, or below `--out` as their sources lie below the directory that was named.
+ * Chooses the paths of new files: beside their sources, or below `--out`, with the same path that the source has below
+ * the directory on the command line.
  */
 class Targets {
   readonly #options: ConvertCommandOptions;
@@ -110,29 +116,31 @@ class Targets {
     this.#sources = new Set(files.map((file) => resolve(file.path)));
   }
 
-  /** The target, with its directory made. */
+  /** Chooses the target of a source and creates its directory. */
   async of({ file, input }: Visit): Promise<string> {
     const { out, to } = this.#options;
     const directory = out === undefined ? dirname(file.path) : join(out, dirname(file.relative));
     const target = join(directory, `${stemOf(file, input)}.${to}`);
     const refuse = (detail: string) => new PinakesError('FILE_EXISTS', { where: target, detail });
-    if (resolve(target) === resolve(file.path)) throw refuse('it would replace its own source; give --out DIR');
-    if (this.#sources.has(resolve(target))) throw refuse('it is itself one of the files to convert; give --out DIR');
+    if (resolve(target) === resolve(file.path))
+      throw refuse('the new file would replace its own source; add --out DIR');
+    if (this.#sources.has(resolve(target)))
+      throw refuse('this file is itself one of the files to convert; add --out DIR');
     const other = this.#taken.get(target);
     if (other !== undefined)
-      throw refuse(`${other} was just converted to it; convert ${input.name} with another --out`);
+      throw refuse(`${other} was just converted to this file; convert ${input.name} with another --out`);
     this.#taken.set(target, input.name);
     try {
       const outermost = out === undefined ? undefined : await makeDirectories(directory);
-      this.#made = outermost === undefined ? [] : chain(directory, outermost);
+      this.#made = outermost === undefined ? [] : directoriesBetween(directory, outermost);
     } catch (cause) {
       throw fileError(cause, directory, 'writing');
     }
     return target;
   }
 
-  /** Takes away the directories made for a file that was not written after all. */
-  async tidy(): Promise<void> {
+  /** Removes the directories created for the last target if its file was not written. */
+  async removeEmptyDirectories(): Promise<void> {
     for (const directory of this.#made) {
       const isKept = await rmdir(directory).then(
         () => false,
@@ -143,16 +151,16 @@ class Targets {
   }
 }
 
-/** The directories from `inner` up to `outer`. */
-function chain(inner: string, outer: string): string[] {
+/** The directories from `inner` up to `outer`, innermost first. */
+function directoriesBetween(inner: string, outer: string): string[] {
   const found = [resolve(inner)];
   while (found.at(-1) !== resolve(outer)) found.push(dirname(found.at(-1)!));
   return found;
 }
 
 /**
- * The name without its suffix; of a file in packages with those of the packages before it, since many hold a
- * `data.warc.gz`.
+ * The file name without its suffix. For a file in a package, the names of the packages come first, because many packages
+ * contain a `data.warc.gz`.
  */
 function stemOf(file: InputFile, input: Visit['input']): string {
   const stem = input.filename.replace(SUFFIX, '');
@@ -165,7 +173,7 @@ function stemOf(file: InputFile, input: Visit['input']): string {
   return [...packages, stem].join('-');
 }
 
-/** Dictionaries as asked for: none, one a file, or one for all files of the run. */
+/** Makes the dictionaries: none, one per file, or one for all files of the run. */
 class Dictionaries {
   readonly #kind: string;
   readonly #level: number | undefined;
@@ -178,7 +186,7 @@ class Dictionaries {
       throw new PinakesError('BAD_ARGUMENT', { where: `--dictionary ${kind}`, detail: 'none, file or site' });
     }
     this.#kind = coding === 'zstd' ? kind : 'none';
-    // A file inside a package is not sampled: it has no path of its own to read from.
+    // Files in packages are not sampled, because they do not have a path to read from.
     this.#files = files.filter((file) => !PACKAGE_SUFFIX.test(file.path));
   }
 

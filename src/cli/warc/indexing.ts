@@ -1,4 +1,4 @@
-/** `pinakes warc index`: CDXJ or CDX lines of files, as cdxj-indexer would write them. */
+/** `pinakes warc index`: writes CDXJ or CDX lines of files, as cdxj-indexer would write them. */
 import { tmpdir } from 'node:os';
 import { PinakesError } from '../../base/index.ts';
 import {
@@ -34,7 +34,7 @@ export async function warcIndex(
   refuseSha1Elsewhere(options.format, options.computeSha1);
   if (header !== undefined) await terminal.line(header);
   if (!options.sort) return eachLine(context, paths, options, format, (line) => terminal.line(line));
-  // The walk pushes lines and the sorter pulls them; a channel of one line between the two keeps memory flat.
+  // The walk pushes lines and the sorter pulls them. A channel of one line between the two bounds the memory (I9).
   const channel = new TransformStream<string, string>();
   const writer = channel.writable.getWriter();
   const walk = eachLine(context, paths, options, format, (line) => writer.write(line)).then(
@@ -42,7 +42,7 @@ export async function warcIndex(
       await writer.close();
       return code;
     },
-    // Lines of a walk that broke off must not come out as if they were all.
+    // When the walk fails, the lines so far must not be printed as if they were complete.
     async (error) => {
       await writer.abort(error);
       throw error;
@@ -53,10 +53,13 @@ export async function warcIndex(
   return walk;
 }
 
-/** Other formats carry every digest. */
+/** Refuses --compute-sha1 with other formats: they can contain any digest. */
 export function refuseSha1Elsewhere(format: string, computeSha1: boolean | undefined): void {
   if (computeSha1 && format !== 'cdx11' && format !== 'cdx9')
-    throw new PinakesError('BAD_ARGUMENT', { where: '--compute-sha1', detail: 'it is for --format cdx11 and cdx9' });
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: '--compute-sha1',
+      detail: 'this option is only for --format cdx11 and cdx9',
+    });
 }
 
 function formatterOf(name: string): { header: string | undefined; format: (entry: CdxEntry) => string } {

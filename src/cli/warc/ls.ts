@@ -1,4 +1,4 @@
-/** `pinakes warc ls`: the records of files, one line each. */
+/** `pinakes warc ls`: lists the records of files, one per line. */
 import { type Digest, type Finding, formatDigest, parseDigest, sameDigest } from '../../base/index.ts';
 import {
   type BlockFacts,
@@ -51,7 +51,7 @@ function row(record: ReadingRecord, facts: BlockFacts): string {
   ).trimEnd();
 }
 
-/** The record's facts under the names that lists of this kind use; absent where the record does not have them. */
+/** The facts of a record, under the names that other listing tools use. Facts that the record lacks are left out. */
 function listing(record: ReadingRecord, facts: BlockFacts): Record<string, unknown> {
   const { head, tail } = record;
   const isComplete = tail?.isComplete ?? false;
@@ -112,8 +112,8 @@ function payloadFacts(head: RecordHead, facts: BlockFacts, verdict: DigestVerdic
 }
 
 /**
- * Which bytes a digest that matched was made of: without chunks the body as stored is the payload, and some writers
- * hash the whole block.
+ * Which bytes a matching digest was computed from. Some writers hash the whole block; without chunks the stored body is
+ * the payload.
  */
 function payloadMatch(head: RecordHead, facts: BlockFacts): 'block' | 'payload' | 'framed' {
   const declared = parseDigest(head.get('warc-payload-digest') ?? '');
