@@ -1,27 +1,26 @@
 /**
- * The files of a run: each with its name within the collection, where its new version goes, and where the old one is
- * kept. Fixed when the run begins, in byte order of the paths, so that every part of a run and every resumed run sees
- * the same order.
+ * The files of a run, each with its name within the collection and the path of its new version. The list is fixed when
+ * the run starts, in the order of the paths, so that every phase and every resumed run sees the same order.
  */
 import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError, VolumeFinder } from '../base/index.ts';
 import { identityIfThere } from './file-identity.ts';
 
-/** A file as the caller found it: `root` is the directory it was found under, or its own path. */
+/** A file that the caller found: `root` is the directory that was searched, or the path of the file itself. */
 export type CollectionInput = { readonly path: string; readonly root: string };
 
 export type CollectionFile = {
   /** Absolute, with symbolic links resolved. */
   readonly path: string;
-  /** Relative to the root, or the file's own name; different for every file. */
+  /** The path relative to the root, or the file name; unique in the collection. */
   readonly name: string;
   readonly isArc: boolean;
-  /** Where the file is to be in the end: its own path, or a path below the target. */
+  /** The path of the file after the run: its own path, or a path below the target. */
   readonly target: string;
 };
 
-/** What the names of ARC files end with. */
+/** The ending of the names of ARC files. */
 export const ARC_NAME = /\.arc(\.gz)?$/i;
 const UNLISTABLE = /[\t\r\n\ufffd]/;
 
@@ -40,47 +39,45 @@ export function collectionOf(inputs: readonly CollectionInput[], target: string 
   const files = [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
   return target === undefined
     ? files
-    : files.map((file) => ({ ...file, target: join(resolve(target), placeOf(file, names)) }));
+    : files.map((file) => ({ ...file, target: join(resolve(target), targetName(file, names)) }));
 }
 
 /**
- * Where a file goes below the target. An ARC file becomes a WARC file, beside one that has that name already where
- * there is one.
+ * The path of a file below the target. An ARC file gets the name of a WARC file, numbered when that name is taken.
  */
-function placeOf({ name, isArc }: CollectionFile, names: Set<string>): string {
+function targetName({ name, isArc }: CollectionFile, names: Set<string>): string {
   return isArc ? uniqueName(warcName(name), names) : name;
 }
 
-/** What stands in manifests, a line a record, must have no line ends and tabs. */
+/** Refuses a path with line ends or tabs, because a manifest has one line per record with tabs between the values. */
 export function refuseUnlistable(path: string): void {
   if (!UNLISTABLE.test(path)) return;
   throw new PinakesError('BAD_ARGUMENT', {
     where: JSON.stringify(path),
-    detail: 'rename it: line ends and tabs cannot be listed',
+    detail: 'rename the file: a manifest cannot contain names with line ends or tabs',
   });
 }
 
 /**
- * Refuses a directory for old or new files in which the next run would look for files of the collection: it would take
- * the one for duplicates of the other, and whoever then removes what was kept removes contents. Directories that begin
- * with a dot are not looked into.
+ * Refuses a directory for old or new files that lies inside the collection. The next run would treat the new files as
+ * duplicates of the old ones, and removing the kept files would then remove contents. Directories whose name starts with
+ * a dot are not searched, and so are allowed.
  */
-export function expectApart(directory: string, inputs: readonly CollectionInput[], option: string): void {
+export function refuseInsideCollection(directory: string, inputs: readonly CollectionInput[], option: string): void {
   const place = realPlace(directory);
   const roots = new Set(inputs.flatMap(({ path, root }) => (resolve(path) === resolve(root) ? [] : [root])));
   for (const root of roots) {
     const way = relative(realPath(root), place).split(sep);
     if (way[0] === '..' || isAbsolute(way[0]!) || way.some((name) => name.startsWith('.'))) continue;
-    const detail = `it lies in the collection, ${root}; name a directory outside of it`;
+    const detail = `the directory is inside the collection, ${root}; name one outside of it`;
     throw new PinakesError('BAD_ARGUMENT', { where: `${option} ${directory}`, detail });
   }
 }
 
 /**
- * Refuses a directory that keeps other files of the same names: of each only one can be there, and an earlier run may
- * need its own for undo.
+ * Refuses a directory that already contains other files of the same names: an earlier run may need them for undo.
  */
-export function expectRoom(keptDirectory: string, files: readonly CollectionFile[]): void {
+export function refuseOccupied(keptDirectory: string, files: readonly CollectionFile[]): void {
   const place = realPlace(keptDirectory);
   for (const { path, name } of files) {
     const kept = join(place, name);
@@ -91,7 +88,7 @@ export function expectRoom(keptDirectory: string, files: readonly CollectionFile
   }
 }
 
-/** With symbolic links resolved as far as the directory is there. */
+/** Resolves symbolic links in the part of the path that exists. */
 function realPlace(directory: string): string {
   const path = resolve(directory);
   const above = dirname(path);
@@ -99,16 +96,16 @@ function realPlace(directory: string): string {
 }
 
 /**
- * The segments of an archive hold what its catalog says they hold; exchanged behind its back they would be taken for
- * damaged.
+ * Refuses to rewrite the segments of an archive. The archive would find that they do not match its catalog, and report
+ * them as damaged.
  */
 function refuseArchived(path: string, volume: string | undefined): void {
   if (volume === undefined) return;
-  const detail = `it belongs to the volume of an archive in ${volume}, which keeps every content once by itself; leave it out, or write elsewhere with --to`;
+  const detail = `the file belongs to the volume of an archive in ${volume}, which already stores every content once; leave it out, or write elsewhere with --to`;
   throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
 }
 
-/** Files of several roots can have one name; ids, kept copies and new files need different ones. */
+/** Files of several roots can have the same name, but record ids, kept copies and new files need unique names. */
 function uniqueName(name: string, names: Set<string>): string {
   let unique = name;
   for (let number = 2; names.has(unique); number++) unique = join(dirname(name), `${number}~${basename(name)}`);
@@ -116,12 +113,12 @@ function uniqueName(name: string, names: Set<string>): string {
   return unique;
 }
 
-/** An ARC file's name as that of a WARC file with the same compression. */
+/** The name of an ARC file, with the ending of a WARC file of the same compression. */
 function warcName(name: string): string {
   return name.replace(ARC_NAME, (_, gz: string | undefined) => `.warc${gz ?? ''}`);
 }
 
-/** With symbolic links resolved. */
+/** The path with symbolic links resolved. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Database, quoted } from './database.ts';
+import { Database, sqlLiteral } from './database.ts';
 
 async function open(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-database-'));
@@ -60,7 +60,7 @@ test('many rows with long addresses are put in order within the memory that the 
 test('rows come in their order with whatever is in them, and leave nothing behind', async (t) => {
   const { database, directory } = await open(t);
   const values = ['', 'a \'quoted\' "word"', ' back\\slash, ', 'two\nlines', 'old line\r', '漢字'];
-  const list = values.map((value, index) => `(${index}, ${quoted(value)})`);
+  const list = values.map((value, index) => `(${index}, ${sqlLiteral(value)})`);
   const rows: string[][] = [];
   for await (const row of database.rows(['v', 'i', 'NULL'], `(VALUES ${list.join(', ')}) AS t(i, v) ORDER BY i DESC`))
     rows.push(row);

@@ -1,21 +1,21 @@
 /**
- * The SQL engine that sorts and joins manifests: DuckDB, in this process, within a fixed amount of memory, spilling to
- * a directory that the caller names. Nothing is kept in it: tables are made from manifests and gone when it is closed.
+ * The SQL engine that sorts and joins manifests: DuckDB in this process, with a fixed memory limit (I9). It spills to a
+ * directory of the caller. It is temporary: tables are made from manifests, and are gone when it is closed.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { makeDirectories, PinakesError } from '../base/index.ts';
-import { linesOf } from './text-lines.ts';
+import { readLines } from './text-lines.ts';
 
 const MEMORY_MEBIBYTES = 192;
 /**
- * Each thread that sorts needs memory of its own: with a second one, a few hundred thousand rows with long addresses do
- * not fit.
+ * Each sorting thread needs memory of its own. With a second thread, a few hundred thousand rows with long URIs do not
+ * fit into the limit.
  */
 const THREADS = 1;
 
-/** How the engine writes its tables. Who reads them holds whole groups of rows in memory, and addresses can be long. */
+/** Options for writing Parquet. A reader holds whole row groups in memory, and URIs can be long, so groups are small. */
 export const PARQUET = 'FORMAT parquet, ROW_GROUP_SIZE 4096';
 
 export class Database {
@@ -27,12 +27,12 @@ export class Database {
   #results = 0;
 
   /**
-   * `directory` takes what does not fit into memory, and results on their way. The signal ends also a statement that is
-   * under way.
+   * `directory` takes the data that does not fit into memory, and query results. The signal also interrupts a running
+   * statement.
    */
   static async open(directory: string, signal?: AbortSignal): Promise<Database> {
     await makeDirectories(directory);
-    // Loaded when it is needed: the engine is large, and most commands do without it.
+    // Loaded only here: the engine is large, and most commands do not need it.
     const { DuckDBInstance } = await import('@duckdb/node-api');
     const instance = await DuckDBInstance.create(':memory:', {
       memory_limit: `${MEMORY_MEBIBYTES}MiB`,
@@ -56,7 +56,7 @@ export class Database {
     signal?.addEventListener('abort', this.#interrupt);
   }
 
-  expectUninterrupted(): void {
+  throwIfInterrupted(): void {
     this.#signal?.throwIfAborted();
   }
 
@@ -67,7 +67,7 @@ export class Database {
   }
 
   async run(statement: string): Promise<void> {
-    this.expectUninterrupted();
+    this.throwIfInterrupted();
     try {
       await this.#connection.run(statement);
     } catch (cause) {
@@ -76,22 +76,22 @@ export class Database {
   }
 
   /**
-   * The rows of a query, in pieces, so that a result of any size passes through little memory.
+   * The rows of a query, one after another, so that a result of any size needs little memory (I9).
    *
-   * They are written to a file first: a result that the engine streams ends without a word where the engine fails on
-   * the way, as if it were whole.
+   * The rows are written to a file first. When the engine fails while it streams a result, the stream simply ends, as if
+   * the result were complete.
    *
-   * All values of a row come as one text, cut apart here: fetching them one by one costs several times as much. A null
-   * is an empty text; values with tabs in them do not occur in manifests.
+   * All values of a row are fetched as one text and split here: fetching them one by one costs several times as much. A
+   * null becomes an empty text; values in manifests do not contain tabs.
    */
   async *rows(columns: readonly string[], from: string): AsyncGenerator<string[]> {
     const path = join(this.#directory, `rows-${this.#results++}.txt`);
     try {
       await this.run(
-        `COPY (${rowQuery(columns, from)}) TO ${quoted(path)} (FORMAT csv, HEADER false, DELIMITER '', QUOTE '', ESCAPE '')`,
+        `COPY (${rowQuery(columns, from)}) TO ${sqlLiteral(path)} (FORMAT csv, HEADER false, DELIMITER '', QUOTE '', ESCAPE '')`,
       );
-      for await (const line of linesOf(path)) {
-        this.expectUninterrupted();
+      for await (const line of readLines(path)) {
+        this.throwIfInterrupted();
         yield valuesOf(line);
       }
     } finally {
@@ -100,7 +100,7 @@ export class Database {
   }
 
   async first(columns: readonly string[], from: string): Promise<string[]> {
-    this.expectUninterrupted();
+    this.throwIfInterrupted();
     try {
       const result = await this.#connection.runAndReadAll(`${rowQuery(columns, from)} LIMIT 1`);
       const [row] = result.getRows();
@@ -120,11 +120,12 @@ export class Database {
   }
 }
 
-/** Stands for the end of a line within a value. */
+/** Replaces line ends within a value. */
 const LINE_END = '\x1e';
 
 /**
- * A row as one text without ends of lines. The alias keeps an ORDER BY on the columns of the source, not on this text.
+ * A query that returns each row as one text without line ends. Because of the alias, an ORDER BY refers to the columns
+ * of the source and not to this text.
  */
 function rowQuery(columns: readonly string[], from: string): string {
   const joined = columns.map((column) => `coalesce((${column})::VARCHAR, '')`).join(` || chr(9) || `);
@@ -135,8 +136,8 @@ function valuesOf(line: string): string[] {
   return (line.includes(LINE_END) ? line.replaceAll(LINE_END, '\n') : line).split('\t');
 }
 
-/** A text as a literal of SQL. */
-export function quoted(text: string): string {
+/** The text as an SQL string literal. */
+export function sqlLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 

@@ -1,10 +1,10 @@
-/** Whether two files hold the same bytes. */
+/** Compares two files byte by byte. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { fileError } from '../base/index.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
 
-export function compareFiles(first: string, second: string): boolean {
+export function hasSameBytes(first: string, second: string): boolean {
   const descriptors: number[] = [];
   try {
     for (const path of [first, second]) descriptors.push(openSync(path, 'r'));

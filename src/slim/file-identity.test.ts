@@ -9,8 +9,8 @@ import { filesOpenForWriting } from './file-identity.ts';
 const LOOKS = 1000;
 
 /**
- * Opens one file to read it and another to write to it, again and again: both get the same numbers from the system, one
- * after the other.
+ * Opens one file for reading and another for writing, again and again, so that the system gives both the same descriptor
+ * numbers in turn.
  */
 const READS_AND_WRITES = `
   const { openSync, closeSync } = require('node:fs');
@@ -22,8 +22,8 @@ const READS_AND_WRITES = `
   }
 `;
 
-test('a file that is written to is seen, and one that is only read is not taken for it', {
-  skip: existsSync('/proc/self/fdinfo') ? false : 'the system does not tell what is open',
+test('a file that is open for writing is found, and a file that is only read is not', {
+  skip: existsSync('/proc/self/fdinfo') ? false : 'the system does not list open files',
 }, async () => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'pinakes-open-')));
   const [read, written, held] = ['read', 'written', 'held'].map((name) => join(directory, name)) as [
@@ -40,7 +40,7 @@ test('a file that is written to is seen, and one that is only read is not taken 
       const open = filesOpenForWriting();
       assert.ok(open.has(held));
       if (open.has(read)) looksWithRead++;
-      // Lets the thread begin.
+      // Waits until the thread runs.
       if (look === 0) await new Promise((resolve) => worker.once('online', resolve));
     }
     assert.equal(looksWithRead, 0);

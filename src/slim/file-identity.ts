@@ -1,7 +1,6 @@
 /**
- * Whether a file is still the one that was looked at: same inode, same size, same time of last change. And whether
- * another process has it open for writing, where the system tells (Linux); elsewhere a writer shows only by the changes
- * it makes.
+ * Detects that a file was changed or replaced: by inode, size and modification time. Also detects that another process
+ * has a file open for writing. Only Linux shows this; elsewhere a writer is noticed only by its changes.
  */
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { fileError } from '../base/index.ts';
@@ -27,14 +26,14 @@ export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
 }
 
 /**
- * The same for all names of a file: links, and places where its disk is mounted. It says nothing of the disk, which can
- * be another one for each mount.
+ * The same text for all names of a file: for hard links, and for the paths of several mounts of one disk. The number of
+ * the disk is left out, because it can differ between mounts.
  */
 export function fileFingerprint({ size, modifiedNs, inode }: FileIdentity): string {
   return `${inode.slice(inode.indexOf(':') + 1)} ${size} ${modifiedNs}`;
 }
 
-/** Those of the paths that lead to a file to which another one of them leads as well. */
+/** The paths that share their file with another of the paths. */
 export function namesOfOneFile(paths: readonly string[]): Set<string> {
   const first = new Map<string, string>();
   const found = new Set<string>();
@@ -48,10 +47,10 @@ export function namesOfOneFile(paths: readonly string[]): Set<string> {
   return found;
 }
 
-/** How exact the time is that a copy is given. */
+/** The precision of the modification time that a copy gets. */
 const COPY_TIME_NS = 1_000_000n;
 
-/** Whether it is the same file, or a copy of it that was given its time. */
+/** Whether it is the same file, or a copy of it with the same size and modification time. */
 export function sameOrCopy(a: FileIdentity, b: FileIdentity): boolean {
   if (sameIdentity(a, b)) return true;
   const apart = BigInt(a.modifiedNs) - BigInt(b.modifiedNs);
@@ -61,7 +60,7 @@ export function sameOrCopy(a: FileIdentity, b: FileIdentity): boolean {
 const ACCESS_MODE = 0o3;
 const LOOKS = 5;
 
-/** The files that processes have open for writing, as far as this user may see. Real paths. */
+/** The real paths of the files that processes have open for writing, as far as this user may see them. */
 export function filesOpenForWriting(): Set<string> {
   const found = new Set<string>();
   for (const pid of entries('/proc')) {
@@ -75,9 +74,9 @@ export function filesOpenForWriting(): Set<string> {
 }
 
 /**
- * The system tells the path and the way it was opened apart from each other, and a number can pass to another file in
- * between: a file that is read would be taken for the one that is written next, by this very process too. So both are
- * looked at again, and must be what they were.
+ * The path and the access mode of a descriptor are two separate reads. Between them the descriptor can be closed, and its
+ * number given to another file, also in this process. A file that is only read would then seem to be written. So both
+ * are read again, and the result counts only when they stay the same.
  */
 function pathOpenForWriting(pid: string, descriptor: string): string | undefined {
   try {
@@ -91,7 +90,7 @@ function pathOpenForWriting(pid: string, descriptor: string): string | undefined
     }
     return path;
   } catch {
-    // The process or its descriptor went away meanwhile.
+    // The process or the descriptor is gone by now.
     return undefined;
   }
 }

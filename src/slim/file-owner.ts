@@ -1,12 +1,11 @@
 /**
- * Owner, group and permissions of a file that takes the place of another: as far as this user may, they are those of
- * the other.
+ * Gives a file that replaces another the same owner, group and permissions, as far as this user is allowed to.
  */
 import { fchmodSync, fchownSync, type Stats } from 'node:fs';
 
-/** The owner first: giving a file away takes some permissions off it. */
+/** Sets the owner first, because changing the owner clears some permissions. */
 export function giveOwner(descriptor: number, { uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>): void {
-  // Only root gives files away; a member of the group may still give them to the group.
+  // Only root may change the owner. Another user may still change the group to one of the groups of this user.
   if (!tryOwner(descriptor, uid, gid)) tryOwner(descriptor, process.getuid?.() ?? uid, gid);
   fchmodSync(descriptor, mode & 0o7777);
 }

@@ -1,6 +1,6 @@
 /**
- * Where the files of a manifest lie: at the path that it gives, or under the same name among the files at hand, when
- * only one has it.
+ * Finds the files that a manifest names: at the path in the manifest, or among the files of the run by name, when only
+ * one of them has this name.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -10,12 +10,12 @@ import { fileFingerprint, identityIfThere } from './file-identity.ts';
 export class FilePlaces {
   readonly #files: readonly CollectionFile[];
   readonly #byPath = new Map<string, number>();
-  /** -1 for names that several files have. */
+  /** By file name; -1 when several files have this name. */
   readonly #byName = new Map<string, number>();
 
   /**
-   * A file that stands among `named` with its own path is found by that alone: at another path, another machine has
-   * another file of the name.
+   * A file of the run whose own path is in `named` is found only by this path. The same name under another path is then
+   * another file, on another machine.
    */
   constructor(files: readonly CollectionFile[], named: readonly string[] = []) {
     this.#files = files;
@@ -47,10 +47,10 @@ export class FilePlaces {
     return number === undefined ? resolve(file) : this.#files[number]!.path;
   }
 
-  /** The same for all names of a file that is there; undefined for one that is not. */
-  markOf(file: string): string | undefined {
+  /** The same text for all names of a file; undefined for a file that does not exist here. */
+  fingerprintOf(file: string): string | undefined {
     const path = this.pathOf(file);
-    // Also one that cannot be looked at is not there: manifests of other machines name any path.
+    // A path that cannot be read counts as missing: manifests of other machines can contain any path.
     const identity = existsSync(path) ? identityIfThere(path) : undefined;
     return identity && fileFingerprint(identity);
   }

@@ -1,5 +1,5 @@
 /**
- * A view that moves forward over a file, so that many small pieces of it cost few reads. Synchronous, for worker
+ * A buffer that moves forward over a file, so that reading many small pieces needs few reads. Synchronous, for worker
  * threads.
  */
 import { closeSync, readSync } from 'node:fs';
@@ -25,17 +25,17 @@ export class FileWindow {
   }
 
   /**
-   * Bytes of the file from the offset on: at least one and at most `length`, fewer at the end of the window, none at
-   * the end of the file.
+   * Returns at least one and at most `length` bytes from the offset on: fewer at the end of the window, none at the end
+   * of the file.
    */
-  some(offset: number, length: number): Buffer {
+  readSome(offset: number, length: number): Buffer {
     if (offset < this.#from || offset >= this.#from + this.#filled) this.#fill(offset);
     const at = offset - this.#from;
     return this.#buffer.subarray(at, Math.min(at + length, this.#filled));
   }
 
-  /** Bytes of the file from the offset on: `length` of them, unless the file ends before. */
-  all(offset: number, length: number): Buffer {
+  /** Returns `length` bytes from the offset on, fewer only at the end of the file. */
+  readAll(offset: number, length: number): Buffer {
     const isInside = offset >= this.#from && offset + length <= this.#from + this.#filled;
     if (!isInside) {
       if (length > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(length);

@@ -1,5 +1,5 @@
 /**
- * What slim has to say about files and records it leaves alone: every code with its level and its sentence, sorted by
+ * The findings about files and records that slim does not change: every code with its level and its sentence, sorted by
  * code. docs/slim.md has the same table, and a test keeps the two in agreement.
  */
 import type { Finding, FindingLevel } from '../base/index.ts';
@@ -9,30 +9,42 @@ export type SlimFindingEntry = { readonly level: FindingLevel; readonly says: st
 export const SLIM_FINDING_CATALOGUE = {
   'slim-arc-in-place': {
     level: 'note',
-    says: 'an ARC file is left as it is; with --to it becomes a WARC file and takes part',
+    says: 'an ARC file stays unchanged; with --to it is converted to a WARC file and deduplicated',
   },
-  'slim-collision': { level: 'warning', says: 'the digest is that of another content; both are kept' },
-  'slim-duplicate-differs': { level: 'error', says: 'the record is no longer the duplicate that was found; it stays' },
-  'slim-file-busy': { level: 'warning', says: 'the file changed or is being written to; it is left as it is' },
-  'slim-file-damaged': { level: 'warning', says: 'the file is damaged; it is left as it is, and nothing leans on it' },
+  'slim-collision': {
+    level: 'warning',
+    says: 'the record has the same digest as another content; both contents are kept',
+  },
+  'slim-duplicate-differs': {
+    level: 'error',
+    says: 'the record is no longer the duplicate that was found; it stays unchanged',
+  },
+  'slim-file-busy': { level: 'warning', says: 'the file changed or is being written to; it stays unchanged' },
+  'slim-file-damaged': {
+    level: 'warning',
+    says: 'the file is damaged; it stays unchanged, and no revisit refers to it',
+  },
   'slim-file-later': {
     level: 'note',
-    says: 'the file is not a part of the run that goes on here; run it again afterwards',
+    says: 'the file is not part of the run that is continued here; run the command again afterwards',
   },
   'slim-file-linked': {
     level: 'warning',
-    says: 'the file has another name in the collection; in place it is left as it is, and nothing leans on it',
+    says: 'the file has another name in the collection; in place it stays unchanged, and no revisit refers to it',
   },
   'slim-lean-unnoted': {
     level: 'warning',
-    says: 'what files elsewhere lean on cannot be noted here; name those files too when these are slimmed again',
+    says: 'the directory is read-only, so it cannot be noted which records revisits in other files refer to; name those files too when these are slimmed again',
   },
   'slim-member-shared': {
     level: 'note',
-    says: 'records share one compressed member; the file is left as it is, and nothing leans on it',
+    says: 'records share one compressed member; the file stays unchanged, and no revisit refers to it',
   },
-  'slim-original-unusable': { level: 'warning', says: 'nothing can lean on the record; its duplicates stay' },
-  'slim-package-skipped': { level: 'note', says: 'a package is left as it is; unpack its WARC files to slim them' },
+  'slim-original-unusable': {
+    level: 'warning',
+    says: 'no revisit can refer to the record; its duplicates stay unchanged',
+  },
+  'slim-package-skipped': { level: 'note', says: 'a WACZ package stays unchanged; unpack its WARC files to slim them' },
 } as const satisfies Record<string, SlimFindingEntry>;
 
 export type SlimFindingCode = keyof typeof SLIM_FINDING_CATALOGUE;

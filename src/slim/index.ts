@@ -1,6 +1,6 @@
 /**
- * slim: deduplicates WARC and ARC collections where they lie: manifest, resolve, rewrite. Knows nothing of archives,
- * volumes or catalogs.
+ * slim: deduplicates collections of WARC and ARC files without an archive: manifest, resolve, rewrite. Knows nothing of
+ * archives, volumes or catalogs.
  */
 
 export * from './collection.ts';
@@ -10,7 +10,6 @@ export { MANIFEST_FORMATS, type ManifestFormat } from './plan/manifest-target.ts
 export * from './plan/resolve-statement.ts';
 export * from './run/assess.ts';
 export * from './run/compare.ts';
-export * from './run/refs.ts';
 export * from './run/resolve.ts';
 export * from './run/run.ts';
 export * from './run/run-summary.ts';

@@ -15,7 +15,7 @@ function inDirectory(body: (directory: string) => void): void {
   }
 }
 
-test('what was added after the last checkpoint is gone when the files are opened from it', () => {
+test('opening from a checkpoint removes the lines that were added after it', () => {
   inDirectory((directory) => {
     const files = new LineFiles(directory, /^x-/);
     files.add('x-a', 'one\n');
@@ -43,7 +43,7 @@ test('a torn line at the end of a file is cut off', () => {
   });
 });
 
-test('manifest lines stand together by the first digits of their digest, and pointers apart', () => {
+test('manifest lines are grouped by the first digits of their digest, and pointers are in a file of their own', () => {
   inDirectory((directory) => {
     const lines = new ManifestLinesFile(directory, 2);
     for (const hex of ['aa1', 'ab2', 'aa3', '']) lines.add(`${hex}\n`, hex);

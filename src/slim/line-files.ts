@@ -1,7 +1,7 @@
 /**
- * Text lines spread over several files of a directory, appended through small buffers. `checkpoint` makes everything
- * durable and says how long each file is; opening with such lengths cuts the files back to them, so that whoever was
- * killed goes on from the last checkpoint as if nothing had come after it.
+ * Text lines in several files of a directory, appended through small buffers. `checkpoint` makes all lines durable and
+ * returns the length of each file. Opening with these lengths cuts the files back, so that a killed run continues from
+ * its last checkpoint.
  */
 import { closeSync, fsyncSync, openSync, readdirSync, truncateSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export class LineFiles {
   readonly #pending = new Map<string, string>();
   readonly #dirty = new Set<string>();
 
-  /** Files of the directory whose names match are cut back to the lengths given; those without one are removed. */
+  /** Cuts files whose names match back to the given lengths, and removes matching files without a length. */
   constructor(directory: string, names: RegExp, lengths: LineFileLengths = {}) {
     this.#directory = directory;
     this.#lengths = new Map(Object.entries(lengths));
@@ -33,14 +33,14 @@ export class LineFiles {
     }
   }
 
-  /** The line ends with its line feed. */
+  /** `line` includes its line feed. */
   add(name: string, line: string): void {
     const pending = (this.#pending.get(name) ?? '') + line;
     this.#pending.set(name, pending);
     if (pending.length >= BUFFER_CHARACTERS) this.#flush(name);
   }
 
-  /** Writes everything, so that others can read it. */
+  /** Writes all lines, so that readers of the files see them. */
   flush(): void {
     for (const name of this.#pending.keys()) this.#flush(name);
   }

@@ -1,6 +1,5 @@
 /**
- * Threads that slim's tasks run on. They start with the first task, and tasks begin in the order in which they were
- * given.
+ * The worker threads of slim. They start with the first task, and tasks start in the order in which they were given.
  */
 import { ThreadPool } from '../base/index.ts';
 import type { SlimResult, SlimTask } from './slim-worker.ts';
@@ -18,8 +17,8 @@ export class SlimPool {
     });
   }
 
-  /** How many tasks should be under way or waiting, so that no thread stands idle. */
-  get ahead(): number {
+  /** How many tasks should be running or waiting, so that no thread is idle. */
+  get tasksAhead(): number {
     return this.#size * 2;
   }
 
@@ -32,20 +31,20 @@ export class SlimPool {
   }
 }
 
-/** Runs work for each item, several at a time, and hands results over in the order of the items. */
-export async function* inOrder<Item, Result>(
+/** Runs `work` for several items concurrently, and yields the results in the order of the items. */
+export async function* mapInOrder<Item, Result>(
   items: AsyncIterable<Item> | Iterable<Item>,
   ahead: number,
   work: (item: Item) => Promise<Result>,
 ): AsyncGenerator<{ item: Item; result: Result }> {
-  const underWay: { item: Item; result: Promise<Result> }[] = [];
+  const running: { item: Item; result: Promise<Result> }[] = [];
   for await (const item of items) {
     const result = work(item);
     result.catch(() => {});
-    underWay.push({ item, result });
-    if (underWay.length < ahead) continue;
-    const first = underWay.shift()!;
+    running.push({ item, result });
+    if (running.length < ahead) continue;
+    const first = running.shift()!;
     yield { item: first.item, result: await first.result };
   }
-  for (const { item, result } of underWay) yield { item, result: await result };
+  for (const { item, result } of running) yield { item, result: await result };
 }

@@ -1,6 +1,5 @@
 /**
- * A thread that does the heavy work of slimming: checks originals, compares payloads, rewrites files. One task at a
- * time.
+ * A worker thread for the heavy work of slim: checks originals, compares payloads, rewrites files. One task at a time.
  */
 import { answerJobs } from '../base/index.ts';
 import { checkOriginals, type OriginalCheck, type OriginalVerdict } from './plan/original-check.ts';

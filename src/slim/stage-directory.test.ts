@@ -9,7 +9,7 @@ import { withStageDirectory } from './stage-directory.ts';
 
 const STAGE = join(import.meta.dirname, 'stage-directory.ts');
 
-test('what a killed stage left beside its result goes with the next one; what lives or is not a stage stays', async (t) => {
+test('a stage removes the directories of killed stages of the same result, and no others', async (t) => {
   const beside = mkdtempSync(join(tmpdir(), 'pinakes-stage-'));
   t.after(() => rmSync(beside, { recursive: true }));
   const out = join(beside, 'out.parquet');
@@ -33,7 +33,7 @@ test('what a killed stage left beside its result goes with the next one; what li
   writeFileSync(join(directory, 'half-written'), '');
 
   await withStageDirectory(out, undefined, async () => {});
-  assert.ok(existsSync(join(directory, 'half-written')), 'it is alive');
+  assert.ok(existsSync(join(directory, 'half-written')), 'its stage is still running');
   child.kill('SIGKILL');
   await once(child, 'close');
   await withStageDirectory(join(beside, 'another.parquet'), undefined, async () => {});

@@ -1,7 +1,6 @@
 /**
- * A place for what a stage needs only while it works: beside its result, so that it lies on a disk with room and the
- * result needs only a new name, and gone afterwards. What a stage left that was killed goes with the next one of the
- * same result.
+ * A temporary directory for one stage, beside its result: that disk has free space, and the result only has to be
+ * renamed. It is removed afterwards. The next stage of the same result removes the directories of killed stages.
  */
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -14,7 +13,7 @@ export async function withStageDirectory<Result>(
   signal: AbortSignal | undefined,
   work: (directory: string, database: Database) => Promise<Result>,
 ): Promise<Result> {
-  clearLeft(out);
+  removeAbandoned(out);
   const directory = directoryBeside(out);
   const lock = lockIfPossible(directory);
   try {
@@ -31,7 +30,7 @@ export async function withStageDirectory<Result>(
   }
 }
 
-/** Of a name that nothing there has. */
+/** Creates the directory under a name that is not taken. */
 function directoryBeside(out: string): string {
   try {
     mkdirSync(dirname(out), { recursive: true });
@@ -41,8 +40,8 @@ function directoryBeside(out: string): string {
   }
 }
 
-/** Removes the directories of stages that are no more: those that this user once locked, and that nobody holds. */
-function clearLeft(out: string): void {
+/** Removes the directories of killed stages: those of this user that were once locked, and are not locked now. */
+function removeAbandoned(out: string): void {
   const prefix = `.${basename(out)}-`;
   for (const name of namesIn(dirname(out))) {
     if (!name.startsWith(prefix) || name.length !== prefix.length + RANDOM_LETTERS) continue;
@@ -53,12 +52,12 @@ function clearLeft(out: string): void {
     try {
       remove(directory, lock);
     } catch {
-      // What cannot be removed takes room, and is in nobody's way.
+      // A directory that cannot be removed only takes space.
     }
   }
 }
 
-/** The lock goes last, and before the directory: on a disk of the network a file that is open keeps its directory. */
+/** Releases the lock last but before removing the directory: on a network disk, an open file keeps its directory. */
 function remove(directory: string, lock: WorkLock | undefined): void {
   try {
     for (const name of namesIn(directory)) {
@@ -74,21 +73,21 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {
-    // It is not there yet, or cannot be listed: then nothing is cleared.
+    // The directory does not exist yet or cannot be listed, so nothing is removed.
     return [];
   }
 }
 
-/** Temporary directories are shared with others, whose links lead anywhere. */
+/** The directory may be shared, as a temporary directory is, and links of other users can lead anywhere. */
 function isOwn(path: string): boolean {
   const info = lstatSync(path, { throwIfNoEntry: false });
   return info?.isDirectory() === true && info.uid === process.getuid?.();
 }
 
-/** What `mkdtemp` puts after a name. */
+/** The number of letters that `mkdtemp` adds to a name. */
 const RANDOM_LETTERS = 6;
 
-/** Where a disk knows no locks, or another has it, there is none; what is not locked is cleared by no one. */
+/** Undefined when the disk does not support locks or another process has the lock. Unlocked directories are kept. */
 function lockIfPossible(directory: string): WorkLock | undefined {
   try {
     return WorkLock.take(directory);

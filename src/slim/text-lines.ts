@@ -1,28 +1,33 @@
 /**
- * The lines of a text file, one after another, through little memory. Only a line feed ends one: an address can hold
- * the other characters that some take for the end of a line. Every line has its end, or the file is not whole.
+ * Reads the lines of a text file, one after another, with little memory (I9). Only a line feed ends a line, because a URI
+ * can contain the other characters that some tools treat as line ends. A last line without a line feed means that the
+ * file is incomplete.
  */
 import { createReadStream } from 'node:fs';
 import { fileError, PinakesError } from '../base/index.ts';
 
 const PIECE_BYTES = 1024 * 1024;
-/** No text that is meant to be read by lines has longer ones; a file of another kind can have none at all. */
+/** Text files do not have longer lines, but a file of another kind can be without any line feed. */
 const LINE_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-export async function* linesOf(path: string): AsyncGenerator<string> {
+export async function* readLines(path: string): AsyncGenerator<string> {
   let rest = '';
   try {
     for await (const piece of createReadStream(path, { encoding: 'utf8', highWaterMark: PIECE_BYTES })) {
       const lines = `${rest}${piece}`.split('\n');
       rest = lines.pop()!;
       yield* lines;
-      if (rest.length > LINE_CHARACTERS_MAX) throw unreadable(path, 'it has no end of a line for very long');
+      if (rest.length > LINE_CHARACTERS_MAX)
+        throw unreadable(path, 'the file has no line end for very long, so it is not a text file');
     }
   } catch (cause) {
     throw fileError(cause, path);
   }
   if (rest !== '') {
-    throw unreadable(path, 'its last line has no end: make it anew if it was cut off, or add the end if it is whole');
+    throw unreadable(
+      path,
+      'the last line has no line end: create the file again if it was cut off, or add the end if it is complete',
+    );
   }
 }
 

@@ -1,14 +1,14 @@
 /**
- * Where a run keeps its journal and what it needs while it works: a directory of its own for every run, numbered, in
- * one place. Only one process at a time works there.
+ * The directory of the journals and temporary files of runs. Every run has a numbered directory in it. Only one process
+ * at a time works there.
  *
  * ```
  *   .pinakes-slim/
- *     lock, lock.sqlite       who works here; see work-lock.ts
- *     run-0001/journal.jsonl  what was done; stays, for undo
+ *     lock, lock.sqlite       the process that works here; see work-lock.ts
+ *     run-0001/journal.jsonl  the steps of the run; stays, for undo
  *     run-0001/files.jsonl    the files of the run, in order
- *     run-0001/...            lines, plans and spilled tables; gone when the run is finished
- *     leaned-*.txt            what revisits elsewhere lean on in the files beside it; see leaning-notes.ts
+ *     run-0001/...            lines, plans and spilled tables; removed when the run is finished
+ *     leaned-*.txt            records, in the files beside this directory, that revisits refer to; see reference-notes.ts
  * ```
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
@@ -23,19 +23,19 @@ const DRY_RUN = 'dry-run';
 const LASTING = new Set(['journal.jsonl', 'files.jsonl']);
 
 export class WorkDirectory {
-  /** With symbolic links resolved: what is named after it is the same whichever way leads here. */
+  /** With symbolic links resolved, so that names derived from it do not depend on the path that was typed. */
   readonly path: string;
   readonly #givenPath: string;
-  /** The outermost directory that was made for it. */
+  /** The outermost directory that was created for it. */
   readonly #firstMade: string;
   readonly #lock: WorkLock;
 
-  /** Takes the place for this process, or says who has it. */
+  /** Locks the directory for this process. Throws SLIM_LOCKED when another process has it. */
   static lock(path: string): WorkDirectory {
     try {
       const firstMade = mkdirSync(path, { recursive: true });
       const work = new WorkDirectory(path, firstMade ?? path, WorkLock.take(path));
-      // What a dry run left that was killed.
+      // Left by a dry run that was killed.
       rmSync(join(path, DRY_RUN), { recursive: true, force: true });
       return work;
     } catch (cause) {
@@ -50,7 +50,7 @@ export class WorkDirectory {
     this.#lock = lock;
   }
 
-  /** Leaves no directory behind in which nothing happened. */
+  /** Releases the lock, and removes the directory when it is empty. */
   unlock(): void {
     this.#lock.release();
     try {
@@ -59,7 +59,7 @@ export class WorkDirectory {
         if (path === this.#firstMade) break;
       }
     } catch {
-      // Runs lie there, or files beside it.
+      // The directory contains runs, or a parent contains other files.
     }
   }
 
@@ -77,7 +77,7 @@ export class WorkDirectory {
     return path;
   }
 
-  /** A place for a run that changes nothing and leaves nothing. */
+  /** The directory of a run that changes nothing; it is removed afterwards. */
   dryRun(): string {
     const path = join(this.path, DRY_RUN);
     mkdirSync(path);
@@ -85,7 +85,7 @@ export class WorkDirectory {
   }
 }
 
-/** Removes what only a run under way needs. */
+/** Removes the files that only a running run needs. */
 export function clearRun(directory: string): void {
   for (const name of readdirSync(directory)) {
     if (!LASTING.has(name)) rmSync(join(directory, name), { recursive: true, force: true });

@@ -1,9 +1,9 @@
 /**
- * Holds a directory for one process. The lock is SQLite's, on a file there: the system drops it with the process,
- * however that ends, it holds between machines that share the disk, and no two who come at the same moment both get it.
+ * Locks a directory for one process. The lock is that of an SQLite database file. The system releases it when the process
+ * ends in any way, it also works between machines that share the disk, and only one of two simultaneous attempts gets it.
  *
- * The file goes with the lock, while it is held. Who had opened it before that holds a file that has no name any more,
- * sees it, and tries again.
+ * The file is removed on release, while the lock is still held. A process that opened the file before then locks a file
+ * without a name; it notices this by the inode and tries again.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,14 +14,14 @@ const SQLITE_BUSY = 5;
 const LOCK_FILE = 'lock.sqlite';
 const HOLDER_FILE = 'lock';
 
-/** The names that are the lock's in the directory. */
+/** The names of the files of the lock. */
 export const LOCK_FILES: ReadonlySet<string> = new Set([LOCK_FILE, HOLDER_FILE]);
 
 export class WorkLock {
   readonly #directory: string;
   readonly #database: DatabaseSync;
 
-  /** Throws SLIM_LOCKED when another has it. */
+  /** Throws SLIM_LOCKED when another process has the lock. */
   static take(directory: string): WorkLock {
     const path = fileOf(directory);
     for (;;) {
@@ -40,7 +40,7 @@ export class WorkLock {
     }
   }
 
-  /** Whether somebody has it, or had it and was killed. */
+  /** Whether a process has the lock, or was killed while it had it. */
   static wasTaken(directory: string): boolean {
     return existsSync(fileOf(directory)) && existsSync(holderFileOf(directory));
   }
@@ -61,7 +61,7 @@ export class WorkLock {
     try {
       rmSync(fileOf(this.#directory), { force: true });
     } catch {
-      // Some systems keep a file that is open; it locks nothing any more.
+      // Some systems do not remove an open file. It does not lock anything any more.
     }
     this.#database.close();
   }
@@ -71,7 +71,7 @@ function fileOf(directory: string): string {
   return join(directory, LOCK_FILE);
 }
 
-/** Says who has the lock, for messages; it is there once the lock was taken. */
+/** The file with the process id of the holder, for messages; it exists from when the lock was taken. */
 function holderFileOf(directory: string): string {
   return join(directory, HOLDER_FILE);
 }

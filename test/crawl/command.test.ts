@@ -54,7 +54,7 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
     '3',
   );
   assert.equal(limited.code, 0, limited.err);
-  assert.match(limited.out, /stopped at the limit of pages, 3 left: go on with `pinakes crawl --resume site`/);
+  assert.match(limited.out, /stopped at the limit of pages, 3 left: continue with `pinakes crawl --resume site`/);
 
   const resumed = await run(cwd, 'crawl', '--resume', 'site', '--pages', '100', '--json');
   const report = JSON.parse(resumed.out) as CrawlReport;
@@ -100,7 +100,7 @@ test('an option is suggested only if it was not given', async (t) => {
     await crawl(archive, [seed], settings);
   }
   await archive.close();
-  assert.match((await run(cwd, 'crawl', '--again', 'false')).out, /1 tls\).*--any-certificate takes them/s);
+  assert.match((await run(cwd, 'crawl', '--again', 'false')).out, /1 tls\).*--any-certificate to accept them/s);
   const { out } = await run(cwd, 'crawl', '--again', 'true');
   assert.match(out, /1 failed \(1 tls\)/);
   assert.doesNotMatch(out, /any-certificate/);

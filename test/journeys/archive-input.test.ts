@@ -55,7 +55,7 @@ test('damage in a file that is added is told, counted and shown by the exit code
     assert.match(added.err, /^cut\.warc\.gz:\d+: error /m);
     assert.match(
       added.out,
-      new RegExp(`^1 file: \\d new captures\n.*\n\\d errors? in what was read, told above; ${kept}\n$`),
+      new RegExp(`^1 file: \\d new captures\n.*\n\\d errors? in the files, listed above; ${kept}\n$`),
     );
     const again = await pinakes(at, 'add', ...more, '--json', 'cut.warc.gz');
     assert.equal(again.code, 1, again.err);

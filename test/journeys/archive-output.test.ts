@@ -187,7 +187,10 @@ test('stream writes a file only under a name that fits, replaces one when told t
   ]) {
     const refused = await pinakes(at, 'stream', '--out', ...args);
     assert.equal(refused.code, 2, args.join(' '));
-    assert.match(refused.err, /name the file with the ending.*BAD_ARGUMENT/);
+    assert.match(
+      refused.err,
+      /name the file with the ending.*BAD_ARGUMENT|BAD_ARGUMENT.*name the file with the ending/,
+    );
     assert.ok(!existsSync(join(at, args[0]!)));
   }
 });
@@ -201,7 +204,7 @@ test('what is asked for in JSON comes in JSON: index lines, and how many links t
   const { urlkey, timestamp, ...fields } = items[0]!;
   assert.ok(lines[0]!.startsWith(`${urlkey} ${timestamp} {`));
   assert.deepEqual(fields, JSON.parse(lines[0]!.slice(lines[0]!.indexOf('{'))));
-  assert.match((await pinakes(at, 'export', '--json', '--format', 'cdx11')).err, /BAD_ARGUMENT.*no JSON/);
+  assert.match((await pinakes(at, 'export', '--json', '--format', 'cdx11')).err, /BAD_ARGUMENT.*not JSON/);
   await pinakes(at, 'index');
   const links = await pinakesJson(at, 'links', 'http://site.test/3', '--direction', 'out', '--limit', '5', '--json');
   for (const limit of ['-1', '0', '1.5', 'many'])
@@ -223,12 +226,12 @@ test('what is not there is said in words, and a dash before a word of a search i
   await sampleArchive(at);
   const dashed = pinakesProcess(at, 'search', 'scroll', '-closed');
   assert.equal(dashed.code, 2);
-  assert.match(dashed.err, /unknown option '-closed'.*quote the whole query.*put -- before it/s);
+  assert.match(dashed.err, /unknown option '-closed'.*quote the whole query.*write -- before it/s);
   const asElsewhere = await pinakes(at, 'search', 'library', '--collection', 'first');
   assert.deepEqual([asElsewhere.code, asElsewhere.out], [2, '']);
   assert.match(
     asElsewhere.err,
-    /unknown option '--collection'.*conditions are words of the query.* collection:spring/s,
+    /unknown option '--collection'.*write conditions as words of the query.* collection:spring/s,
   );
   await pinakes(at, 'index');
   const quoted = (await pinakes(at, 'search', 'scroll -closed')).out;
@@ -320,7 +323,7 @@ test('one of something is told as one', async (t) => {
   const lone = await pinakes(at, 'export', '-a', 'other', '--self-contained', 'still-lone.warc.gz');
   assert.match(
     lone.err,
-    /^1 revisit stays as such in the file, because the content is not in the archive or is damaged\.$/m,
+    /^1 revisit stays a revisit in the file, because the content is missing from the archive or damaged\.$/m,
   );
   await pinakes(at, 'delete', '--collection', 'first', '--yes');
   assert.match(
@@ -374,5 +377,5 @@ test('a stream of JSON lines has the text and the links of pages when they are a
   assert.ok(linked.every(({ text, links }) => text === undefined && Array.isArray(links)));
   const refused = await pinakes(at, 'stream', '--text');
   assert.deepEqual([refused.code, refused.out], [2, '']);
-  assert.match(refused.err, /--text.*say --json.*\[BAD_ARGUMENT\]/);
+  assert.match(refused.err, /--text.*add --json.*\[BAD_ARGUMENT\]/);
 });

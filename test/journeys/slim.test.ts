@@ -237,7 +237,7 @@ describe('pinakes slim', () => {
       assert.equal(code, 2, args[0]);
       assert.match(
         err,
-        /^pinakes: ".*two\\nlines\.warc\.gz": .*rename it: line ends and tabs cannot be listed/m,
+        /^pinakes: ".*two\\nlines\.warc\.gz": .*rename the file: a manifest cannot contain names with line ends or tabs/m,
         args[0],
       );
     }

@@ -58,7 +58,7 @@ test('serve --init creates an archive, serves it, and leaves no lock behind when
     '--access-log-format',
     'common',
   );
-  assert.match(said(), /so an empty one was made/);
+  assert.match(said(), /so an empty one was created/);
   const tokenFile = join(cwd, 'archive', 'server-token');
   assert.equal(readFileSync(tokenFile, 'utf8').trim(), served.token);
   assert.equal(statSync(tokenFile).mode & 0o777, 0o600);
@@ -233,7 +233,7 @@ test('serve adds files from the given directories only, and limits the size of u
 test('demo creates an archive of three days with revisits, without a network, and replays it', async (t) => {
   const cwd = await temporaryDirectory(t);
   const { child, served, said } = await start(t, cwd, 'demo', '--no-open', '--keep', 'sample');
-  assert.match(said(), /Made \d+ captures of a sample site on three days/);
+  assert.match(said(), /Stored \d+ captures of a sample site on three days/);
   const home = 'http://library.example/';
   const lines = (await ask(served.uiAddress, `/cdx?url=${home}&fl=timestamp,statuscode`)).text.trim().split('\n');
   assert.deepEqual(lines, ['20220301093000 200', '20230615140500 200', '20241120184000 200']);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { slimRefs, slimResolve, slimRun, slimSum } from '../../src/slim/index.ts';
+import { slimResolve, slimRun, slimSum } from '../../src/slim/index.ts';
 import { type ArchivedRecord, capturesOf, originalOf, readAll } from './archived-captures.ts';
 import { arcOf, bodyOf, SampleWriter } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
@@ -68,7 +68,7 @@ for (const name of ['old.arc', 'old.warc']) {
         for (const trustOriginals of [true, false]) {
           const inputs = named.map((path) => ({ path, root: directory }));
           const { options } = runOptions(directory, { inputs });
-          await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals } });
+          await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals } });
           assert.deepEqual(
             paths.map((path) => readFileSync(path)),
             images,
@@ -76,7 +76,7 @@ for (const name of ['old.arc', 'old.warc']) {
         }
       }
       const { options } = runOptions(directory, { target: join(directory, '.target') });
-      await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+      await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
       const later = await readAll(filesBelow(join(directory, '.target')));
       const pages = (records: readonly ArchivedRecord[]) =>
         capturesOf(records).filter((line) => line.startsWith('response'));
@@ -103,7 +103,7 @@ test('by manifests too, an ARC file that is damaged is copied as it is, and noth
     const damaged = whole.subarray(0, whole.length - 500);
     writeFileSync(paths[0]!, damaged);
     const { options, findings } = runOptions(source, { target });
-    const summary = await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
+    const summary = await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
     assert.deepEqual([summary.filesAside, summary.revisits], [1, 0]);
     assert.ok(findings.some(({ code }) => code === 'slim-file-damaged'));
     assert.deepEqual(readdirSync(target).sort(), ['.pinakes-slim', 'damaged.arc', 'whole.warc']);

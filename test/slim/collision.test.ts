@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { slimRefs, slimResolve, slimRun, slimSum } from '../../src/slim/index.ts';
+import { slimResolve, slimRun, slimSum } from '../../src/slim/index.ts';
 import { capturesOf, readAll, storedAs } from './archived-captures.ts';
 import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
@@ -80,7 +80,7 @@ for (const format of ['parquet', 'warcsum'] as const) {
       assert.equal((await slimResolve({ ...watch, ...options })).duplicates, 0);
       const images = filesBelow(directory).map((path) => readFileSync(path));
       const run = runOptions(directory, { digestBytes: 0 }).options;
-      const summary = await slimRefs({ ...run, resolved: { manifests: [resolved], trustOriginals: false } });
+      const summary = await slimRun({ ...run, resolved: { manifests: [resolved], trustOriginals: false } });
       assert.equal(summary.duplicates, 0);
       assert.deepEqual(
         filesBelow(directory).map((path) => readFileSync(path)),
@@ -113,7 +113,7 @@ for (const format of ['parquet', 'warcsum'] as const) {
       assert.equal(duplicates, 3);
       const earlier = capturesOf(await readAll(filesBelow(directory)));
       const run = runOptions(directory, { digestBytes: 0 }).options;
-      await slimRefs({ ...run, resolved: { manifests: [join(directory, 'all')], trustOriginals: false } });
+      await slimRun({ ...run, resolved: { manifests: [join(directory, 'all')], trustOriginals: false } });
       const later = await readAll(filesBelow(directory));
       assert.deepEqual(capturesOf(later), earlier);
       assert.equal(later.filter(({ type }) => type === 'revisit').length, 3);
@@ -134,7 +134,7 @@ test('the stages apart tell colliding contents apart as well, by extension', asy
       assert.equal(report.comparedBytes, true);
       assert.ok(report.collisions > 0);
       const { options } = runOptions(directory, { digestBytes: 0 });
-      await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+      await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
       const later = await readAll(filesBelow(directory));
       assert.deepEqual(capturesOf(later), capturesOf(earlier));
       const contents = new Set(earlier.filter(({ type }) => type === 'response').map(storedAs));

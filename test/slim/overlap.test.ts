@@ -20,7 +20,6 @@ import {
   type ResolvedInput,
   type SlimPhase,
   type SlimRunOptions,
-  slimRefs,
   slimResolve,
   slimRun,
   slimSum,
@@ -90,7 +89,7 @@ test('so it does when a manifest that was made before says what to do', async ()
     const resolved = await resolvedOf(directory, ['old', 'middle']);
     assert.equal((await slimRun(over(directory, ['new', 'middle']))).revisits, 1);
     const options = over(directory, ['old', 'middle']);
-    const summary = await slimRefs({ ...options, resolved });
+    const summary = await slimRun({ ...options, resolved });
     assert.equal(summary.revisits, 0);
     expectWhole(await readAll(filesBelow(directory)), earlier);
   });
@@ -102,7 +101,7 @@ test('so it does when a manifest says what lies in files that are not named', as
     const earlier = await readAll(filesBelow(directory));
     const resolved = await resolvedOf(directory, ['middle', 'new']);
     const options = over(directory, ['new'], { keptDirectory: `${directory}-kept` });
-    assert.equal((await slimRefs({ ...options, resolved })).revisits, 1);
+    assert.equal((await slimRun({ ...options, resolved })).revisits, 1);
     assert.equal((await slimRun(over(directory, ['old', 'middle']))).revisits, 0);
     expectWhole(await readAll(filesBelow(directory)), earlier);
     const { workDirectory } = options;

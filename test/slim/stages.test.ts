@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Difference, ManifestFormat } from '../../src/slim/index.ts';
-import { slimCompare, slimRefs, slimResolve, slimRun, slimSplit, slimSum } from '../../src/slim/index.ts';
+import { slimCompare, slimResolve, slimRun, slimSplit, slimSum } from '../../src/slim/index.ts';
 import { capturesOf, readAll } from './archived-captures.ts';
 import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, runOptions } from './slim-options.ts';
@@ -70,7 +70,7 @@ describe('slim by stages', () => {
     cpSync(collection, copy, { recursive: true });
     const { options, failures } = runOptions(copy);
     // Manifests name the files of the collection; the copies are found by their names.
-    await slimRefs({ ...options, resolved: { manifests, trustOriginals: false } });
+    await slimRun({ ...options, resolved: { manifests, trustOriginals: false } });
     assert.deepEqual(failures, []);
     return copy;
   }
@@ -175,7 +175,7 @@ describe('slim by stages', () => {
       await sum(directory, summed, sumFormat);
       await resolve([summed], resolved, resolveFormat);
       const { options, failures } = runOptions(directory);
-      await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+      await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
       assert.deepEqual(failures, []);
       const captures = (await readAll(filesBelow(directory))).filter(({ type }) => /^re(?!quest)/.test(type));
       assert.deepEqual(
@@ -210,7 +210,7 @@ describe('slim by stages', () => {
       const earlier = capturesOf(await readAll(files));
       for (const trustOriginals of [true, false]) {
         const { options, failures } = runOptions(directory);
-        await slimRefs({ ...options, resolved: { manifests, trustOriginals } });
+        await slimRun({ ...options, resolved: { manifests, trustOriginals } });
         assert.deepEqual(failures, []);
         assert.deepEqual(capturesOf(await readAll(files)), earlier);
       }
@@ -248,13 +248,13 @@ describe('slim by stages', () => {
       rmSync(join(elsewhere, 'x.warc.gz'));
       const manifests = [resolved, resolved, resolvedThere];
       const { options, findings } = runOptions(directory, { dryRun: true });
-      const summary = await slimRefs({ ...options, resolved: { manifests, trustOriginals: false } });
+      const summary = await slimRun({ ...options, resolved: { manifests, trustOriginals: false } });
       assert.deepEqual([summary.duplicates, summary.revisits, summary.stayed.original], [2, 2, 0]);
       assert.deepEqual(findings, []);
       // The original lies where nobody can look.
       const inputs = [{ path: join(directory, 'y.warc.gz'), root: directory }];
       rmSync(join(directory, 'x.warc.gz'));
-      const alone = await slimRefs({
+      const alone = await slimRun({
         ...runOptions(directory, { dryRun: true, inputs }).options,
         resolved: { manifests, trustOriginals: false },
       });
@@ -432,7 +432,7 @@ describe('slim by stages', () => {
     for (let at = 2000; at < image.length; at += 900) image[at]! ^= 0xff;
     writeFileSync(first!, image);
     const { options, findings } = runOptions(copy);
-    await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+    await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
     assert.deepEqual(readFileSync(first!), image);
     assert.ok(findings.some(({ code }) => code === 'slim-duplicate-differs' || code === 'slim-original-unusable'));
   });
@@ -454,12 +454,12 @@ describe('slim by stages', () => {
       for (const wrong of [toThird, toFourth, Number(length) - 40, Number(length) + 4]) {
         writeFileSync(resolved, `${first}\n${[file, offset, wrong, ...rest].join(' ')}\n`);
         const { options } = runOptions(directory);
-        await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+        await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
         assert.deepEqual(capturesOf(await readAll(filesBelow(directory))), earlier);
       }
       writeFileSync(resolved, `${first}\n${second}\n`);
       const { options } = runOptions(directory);
-      const summary = await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+      const summary = await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
       assert.equal(summary.revisits, 1);
       assert.deepEqual(capturesOf(await readAll(filesBelow(directory))), earlier);
     });
@@ -535,7 +535,7 @@ describe('slim by stages', () => {
     writeFileSync(here, readFileSync(join(directory, 'c.warc.gz')).subarray(0, 1000));
     const inputs = [{ path: join(directory, 'c.warc.gz'), root: directory }];
     const { options, findings } = runOptions(directory, { inputs });
-    await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
+    await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
     assert.deepEqual(
       findings.map(({ code, file }) => [code, file]),
       [['slim-original-unusable', here]],
@@ -560,7 +560,7 @@ describe('slim by stages', () => {
     const away = join(base, 'away.warc.gz');
     renameSync(paths[0], away);
     const { options, findings } = runOptions(join(directory, 'here'));
-    await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
+    await slimRun({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
     renameSync(away, paths[0]);
     assert.deepEqual(findings, []);
     assert.deepEqual(capturesOf(await readAll(paths)), earlier);
@@ -577,7 +577,7 @@ describe('slim by stages', () => {
     writeFileSync(text, readFileSync(text, 'utf8').trimEnd());
     await assert.rejects(resolve([text], join(base, 'x')), { code: 'MANIFEST_UNREADABLE', where: text });
     const plain = { manifests: [manifest], trustOriginals: false };
-    await assert.rejects(slimRefs({ ...runOptions(collection, { dryRun: true }).options, resolved: plain }), {
+    await assert.rejects(slimRun({ ...runOptions(collection, { dryRun: true }).options, resolved: plain }), {
       code: 'MANIFEST_UNREADABLE',
     });
   });

@@ -14,8 +14,8 @@ import {
   MANIFEST_FORMATS,
   type ManifestFormat,
   realPath,
+  type SlimCallbacks,
   type SlimPhase,
-  type SlimWatch,
   slimFinding,
   type Verify,
   WORK_DIRECTORY,
@@ -139,7 +139,7 @@ export function spillDirectoryOf(work: string | undefined, name: string): string
 }
 
 /** Called with the findings, failures and progress of a slim command; keeps the failures. */
-export type SlimReporter = SlimWatch & { readonly failures: PinakesError[]; readonly end: () => Promise<void> };
+export type SlimReporter = SlimCallbacks & { readonly failures: PinakesError[]; readonly end: () => Promise<void> };
 
 const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', rewrite: 'rewrite' };
 

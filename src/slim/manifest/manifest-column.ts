@@ -1,25 +1,25 @@
 /**
- * The columns of a manifest: one row for each record that can hold a content or lean on one. The names are the same in
- * Parquet files, in the text files that a run keeps while it works, and in SQL.
+ * The columns of a manifest: one row for each record that has a content or refers to one. The names are the same in
+ * Parquet files, in the text files of a run, and in SQL.
  *
  * ```
- *   file              path, as it was given
+ *   file              path, as it was typed
  *   record_offset     bytes from the start of the file; of the compressed member, when there is one
- *   record_length     bytes in the file, compressed as they are, line ends after the record included
+ *   record_length     bytes in the file, as stored, including the line ends after the record
  *   type              response, resource, conversion, revisit, or request (only those with a body or another method than GET)
  *   uri, date         WARC-Target-URI and WARC-Date, as written; brackets around the URI are taken off
  *   time_ms           the date as milliseconds since 1970
  *   digest            `algorithm:` and lower-case hexadecimal, of the payload
  *   payload_bytes     size of the payload; null in manifests that were read from text
- *   holds             whether others may refer to this record; never true of an empty payload
- *   yields            whether it may become a revisit; never true when `holds` is not
+ *   holds             whether revisits may refer to this record; never true for an empty payload
+ *   yields            whether the record may become a revisit; never true when `holds` is false
  *   record_id         WARC-Record-ID, brackets included
  *   declared_digest   WARC-Payload-Digest, as written
  *   mime, status      of the HTTP response
  *   http_head_bytes   length of the HTTP head
  *   chunked           whether the body is stored in chunks
- *   refers_to, refers_to_uri, refers_to_ms, concurrent_to      what the record points at
- *   extension         0; from 1 on for contents that share a digest with another and are not the same (null means 0)
+ *   refers_to, refers_to_uri, refers_to_ms, concurrent_to      the record that this record refers to
+ *   extension         0; from 1 on for a content that differs from another with the same digest (null means 0)
  * ```
  * A resolved manifest has eight more: `copy_number`, and file, offset, length, URI, date, record id and declared
  * digest of the original.
@@ -67,8 +67,8 @@ export const RESOLVED_COLUMNS: readonly ManifestColumn[] = [
 ];
 
 /**
- * One line of text a row, values between tabs, nothing quoted: whoever writes such lines keeps tabs and line ends out
- * of values.
+ * The SQL source for text lines: one line per row, values separated by tabs and not quoted. So values must not contain
+ * tabs or line ends.
  */
 export function linesSource(files: readonly string[], columns: readonly ManifestColumn[]): string {
   const names = files.map((file) => `'${file.replaceAll("'", "''")}'`).join(', ');
@@ -79,5 +79,5 @@ export function linesSource(files: readonly string[], columns: readonly Manifest
   );
 }
 
-/** No line that Pinakes writes is longer. */
+/** Pinakes does not write longer lines. */
 const LINE_BYTES_MAX = 256 * 1024;

@@ -1,6 +1,6 @@
 /**
- * Lines of the text form of a manifest, straight out of the columns of a scan: the hot path of the first pass, so
- * values go from one string into another and no object is made for a record.
+ * Formats the lines of a text manifest directly from the columns of a scan. This is the hot path of the first pass, so
+ * no object is created for a record.
  */
 import { type DigestAlgorithm, parseDigest, parseW3cDate, toHex } from '../../base/index.ts';
 import {
@@ -17,29 +17,30 @@ import {
 
 export type LineOptions = {
   readonly algorithm: DigestAlgorithm;
-  /** Takes digests that records declare instead of the computed ones. */
+  /** Uses the digests that records declare instead of the computed ones. */
   readonly trustHeaders?: boolean | undefined;
   /** Whether records with an empty payload get a line; they are never duplicates. */
   readonly keepEmpty?: boolean | undefined;
   /**
-   * Whether lines leave out what only matters when something is rewritten: record ids, declared digests, and lines that
-   * only point.
+   * Whether to leave out what only rewriting needs: record ids, declared digests, and the lines of records that only
+   * refer to others.
    */
   readonly brief?: boolean | undefined;
   /** Whether ARC records may be originals and duplicates, as they can when they are converted. */
   readonly withArc?: boolean | undefined;
-  /** How many leading bytes of a digest count, the others being zero: makes digests collide, in tests. */
+  /** Sets all but this many leading bytes of a digest to zero, so that digests collide in tests. */
   readonly digestBytes?: number | undefined;
 };
 
 export type ManifestLine = {
   readonly line: string;
-  /** Hexadecimal digest of a record that can be part of a cluster; empty for one that only points at others. */
+  /** The digest in hexadecimal; empty for a record that only refers to others and so is in no cluster. */
   readonly digestHex: string;
 };
 
-/** Text that a revisit cannot repeat letter for letter: control characters, and more than any URI has. */
+/** Control characters, which a revisit cannot repeat byte for byte. */
 const UNREPEATABLE = /[\x00-\x1f\x7f]/;
+/** Longer than any real URI. */
 const TEXT_CHARACTERS_MAX = 8 * 1024;
 
 export class ManifestLines {
@@ -51,7 +52,7 @@ export class ManifestLines {
     this.#options = options;
   }
 
-  /** The line of a record; undefined when it has no part in deduplication. */
+  /** The line of a record; undefined when the record has no part in deduplication. */
   of(batch: ScanBatch, record: number, file: string): ManifestLine | undefined {
     const type = batch.text(record, 'type');
     switch (type) {
@@ -77,19 +78,19 @@ export class ManifestLines {
     const uri = batch.text(record, 'targetUri');
     const date = batch.text(record, 'date');
     const recordId = batch.text(record, 'recordId');
-    const time = this.#timeOf(date);
+    const time = this.#timeText(date);
     const isArc = batch.has(record, SCAN_ARC);
     const isHttp = batch.has(record, SCAN_HTTP);
     const isWhole = batch.has(record, SCAN_COMPLETE) && !batch.has(record, SCAN_SEGMENTED);
-    // An odd record can neither be pointed at nor be replaced: its date or URI may not be repeated as it is.
+    // An odd record cannot be referred to or replaced, because its date or URI may not be repeated unchanged.
     const isExact =
       !batch.has(record, SCAN_NOT_UTF8) && !batch.has(record, SCAN_ODD) && isRepeatable(uri) && isRepeatable(recordId);
-    const canBePointedAt = uri !== '' && time !== '' && isExact;
+    const mayBeReferredTo = uri !== '' && time !== '' && isExact;
     const holds =
       payloadBytes > 0 &&
       isWhole &&
       columns.length[record]! > 0 &&
-      canBePointedAt &&
+      mayBeReferredTo &&
       isHttp &&
       (isArc ? this.#options.withArc === true : type === 'response');
     const yields = holds && type === 'response';
@@ -120,24 +121,24 @@ export class ManifestLines {
   }
 
   /**
-   * Records that lean on others: revisits, and requests that are more than a plain GET, whose response is found through
-   * them.
+   * The line of a record that refers to another: of a revisit, or of a request that is not a plain GET, through which
+   * replay finds the response.
    */
   #pointer(batch: ScanBatch, record: number, file: string, type: string): ManifestLine {
     const { columns } = batch;
     const date = batch.text(record, 'date');
     const line =
       `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(batch.text(record, 'targetUri'))}\t` +
-      `${clean(date)}\t${this.#timeOf(date)}\t\t${columns.payloadBytes[record]}\tfalse\tfalse\t` +
+      `${clean(date)}\t${this.#timeText(date)}\t\t${columns.payloadBytes[record]}\tfalse\tfalse\t` +
       `${clean(batch.text(record, 'recordId'))}\t${clean(batch.text(record, 'payloadDigest'))}\t\t` +
       `${columns.status[record]! || ''}\t${columns.httpHeadBytes[record]}\t${batch.has(record, SCAN_CHUNKED)}\t` +
       `${clean(batch.text(record, 'refersTo'))}\t${clean(unbracketedUri(batch.text(record, 'refersToTargetUri')))}\t` +
-      `${this.#timeOf(batch.text(record, 'refersToDate'))}\t${clean(batch.text(record, 'concurrentTo'))}\t0\n`;
+      `${this.#timeText(batch.text(record, 'refersToDate'))}\t${clean(batch.text(record, 'concurrentTo'))}\t0\n`;
     return { line, digestHex: '' };
   }
 
-  /** Records of one moment follow one another, so the last answer often serves again. */
-  #timeOf(date: string): string {
+  /** Consecutive records often have the same date, so the last result is cached. */
+  #timeText(date: string): string {
     if (date === this.#lastDate) return this.#lastTime;
     this.#lastDate = date;
     const time = parseW3cDate(date);

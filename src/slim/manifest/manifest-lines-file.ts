@@ -1,7 +1,7 @@
 /**
- * The manifest of a run while it grows: text lines, spread over files by the first hexadecimal digits of the digest, so
- * that all lines of one digest stand in one file and each file can be resolved within bounded memory. Lines that only
- * point at others stand in a file of their own.
+ * The manifest of a running run: text lines in several files, chosen by the first hexadecimal digits of the digest. So
+ * all lines of one digest are in one file, and each file can be resolved with bounded memory (I9). Lines of records that
+ * only refer to others are in a file of their own.
  *
  * ```
  *   lines-.tsv  or  lines-0.tsv ... lines-f.tsv  or  lines-00.tsv ... lines-ff.tsv  or  with three digits       pointers.tsv
@@ -18,13 +18,13 @@ export class ManifestLinesFile {
   readonly #files: LineFiles;
   readonly #prefixDigits: number;
 
-  /** Begins anew, or goes on from a checkpoint. */
+  /** Starts with no lines, or continues from a checkpoint. */
   constructor(directory: string, prefixDigits: number, lengths: LineFileLengths = {}) {
     this.#files = new LineFiles(directory, LINES_FILE, lengths);
     this.#prefixDigits = prefixDigits;
   }
 
-  /** `digestHex` is empty for a line that only points at others. */
+  /** `digestHex` is empty for the line of a record that only refers to others. */
   add(line: string, digestHex: string): void {
     this.#files.add(digestHex === '' ? POINTERS : `lines-${digestHex.slice(0, this.#prefixDigits)}.tsv`, line);
   }
@@ -34,26 +34,26 @@ export class ManifestLinesFile {
   }
 }
 
-/** The files of a directory that hold lines which can be part of a cluster, in order. */
+/** The files of a directory with the lines that can be in a cluster, in order. */
 export function clusterFiles(directory: string): string[] {
   const names = readdirSync(directory).filter((name) => LINES_FILE.test(name) && name !== POINTERS);
   return names.sort().map((name) => join(directory, name));
 }
 
-/** The file with the lines that only point at others, when there are any. */
+/** The file with the lines of records that only refer to others, when there are any. */
 export function pointerFile(directory: string): string | undefined {
   return readdirSync(directory).includes(POINTERS) ? join(directory, POINTERS) : undefined;
 }
 
 /**
- * Records of the compressed size that is common; a collection of smaller ones gets fuller files and a little more
+ * A common compressed size of a record. A collection of smaller records gets fuller files, which need a little more
  * memory.
  */
-const BYTES_A_LINE = 5000;
-const LINES_A_FILE = 250_000;
+const BYTES_PER_LINE = 5000;
+const LINES_PER_FILE = 250_000;
 
 /** How many digits of the digest choose the file of a line, for a collection of this size. */
 export function prefixDigitsFor(collectionBytes: number): number {
-  const files = collectionBytes / BYTES_A_LINE / LINES_A_FILE;
+  const files = collectionBytes / BYTES_PER_LINE / LINES_PER_FILE;
   return files <= 1 ? 0 : files <= 16 ? 1 : files <= 256 ? 2 : 3;
 }

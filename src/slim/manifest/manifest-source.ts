@@ -1,24 +1,24 @@
 /**
- * Manifests on disk as something SQL can read from: Parquet as it is, text in the layout of warcsum after it was
- * brought into lines. What is not a manifest is refused by name.
+ * Makes manifests on disk readable for SQL. Parquet is read directly; text in the layout of warcsum is converted to lines
+ * first. A file that is not a manifest is refused by name.
  */
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError, isDigestOfNothing, PinakesError, parseDigest } from '../../base/index.ts';
-import { type Database, PARQUET, quoted } from '../database.ts';
-import { linesOf } from '../text-lines.ts';
+import { type Database, PARQUET, sqlLiteral } from '../database.ts';
+import { readLines } from '../text-lines.ts';
 import { linesSource, MANIFEST_COLUMNS, type ManifestColumn, RESOLVED_COLUMNS } from './manifest-column.ts';
-import { manifestLineOf } from './warcsum-text.ts';
+import { parseWarcsumLine } from './warcsum-text.ts';
 
 export type ManifestSource = {
-  /** What follows FROM. */
+  /** The SQL expression to write after FROM. */
   readonly sql: string;
   readonly rows: number;
-  /** Whether some sizes are unknown, as in text and what was made of it. */
+  /** Whether some sizes are unknown, as in text manifests and in manifests that were made from them. */
   readonly isWithoutSizes: boolean;
 };
 
-/** `directory` takes text manifests in the form that SQL reads. */
+/** Text manifests are converted into files in `directory`. */
 export async function manifestSource(
   database: Database,
   paths: readonly string[],
@@ -31,7 +31,7 @@ export async function manifestSource(
   for (const [index, path] of paths.entries()) {
     if (isParquet(path)) {
       await expectColumns(database, path, columns);
-      parts.push(`SELECT ${names} FROM read_parquet(${quoted(path)})`);
+      parts.push(`SELECT ${names} FROM read_parquet(${sqlLiteral(path)})`);
       continue;
     }
     const lines = join(directory, `manifest-${index}.tsv`);
@@ -41,8 +41,8 @@ export async function manifestSource(
       parts.push(`SELECT ${names} FROM ${source}`);
       continue;
     }
-    // Once and for all: joined anew inside of every question, it would take the memory that the question needs.
-    const placed = quoted(join(directory, `manifest-${index}.parquet`));
+    // Joined once and stored: a join inside of every query would take the memory that the query needs.
+    const placed = sqlLiteral(join(directory, `manifest-${index}.parquet`));
     await database.run(`COPY (${withPlaces(source)}) TO ${placed} (${PARQUET})`);
     parts.push(`SELECT ${names} FROM read_parquet(${placed})`);
   }
@@ -53,8 +53,9 @@ export async function manifestSource(
 }
 
 /**
- * Text says which URI and date an original has, not where it lies; the line with copy number 1 does, when the manifest
- * still has it. Of a content that is stored in chunks and without there can be two.
+ * Adds the file and offset of originals. A text line has only the URI and date of the original; the line with copy number
+ * 1 has the place, when the manifest still contains it. A content that is stored both with and without chunks can have
+ * two such lines.
  */
 function withPlaces(source: string): string {
   return `SELECT m.* REPLACE (o.file AS original_file, o.record_offset AS original_offset, o.record_length AS original_length)
@@ -82,10 +83,13 @@ function isParquet(path: string): boolean {
 
 async function expectColumns(database: Database, path: string, columns: readonly ManifestColumn[]): Promise<void> {
   const found = new Set<string>();
-  for await (const [name] of database.rows(['name'], `parquet_schema(${quoted(path)})`)) found.add(name!);
+  for await (const [name] of database.rows(['name'], `parquet_schema(${sqlLiteral(path)})`)) found.add(name!);
   const missing = columns.filter(({ name }) => !found.has(name)).map(({ name }) => name);
   if (missing.length > 0) {
-    throw new PinakesError('MANIFEST_UNREADABLE', { where: path, detail: `it has no ${missing.join(', ')}` });
+    throw new PinakesError('MANIFEST_UNREADABLE', {
+      where: path,
+      detail: `the manifest lacks the columns ${missing.join(', ')}`,
+    });
   }
 }
 
@@ -94,20 +98,23 @@ async function toLines(database: Database, path: string, target: string, isResol
   let number = 0;
   let pending = '';
   try {
-    for await (const line of linesOf(path)) {
+    for await (const line of readLines(path)) {
       number++;
       const text = line.endsWith('\r') ? line.slice(0, -1) : line;
       if (text === '') continue;
-      const parsed = manifestLineOf(text);
+      const parsed = parseWarcsumLine(text);
       const place = `${path}:${number}`;
       if (!parsed) throw new PinakesError('MANIFEST_UNREADABLE', { where: place });
       if (isResolved && !parsed.isResolved) {
-        throw new PinakesError('MANIFEST_UNREADABLE', { where: place, detail: 'it is not resolved' });
+        throw new PinakesError('MANIFEST_UNREADABLE', {
+          where: place,
+          detail: 'the manifest is not resolved; run `pinakes slim resolve` first',
+        });
       }
       if (isEmptyPayload(text)) continue;
       pending += isResolved ? parsed.line : plainLine(parsed.line);
       if (pending.length < 1024 * 1024) continue;
-      database.expectUninterrupted();
+      database.throwIfInterrupted();
       writeFileSync(descriptor, pending);
       pending = '';
     }
@@ -117,7 +124,7 @@ async function toLines(database: Database, path: string, target: string, isResol
   }
 }
 
-/** A resolved line without what resolving added to it. */
+/** A resolved line without the columns that resolving added. */
 function plainLine(line: string): string {
   return `${line.trimEnd().split('\t').slice(0, MANIFEST_COLUMNS.length).join('\t')}\n`;
 }

@@ -1,22 +1,21 @@
 /**
- * Manifests as text, in the layout of warcsum and its companion programs (Eldakar and Nagi): fields between single spaces, one
- * line a record.
+ * Manifests as text, in the layout of warcsum and its companion programs (Eldakar and Nagi): one line per record, with
+ * single spaces between the fields.
  *
  * ```
  *   file offset length URI date digest                                                       after warcsum
  *   ... extension                                                                            after warccollres
  *   ... extension copy-number [original-URI original-date]                                   after warcsumproc; the last two from copy 2 on
  * ```
- * Digests are `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout knows no
- * payload size and no record id, so whatever is resolved from it is compared byte by byte, and revisits made from it
- * have no WARC-Refers-To. Only records that can be originals or duplicates have a line, and none that others lean on:
- * no line could say so.
+ * A digest is `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout does not have
+ * payload sizes and record ids, so contents are compared byte by byte, and revisits made from it have no WARC-Refers-To.
+ * Only records that can be originals or duplicates have a line. Records that other records refer to do not have one,
+ * because a line cannot say that its record must stay.
  */
 import { parseDigest, parseW3cDate, toHex } from '../../base/index.ts';
 
 /**
- * The columns a text line is made of, in the order that `warcsumLine` takes them: of any manifest, and of a resolved
- * one.
+ * The columns of a text line, in the order of `formatWarcsumLine`: of a plain and of a resolved manifest.
  */
 export const WARCSUM_COLUMNS: readonly string[] = ['file', 'record_offset', 'record_length', 'uri', 'date', 'digest'];
 export const WARCSUM_RESOLVED_COLUMNS: readonly string[] = [
@@ -27,8 +26,8 @@ export const WARCSUM_RESOLVED_COLUMNS: readonly string[] = [
   'original_date',
 ];
 
-/** A line of text for a row. An original's line does not name itself. */
-export function warcsumLine(row: readonly string[]): string {
+/** Formats a row as a line of text. The line of an original does not repeat its own URI and date. */
+export function formatWarcsumLine(row: readonly string[]): string {
   const isDuplicate = Number(row[7] ?? 0) > 1;
   return `${(isDuplicate ? row : row.slice(0, 8)).map(unspaced).join(' ')}\n`;
 }
@@ -40,8 +39,8 @@ function unspaced(text: string): string {
 const DIGITS = /^\d{1,15}$/;
 const EXTENSION = /^-?\d{1,9}$/;
 
-/** A line of the layout as the line of a manifest (resolved, when it says so); undefined when it is none. */
-export function manifestLineOf(text: string): { readonly line: string; readonly isResolved: boolean } | undefined {
+/** Converts a line of this layout to a manifest line, resolved or plain; undefined when the line is malformed. */
+export function parseWarcsumLine(text: string): { readonly line: string; readonly isResolved: boolean } | undefined {
   const fields = text.split(' ');
   const [file, offset, length, uri, date, digestText, extension = '0', copyNumber = '', originalUri, originalDate] =
     fields;
@@ -50,7 +49,7 @@ export function manifestLineOf(text: string): { readonly line: string; readonly 
   const time = parseW3cDate(date!);
   if (!digest || !EXTENSION.test(extension) || /[\t\r]/.test(text)) return undefined;
   if (copyNumber !== '' && !DIGITS.test(copyNumber)) return undefined;
-  // Below zero is one that could not be compared, so nobody knows what it holds.
+  // An extension below zero means that the record could not be compared, so its content is unknown.
   const holds = time !== undefined && !extension.startsWith('-');
   const line = [
     file!.replaceAll('%20', ' '),

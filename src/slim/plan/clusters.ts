@@ -4,11 +4,11 @@
  * differs any more.
  */
 import type { Finding } from '../../base/index.ts';
-import { type Database, PARQUET, quoted } from '../database.ts';
+import { type Database, PARQUET, sqlLiteral } from '../database.ts';
 import { slimFinding } from '../finding-catalogue.ts';
-import { inOrder, type SlimPool } from '../slim-pool.ts';
-import { LEANED_MARK } from './leaning-notes.ts';
+import { mapInOrder, type SlimPool } from '../slim-pool.ts';
 import type { PayloadComparison, PayloadPlace } from './payload-comparison.ts';
+import { RECORD_FINGERPRINT } from './reference-notes.ts';
 import { REFERENCED_STATEMENT, RESOLVE_STATEMENT } from './resolve-statement.ts';
 
 /** A record that is to become a revisit, with its original. */
@@ -48,7 +48,7 @@ export class Clusters {
   }
 
   /**
-   * Makes the tables that `turnTo` reads: files put aside, what cannot be pointed at, what others refer to, and
+   * Makes the tables that `selectPart` reads: files put aside, what cannot be pointed at, what others refer to, and
    * extensions found so far.
    */
   async prepare(): Promise<void> {
@@ -62,9 +62,9 @@ export class Clusters {
   }
 
   /** Files whose records count for nothing. */
-  async setAside(files: readonly string[]): Promise<void> {
+  async excludeFiles(files: readonly string[]): Promise<void> {
     for (let at = 0; at < files.length; at += 1000) {
-      const values = files.slice(at, at + 1000).map((file) => `(${quoted(file)})`);
+      const values = files.slice(at, at + 1000).map((file) => `(${sqlLiteral(file)})`);
       await this.#database.run(`INSERT INTO aside VALUES ${values.join(', ')}`);
     }
   }
@@ -79,8 +79,8 @@ export class Clusters {
       SELECT hash(uri, time_ms // 1000) AS place, hash(record_id) AS id, record_id IS NOT NULL AS has_id,
         time_ms IS NOT NULL AS has_place, hash(digest, payload_bytes) AS content
       FROM ${source} WHERE ${HAS_CONTENT}
-    ) TO ${quoted(keysPath)} (${PARQUET})`);
-    const keys = `read_parquet(${quoted(keysPath)})`;
+    ) TO ${sqlLiteral(keysPath)} (${PARQUET})`);
+    const keys = `read_parquet(${sqlLiteral(keysPath)})`;
     const parts = Math.ceil(((await this.#database.count(keys)) + 1) / KEYS_AT_ONCE);
     for (let part = 0; part < parts; part++) {
       for (const key of ['place', 'id']) {
@@ -103,14 +103,14 @@ export class Clusters {
     await findReferenced(this.#database, source, pointers);
   }
 
-  /** Adds the records that files elsewhere lean on, by the notes of earlier runs (see leaning-notes.ts). */
-  async findLeaned(source: string, leaned: string): Promise<void> {
+  /** Adds the records that files elsewhere lean on, by the notes of earlier runs (see reference-notes.ts). */
+  async findNoted(source: string, leaned: string): Promise<void> {
     await this.#database.run(`INSERT INTO referenced
-      SELECT m.file, m.record_offset, m.digest, false FROM ${source} AS m SEMI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK} WHERE m.yields`);
+      SELECT m.file, m.record_offset, m.digest, false FROM ${source} AS m SEMI JOIN ${leaned} AS l ON l.fingerprint = ${RECORD_FINGERPRINT} WHERE m.yields`);
   }
 
   /** Turns to one part of the manifest, which becomes the view `manifest`; no cluster goes beyond it. */
-  async turnTo(source: string): Promise<void> {
+  async selectPart(source: string): Promise<void> {
     await this.#database.run('DELETE FROM collision');
     await this.#database.run(`CREATE OR REPLACE TEMP VIEW manifest AS
       SELECT m.* REPLACE (
@@ -136,7 +136,7 @@ export class Clusters {
     let [collisions, unreadable] = [0, 0];
     for (let extension = 0; ; extension++) {
       const different: { place: PayloadPlace; extension: number }[] = [];
-      for await (const { item, result } of inOrder(this.#comparisons(extension), pool.ahead, (comparisons) =>
+      for await (const { item, result } of mapInOrder(this.#comparisons(extension), pool.tasksAhead, (comparisons) =>
         pool.run({ kind: 'compare', comparisons }),
       )) {
         for (const [index, verdicts] of result.entries()) {
@@ -192,8 +192,8 @@ export class Clusters {
   async #extend(different: readonly { place: PayloadPlace; extension: number }[]): Promise<void> {
     for (let at = 0; at < different.length; at += 1000) {
       const part = different.slice(at, at + 1000);
-      const values = part.map(({ place, extension }) => `(${quoted(place.file)}, ${place.offset}, ${extension})`);
-      const keys = part.map(({ place }) => `(${quoted(place.file)}, ${place.offset})`);
+      const values = part.map(({ place, extension }) => `(${sqlLiteral(place.file)}, ${place.offset}, ${extension})`);
+      const keys = part.map(({ place }) => `(${sqlLiteral(place.file)}, ${place.offset})`);
       await this.#database.run(
         `DELETE FROM collision WHERE (file, record_offset) IN (${keys.map((key) => `ROW${key}`).join(', ')})`,
       );

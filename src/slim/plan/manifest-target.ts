@@ -2,8 +2,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileError, syncDirectory } from '../../base/index.ts';
-import { type Database, PARQUET, quoted } from '../database.ts';
-import { WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS, warcsumLine } from '../manifest/warcsum-text.ts';
+import { type Database, PARQUET, sqlLiteral } from '../database.ts';
+import { formatWarcsumLine, WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS } from '../manifest/warcsum-text.ts';
 import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
 
 export type ManifestFormat = 'parquet' | 'warcsum';
@@ -22,7 +22,7 @@ export async function writeManifest(
   isResolved: boolean,
 ): Promise<void> {
   if (format === 'parquet') {
-    await database.run(`COPY (${rows}) TO ${quoted(path)} (${PARQUET}, COMPRESSION zstd)`);
+    await database.run(`COPY (${rows}) TO ${sqlLiteral(path)} (${PARQUET}, COMPRESSION zstd)`);
   } else {
     await writeText(database, rows, path, isResolved);
   }
@@ -64,7 +64,7 @@ async function writeText(database: Database, rows: string, path: string, isResol
   try {
     let pending = '';
     for await (const row of database.rows(columns, source)) {
-      pending += warcsumLine(row);
+      pending += formatWarcsumLine(row);
       if (pending.length < 1024 * 1024) continue;
       writeFileSync(descriptor, pending);
       pending = '';

@@ -48,13 +48,13 @@ export type CheckedOriginal = {
 
 export type OriginalVerdict =
   | {
-      readonly isFine: true;
+      readonly isUsable: true;
       /** What revisits give as their payload digest, so that indexes put both under one digest. */
       readonly digestText: string;
       /** Content codings and chunking, joined; a duplicate with others stays what it is. Null when nobody looked. */
       readonly codings: string | null;
     }
-  | { readonly isFine: false; readonly reason: string };
+  | { readonly isUsable: false; readonly reason: string };
 
 /**
  * Revisits refer to what conversion makes of ARC records; as they are, they have no id, and indexes have them under
@@ -115,7 +115,7 @@ function plainWants(original: CheckedOriginal, head: RecordHead): BlockScanOptio
 }
 
 function no(reason: string): OriginalVerdict {
-  return { isFine: false, reason };
+  return { isUsable: false, reason };
 }
 
 function judge(
@@ -129,7 +129,7 @@ function judge(
   const isRight = hasDigest(facts, original.digest, digestBytes);
   const digestText = isRight ? plainDigestText(head, facts) : undefined;
   if (digestText === undefined) return 'unclear';
-  return { isFine: true, digestText, codings: codingsOf(facts.http) };
+  return { isUsable: true, digestText, codings: codingsOf(facts.http) };
 }
 
 /** With everything hashed that a declared digest can cover. */
@@ -146,7 +146,7 @@ function judgeClosely(
   const isTrue = payload === 'payload' || payload === 'framed' || payload === 'decoded';
   const declared = head.get('warc-payload-digest');
   if (!isTrue || declared === undefined) return no('it declares a digest that is not its own');
-  return { isFine: true, digestText: declared, codings: codingsOf(facts.http) };
+  return { isUsable: true, digestText: declared, codings: codingsOf(facts.http) };
 }
 
 /** What keeps a record from being leaned on, its digest apart. */

@@ -87,7 +87,7 @@ function compareInStep(original: PayloadPlace, duplicate: PayloadPlace): Compari
       a = bytes < a.length ? a.subarray(bytes) : left.next();
       b = bytes < b.length ? b.subarray(bytes) : right.next();
     }
-    if (!left.isFine || !right.isFine) return 'unreadable';
+    if (!left.isUsable || !right.isUsable) return 'unreadable';
     return a === b ? 'same' : 'different';
   } finally {
     left.close();
@@ -98,7 +98,7 @@ function compareInStep(original: PayloadPlace, duplicate: PayloadPlace): Compari
 /** A payload, piece by piece, as it is asked for. */
 class PayloadPuller {
   /** Whether everything read so far was in order. */
-  isFine = true;
+  isUsable = true;
   readonly #descriptor: number;
   readonly #place: PayloadPlace;
   readonly #cursor: RecordCursor;
@@ -132,7 +132,7 @@ class PayloadPuller {
         this.#feed();
         break;
       case 'finding':
-        if (cursor.finding.level === 'error') this.isFine = false;
+        if (cursor.finding.level === 'error') this.isUsable = false;
         break;
       case 'record':
         this.#isOver = this.#scanner !== undefined;
@@ -145,7 +145,7 @@ class PayloadPuller {
         break;
       case 'end':
         this.#scanner?.end();
-        if (!cursor.tail.isComplete) this.isFine = false;
+        if (!cursor.tail.isComplete) this.isUsable = false;
         break;
       case 'done':
         this.#isOver = true;

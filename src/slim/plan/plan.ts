@@ -15,12 +15,12 @@ import type { Database } from '../database.ts';
 import { slimFinding } from '../finding-catalogue.ts';
 import { type LineFileLengths, LineFiles } from '../line-files.ts';
 import { linesSource } from '../manifest/manifest-column.ts';
-import { inOrder, type SlimPool } from '../slim-pool.ts';
-import { linesOf } from '../text-lines.ts';
+import { mapInOrder, type SlimPool } from '../slim-pool.ts';
+import { readLines } from '../text-lines.ts';
 import type { Duplicate } from './clusters.ts';
-import type { LeanedRecord } from './leaning-notes.ts';
 import type { CheckedOriginal, OriginalVerdict } from './original-check.ts';
 import type { PlannedDuplicate, PlannedOriginal } from './plan-line.ts';
+import type { ReferencedRecord } from './reference-notes.ts';
 
 const PLAN_FILE = /^plan-\d+\.tsv$/;
 const FILE_PLAN = /^duplicates-\d+\.tsv$/;
@@ -70,13 +70,13 @@ export class Plan {
     options: PlanOptions,
   ): Promise<{ duplicates: number; unusable: number }> {
     let [count, unusable] = [0, 0];
-    const checked = inOrder(groupsOf(duplicates), options.pool.ahead, (group) => check(group, options));
+    const checked = mapInOrder(groupsOf(duplicates), options.pool.tasksAhead, (group) => check(group, options));
     for await (const { item: group, result: verdicts } of checked) {
       for (const [index, cluster] of group.clusters.entries()) {
         const verdict = verdicts[index]!;
         const { originalFile, originalOffset } = cluster[0]!;
         count += cluster.length;
-        if (!verdict.isFine) {
+        if (!verdict.isUsable) {
           unusable += cluster.length;
           const path = options.pathOf(originalFile);
           options.onFinding(slimFinding('slim-original-unusable', path, originalOffset, verdict.reason));
@@ -100,7 +100,7 @@ export class Plan {
     return database.count(`(SELECT DISTINCT file, record_offset FROM ${linesSource(paths, PLAN_COLUMNS)})`);
   }
 
-  #put(duplicate: Duplicate, verdict: Extract<OriginalVerdict, { isFine: true }>, options: PlanOptions): void {
+  #put(duplicate: Duplicate, verdict: Extract<OriginalVerdict, { isUsable: true }>, options: PlanOptions): void {
     const file = options.numberOf(duplicate.file);
     if (file === undefined) return;
     const originalFile = options.numberOf(duplicate.originalFile) ?? -1;
@@ -115,7 +115,7 @@ export class Plan {
     for (const part of this.#parts()) {
       /** The files of the originals, by the file of their duplicates. */
       const originals = new Map<number, Set<number>>();
-      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
+      for await (const { file, originalFile, rest } of this.#readLines(part)) {
         if (!isWanted(file)) continue;
         const known = originals.get(file);
         if (known) known.add(originalFile);
@@ -135,10 +135,10 @@ export class Plan {
    * among them: a run by manifests that are older does not see what became of it. One of which it is not known where it
    * lies comes with the path of the duplicate, beside which it may.
    */
-  async *originals(files: readonly CollectionFile[]): AsyncGenerator<LeanedRecord> {
+  async *originals(files: readonly CollectionFile[]): AsyncGenerator<ReferencedRecord> {
     for (const part of this.#parts()) {
       let last = '';
-      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
+      for await (const { file, originalFile, rest } of this.#readLines(part)) {
         const { original } = JSON.parse(rest.slice(rest.indexOf('\t') + 1)) as PlannedDuplicate;
         const path = files[originalFile]?.target ?? original.path ?? files[file]!.target;
         const place = `${path}\t${original.uri}\t${original.date}`;
@@ -153,8 +153,8 @@ export class Plan {
     return parts.sort((a, b) => a - b);
   }
 
-  async *#linesOf(part: number): AsyncGenerator<{ file: number; originalFile: number; rest: string }> {
-    for await (const line of linesOf(join(this.#directory, `plan-${part}.tsv`))) {
+  async *#readLines(part: number): AsyncGenerator<{ file: number; originalFile: number; rest: string }> {
+    for await (const line of readLines(join(this.#directory, `plan-${part}.tsv`))) {
       const first = line.indexOf('\t');
       const second = line.indexOf('\t', first + 1);
       const [file, originalFile] = [Number(line.slice(0, first)), Number(line.slice(first + 1, second))];
@@ -204,15 +204,15 @@ async function check(group: Group, options: PlanOptions): Promise<OriginalVerdic
     return { ...place, uri: originalUri, date: originalDate, digest, payloadBytes };
   });
   const refusal = options.refusalOf?.(group.file);
-  if (refusal !== undefined) return originals.map(() => ({ isFine: false, reason: refusal }));
+  if (refusal !== undefined) return originals.map(() => ({ isUsable: false, reason: refusal }));
   if (options.trustOriginals && (group.file === '' || !existsSync(options.pathOf(group.file)))) {
     return group.clusters.map(([duplicate]) => {
       const { originalDeclaredDigest, digest } = duplicate!;
-      return { isFine: true, digestText: originalDeclaredDigest || digest, codings: null };
+      return { isUsable: true, digestText: originalDeclaredDigest || digest, codings: null };
     });
   }
   if (group.file === '')
-    return originals.map(() => ({ isFine: false, reason: 'the manifest does not say where it is' }));
+    return originals.map(() => ({ isUsable: false, reason: 'the manifest does not say where it is' }));
   const { digestBytes } = options;
   const file = options.pathOf(group.file);
   return options.pool.run({ kind: 'check', check: { file, originals, digestBytes } });
@@ -220,7 +220,7 @@ async function check(group: Group, options: PlanOptions): Promise<OriginalVerdic
 
 function plannedOf(
   duplicate: Duplicate,
-  verdict: Extract<OriginalVerdict, { isFine: true }>,
+  verdict: Extract<OriginalVerdict, { isUsable: true }>,
   options: PlanOptions,
 ): PlannedDuplicate {
   const { offset, length, uri, date, digest, payloadBytes } = duplicate;

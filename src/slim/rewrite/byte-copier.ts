@@ -40,7 +40,7 @@ export class ByteCopier {
   /** Copies the source up to an offset. A source that ends earlier has changed. */
   copyTo(offset: number): void {
     while (this.#at < offset) {
-      const piece = this.#source.some(this.#at, offset - this.#at);
+      const piece = this.#source.readSome(this.#at, offset - this.#at);
       if (piece.length === 0) throw new PinakesError('FILE_CHANGED', { where: this.#source.path });
       this.put(piece);
       this.#at += piece.length;
@@ -49,7 +49,7 @@ export class ByteCopier {
 
   /** The next bytes of the source; good until the next call. */
   peek(length: number): Buffer {
-    return this.#source.all(this.#at, length);
+    return this.#source.readAll(this.#at, length);
   }
 
   /** Leaves the next bytes of the source out. */

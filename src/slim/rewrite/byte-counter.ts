@@ -18,7 +18,7 @@ export class ByteCounter {
 
   /** The next bytes of the source; good until the next call. */
   peek(length: number): Buffer {
-    return this.#source.all(this.#at, length);
+    return this.#source.readAll(this.#at, length);
   }
 
   skip(length: number): void {

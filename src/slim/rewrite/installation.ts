@@ -5,7 +5,7 @@
 import { linkSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileError, PinakesError, syncDirectory } from '../../base/index.ts';
-import { compareFiles } from '../file-comparison.ts';
+import { hasSameBytes } from '../file-comparison.ts';
 import { identityIfThere, sameIdentity } from '../file-identity.ts';
 import { ByteCopier } from './byte-copier.ts';
 
@@ -23,12 +23,12 @@ export async function install(temporary: string, target: string): Promise<void> 
  * Makes `kept` a durable second name of the file at `path`, or a compared copy of it on another disk. Doing so again
  * changes nothing; a different file of that name is refused.
  */
-export async function keep(path: string, kept: string): Promise<void> {
+export async function keepOriginal(path: string, kept: string): Promise<void> {
   try {
     mkdirSync(dirname(kept), { recursive: true });
     const [here, there] = [identityIfThere(path), identityIfThere(kept)];
     if (there) {
-      if (here && (sameIdentity(here, there) || (here.size === there.size && compareFiles(path, kept)))) return;
+      if (here && (sameIdentity(here, there) || (here.size === there.size && hasSameBytes(path, kept)))) return;
       throw new PinakesError('FILE_EXISTS', { where: kept });
     }
     if (!tryLink(path, kept)) copyDurably(path, kept);
@@ -39,7 +39,7 @@ export async function keep(path: string, kept: string): Promise<void> {
 }
 
 /** Removes what was kept of a file that is in its place, still or again. */
-export async function forget(kept: string): Promise<void> {
+export async function dropOriginal(kept: string): Promise<void> {
   try {
     unlinkSync(kept);
     await syncDirectory(dirname(kept));
@@ -49,8 +49,8 @@ export async function forget(kept: string): Promise<void> {
 }
 
 /** What a broken off `keep` or `restore` may have left. */
-export function removeRemains(path: string, kept: string): void {
-  for (const remains of [oldOf(path), temporaryCopyOf(oldOf(path)), temporaryCopyOf(kept)])
+export function removeLeftovers(path: string, kept: string): void {
+  for (const remains of [oldPath(path), temporaryCopy(oldPath(path)), temporaryCopy(kept)])
     rmSync(remains, { force: true });
 }
 
@@ -58,7 +58,7 @@ export function removeRemains(path: string, kept: string): void {
  * Removes the directories between a kept file that is gone and the one for all of them, which the user named, where
  * nothing else is in them.
  */
-export function removeEmptied(keptDirectory: string, name: string): void {
+export function removeEmptyDirectories(keptDirectory: string, name: string): void {
   try {
     for (let way = dirname(name); way !== '.'; way = dirname(way)) rmdirSync(join(keptDirectory, way));
   } catch {
@@ -67,8 +67,8 @@ export function removeEmptied(keptDirectory: string, name: string): void {
 }
 
 /** Puts a kept file, or a copy of it, back in its place, where another is; it stays kept as well. */
-export async function restore(kept: string, path: string): Promise<void> {
-  const temporary = oldOf(path);
+export async function restoreOriginal(kept: string, path: string): Promise<void> {
+  const temporary = oldPath(path);
   try {
     if (!tryLink(kept, temporary)) copyDurably(kept, temporary);
   } catch (cause) {
@@ -77,11 +77,11 @@ export async function restore(kept: string, path: string): Promise<void> {
   await install(temporary, path);
 }
 
-function oldOf(path: string): string {
+function oldPath(path: string): string {
   return `${path}.slim-old`;
 }
 
-function temporaryCopyOf(path: string): string {
+function temporaryCopy(path: string): string {
   return `${path}.tmp`;
 }
 
@@ -103,7 +103,7 @@ function tryLink(from: string, to: string): boolean {
 
 /** A copy is of the same owner and of the same time. */
 function copyDurably(from: string, to: string): void {
-  const temporary = temporaryCopyOf(to);
+  const temporary = temporaryCopy(to);
   const copier = new ByteCopier(from, temporary, true);
   try {
     copier.copyTo(statSync(from).size);
@@ -112,6 +112,6 @@ function copyDurably(from: string, to: string): void {
   } finally {
     copier.close();
   }
-  if (!compareFiles(from, temporary)) throw new PinakesError('SLIM_READ_BACK', { where: temporary });
+  if (!hasSameBytes(from, temporary)) throw new PinakesError('SLIM_READ_BACK', { where: temporary });
   renameSync(temporary, to);
 }

@@ -18,18 +18,18 @@ export function readBack(oldPath: string, oldBytes: number, newPath: string, log
     let newAt = 0;
     for (const entries of log.read()) {
       for (const { oldOffset, oldLength, newLength, memberCrc, recordCrc } of entries) {
-        compare(before, oldAt, after, newAt, oldOffset - oldAt);
+        compareRange(before, oldAt, after, newAt, oldOffset - oldAt);
         newAt += oldOffset - oldAt;
-        const member = after.all(newAt, newLength);
+        const member = after.readAll(newAt, newLength);
         const record = crc32(member) === memberCrc ? decoder.decodeMember(member, dictionary) : undefined;
         if (!record || crc32(record) !== recordCrc) throw readBackError(newPath, newAt);
         newAt += newLength;
         oldAt = oldOffset + oldLength;
       }
     }
-    compare(before, oldAt, after, newAt, oldBytes - oldAt);
+    compareRange(before, oldAt, after, newAt, oldBytes - oldAt);
     const end = newAt + oldBytes - oldAt;
-    if (after.some(end, 1).length > 0) throw readBackError(newPath, end);
+    if (after.readSome(end, 1).length > 0) throw readBackError(newPath, end);
   } finally {
     decoder.close();
     before.close();
@@ -37,10 +37,16 @@ export function readBack(oldPath: string, oldBytes: number, newPath: string, log
   }
 }
 
-function compare(before: FileWindow, oldOffset: number, after: FileWindow, newOffset: number, length: number): void {
+function compareRange(
+  before: FileWindow,
+  oldOffset: number,
+  after: FileWindow,
+  newOffset: number,
+  length: number,
+): void {
   for (let at = 0; at < length; ) {
-    const old = before.some(oldOffset + at, length - at);
-    const bytes = after.some(newOffset + at, old.length);
+    const old = before.readSome(oldOffset + at, length - at);
+    const bytes = after.readSome(newOffset + at, old.length);
     if (bytes.length === 0 || !bytes.equals(old.subarray(0, bytes.length)))
       throw readBackError(after.path, newOffset + at);
     at += bytes.length;

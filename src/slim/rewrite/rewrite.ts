@@ -55,7 +55,7 @@ export type RewriteJob = {
   /** Whether nothing is written: the report says what would be. */
   readonly dryRun?: boolean | undefined;
   /** Whether each duplicate is read and hashed once more, because this run has not scanned it. */
-  readonly prove?: boolean | undefined;
+  readonly mustRehash?: boolean | undefined;
   readonly digestBytes?: number | undefined;
 };
 
@@ -74,7 +74,7 @@ export type RewriteReport = {
 type Copier = Pick<ByteCopier, 'copyTo' | 'peek' | 'put' | 'skip'>;
 
 /** Where it is noted what was put in place of what, while the new file is written. */
-export function logOf(temporary: string): string {
+export function replacementLogPath(temporary: string): string {
   return `${temporary}.log`;
 }
 
@@ -115,9 +115,9 @@ class Rewriting {
   run(): RewriteReport {
     const { path, identity, temporary, plan } = this.#job;
     expectUnchanged(this.#job);
-    if (this.#job.dryRun) return this.#foretell();
+    if (this.#job.dryRun) return this.#predict();
     const copier = new ByteCopier(path, temporary, this.#job.isInPlace);
-    const log = new ReplacementLog(logOf(temporary));
+    const log = new ReplacementLog(replacementLogPath(temporary));
     try {
       if (plan !== undefined) this.#replaceAll(plan, copier, log);
       copier.copyTo(identity.size);
@@ -132,7 +132,7 @@ class Rewriting {
     }
   }
 
-  #foretell(): RewriteReport {
+  #predict(): RewriteReport {
     const { path, identity, plan } = this.#job;
     const counter = new ByteCounter(path);
     try {
@@ -164,7 +164,7 @@ class Rewriting {
       this.#replace(planned, found, encoder, copier, log);
     try {
       for (const duplicates of readPlan(plan, DUPLICATES_AT_ONCE)) {
-        if (this.#job.prove || coding === 'zstd') {
+        if (this.#job.mustRehash || coding === 'zstd') {
           this.#readWhole(reader, duplicates, replace);
           continue;
         }

@@ -7,16 +7,16 @@
  */
 import { type DigestAlgorithm, digestOf, utf8 } from '../../base/index.ts';
 import { ARC_NAME } from '../collection.ts';
-import { type Database, quoted } from '../database.ts';
+import { type Database, sqlLiteral } from '../database.ts';
 import { namesOfOneFile } from '../file-identity.ts';
 import { linesSource, MANIFEST_COLUMNS } from '../manifest/manifest-column.ts';
 import { clusterFiles, prefixDigitsFor } from '../manifest/manifest-lines-file.ts';
 import { Clusters } from '../plan/clusters.ts';
 import { withStageDirectory } from '../stage-directory.ts';
-import type { SlimWatch } from './run.ts';
+import type { SlimCallbacks } from './run.ts';
 import { scanInto } from './sum.ts';
 
-export type AssessOptions = SlimWatch & {
+export type AssessOptions = SlimCallbacks & {
   readonly files: readonly { readonly path: string; readonly bytes: number }[];
   /** Share of the collection that is read, from 0 to 1. */
   readonly sample: number;
@@ -82,17 +82,17 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
   });
   const clusters = new Clusters(database);
   await clusters.prepare();
-  await clusters.setAside(scanned.aside);
+  await clusters.excludeFiles(scanned.aside);
   await database.run('CREATE TEMP TABLE linked (file VARCHAR)');
   // Among all files: the other name of a file may be one that is not read.
   for (const file of namesOfOneFile(options.files.map(({ path }) => path)))
-    await database.run(`INSERT INTO linked VALUES (${quoted(file)})`);
+    await database.run(`INSERT INTO linked VALUES (${sqlLiteral(file)})`);
   const sources = clusterFiles(directory);
   await database.run(`CREATE TEMP TABLE tally (type VARCHAR, host VARCHAR, is_duplicate BOOLEAN, is_within BOOLEAN, is_in_place BOOLEAN,
     records BIGINT, payload_bytes BIGINT, saved_bytes BIGINT)`);
   for (const [index, source] of sources.entries()) {
     options.onProgress?.('resolve', index, source);
-    await clusters.turnTo(linesSource([source], MANIFEST_COLUMNS));
+    await clusters.selectPart(linesSource([source], MANIFEST_COLUMNS));
     await database.run(TALLY_STATEMENT);
   }
   return {

@@ -36,7 +36,7 @@ export async function firstPass(
   const lines = new ManifestLines(options);
   const { workers, algorithm, signal } = options;
   let index = 0;
-  let watch = new FileWatch();
+  let watch = new FileSummary();
   let bytes = 0;
   for await (const item of scanFiles(paths, { workers, algorithm, ...(signal && { signal }) })) {
     if (item.kind === 'batch') {
@@ -51,10 +51,10 @@ export async function firstPass(
     const after = identityIfThere(paths[index]!);
     let aside = item.kind === 'file-failed' ? 'failed' : watch.aside(options.withArc === true);
     if (!identity || !after || !sameIdentity(identity, after)) aside = aside === 'failed' ? aside : 'busy';
-    tellAside(aside, paths[index]!, options.onFinding);
+    reportAside(aside, paths[index]!, options.onFinding);
     sink.onFile(index, { identity: identity ?? NO_FILE, records: watch.records, aside }, identity?.size ?? 0);
     index++;
-    watch = new FileWatch();
+    watch = new FileSummary();
   }
 }
 
@@ -67,7 +67,7 @@ function addLines(batch: ScanBatch, name: string, lines: ManifestLines, sink: Fi
   }
 }
 
-function tellAside(aside: string, path: string, onFinding: (finding: Finding) => void): void {
+function reportAside(aside: string, path: string, onFinding: (finding: Finding) => void): void {
   if (aside === 'damaged') onFinding(slimFinding('slim-file-damaged', path, 0));
   if (aside === 'busy') onFinding(slimFinding('slim-file-busy', path, 0));
   if (aside === 'shared') onFinding(slimFinding('slim-member-shared', path, 0));
@@ -75,7 +75,7 @@ function tellAside(aside: string, path: string, onFinding: (finding: Finding) =>
 }
 
 /** What one file turned out to be. */
-class FileWatch {
+class FileSummary {
   records = 0;
   #errors = 0;
   #shared = 0;

@@ -41,7 +41,7 @@ export type JournalEntry =
       readonly prefixDigits: number;
     }
   | { readonly kind: 'scanned'; readonly files: readonly ScannedFile[]; readonly lines: LineFileLengths }
-  /** Notes of what others lean on that the plan leaves alone; see leaning-notes.ts. */
+  /** Notes of what others lean on that the plan leaves alone; see reference-notes.ts. */
   | { readonly kind: 'heeded'; readonly notes: readonly string[] }
   | { readonly kind: 'planned'; readonly source: string; readonly plan: LineFileLengths; readonly tally: PlanTally }
   /** Beside the files of these directories it is noted what the run's revisits lean on. */

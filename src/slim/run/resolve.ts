@@ -5,16 +5,16 @@
 import { join } from 'node:path';
 import type { DigestAlgorithm } from '../../base/index.ts';
 import { isCollisionProne } from '../../base/index.ts';
-import { type Database, PARQUET, quoted } from '../database.ts';
+import { type Database, PARQUET, sqlLiteral } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
 import { Clusters, pointersIn } from '../plan/clusters.ts';
 import { type ManifestFormat, putManifest, writeManifest } from '../plan/manifest-target.ts';
 import { RESOLVE_STATEMENT } from '../plan/resolve-statement.ts';
 import { SlimPool } from '../slim-pool.ts';
 import { withStageDirectory } from '../stage-directory.ts';
-import type { SlimWatch, Verify } from './run.ts';
+import type { SlimCallbacks, Verify } from './run.ts';
 
-export type ResolveOptions = SlimWatch & {
+export type ResolveOptions = SlimCallbacks & {
   readonly manifests: readonly string[];
   readonly out: string;
   readonly format: ManifestFormat;
@@ -52,19 +52,19 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     try {
       for (const prefix of prefixesFor(source.rows)) {
         options.onProgress?.('resolve', parts.length, prefix);
-        await clusters.turnTo(
-          `(SELECT ${compared} FROM ${source.sql} WHERE starts_with(split_part(digest, ':', 2), ${quoted(prefix)}))`,
+        await clusters.selectPart(
+          `(SELECT ${compared} FROM ${source.sql} WHERE starts_with(split_part(digest, ':', 2), ${sqlLiteral(prefix)}))`,
         );
         if (comparedBytes) collisions += await clusters.compare(pool, options.onFinding);
         const part = join(directory, `resolved-${prefix}.parquet`);
-        await database.run(`COPY (${RESOLVE_STATEMENT}) TO ${quoted(part)} (${PARQUET})`);
+        await database.run(`COPY (${RESOLVE_STATEMENT}) TO ${sqlLiteral(part)} (${PARQUET})`);
         parts.push(part);
       }
     } finally {
       await pool.close();
     }
     // One that stands in several manifests is no duplicate of itself.
-    const resolved = `(SELECT * FROM read_parquet([${parts.map(quoted).join(', ')}])
+    const resolved = `(SELECT * FROM read_parquet([${parts.map(sqlLiteral).join(', ')}])
       WHERE copy_number = 1 OR file <> original_file OR record_offset <> original_offset)`;
     const rows = await database.count(resolved);
     const duplicates = await database.count(`${resolved} WHERE copy_number > 1 AND yields`);

@@ -11,9 +11,9 @@ export class RunState {
   readonly scanned: ScannedFile[] = [];
   lines: LineFileLengths = {};
   /** Notes that the whole plan heeds; undefined before planning. */
-  heeded: ReadonlySet<string> | undefined;
+  knownNotes: ReadonlySet<string> | undefined;
   /** Directories with notes of what the run's revisits lean on. */
-  noted: ReadonlySet<string> = new Set();
+  notedDirectories: ReadonlySet<string> = new Set();
   /** Parts of the manifest that the plan covers, with what was found in them. */
   readonly planned = new Map<string, PlanTally>();
   plan: LineFileLengths = {};
@@ -39,10 +39,10 @@ export class RunState {
         this.lines = entry.lines;
         break;
       case 'heeded':
-        this.heeded = new Set(entry.notes);
+        this.knownNotes = new Set(entry.notes);
         break;
       case 'noted':
-        this.noted = new Set(entry.directories);
+        this.notedDirectories = new Set(entry.directories);
         break;
       case 'planned':
         this.planned.set(entry.source, entry.tally);

@@ -17,10 +17,10 @@ import {
   type CollectionFile,
   type CollectionInput,
   collectionOf,
-  expectApart,
-  expectRoom,
   loadCollection,
   realPath,
+  refuseInsideCollection,
+  refuseOccupied,
   saveCollection,
 } from '../collection.ts';
 import { Database } from '../database.ts';
@@ -31,10 +31,10 @@ import { linesSource, MANIFEST_COLUMNS, RESOLVED_COLUMNS } from '../manifest/man
 import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from '../manifest/manifest-lines-file.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
 import { Clusters, duplicatesIn } from '../plan/clusters.ts';
-import { distinctDuplicates, filesNamed } from '../plan/distinct-duplicates.ts';
-import { LEANED_MARK, leanedSource, noteLeaned, notesBeside } from '../plan/leaning-notes.ts';
+import { distinctDuplicates, namedFiles } from '../plan/distinct-duplicates.ts';
 import { NOT_CONVERTED } from '../plan/original-check.ts';
 import { Plan } from '../plan/plan.ts';
+import { notesBeside, notesSource, RECORD_FINGERPRINT, writeReferenceNotes } from '../plan/reference-notes.ts';
 import { arcRecordId } from '../rewrite/arc-rewrite.ts';
 import { SlimPool } from '../slim-pool.ts';
 import { clearRun, WorkDirectory } from '../work-directory.ts';
@@ -48,14 +48,14 @@ export type Verify = 'bytes' | 'digest';
 
 export type SlimPhase = 'scan' | 'resolve' | 'rewrite';
 
-export type SlimWatch = {
+export type SlimCallbacks = {
   readonly onFinding: (finding: Finding) => void;
   /** A file could not be read or written; the others go on. */
   readonly onFailure: (error: PinakesError) => void;
   readonly onProgress?: ((phase: SlimPhase, bytes: number, note: string) => void) | undefined;
 };
 
-export type SlimRunOptions = SlimWatch & {
+export type SlimRunOptions = SlimCallbacks & {
   readonly inputs: readonly CollectionInput[];
   /** Where the slimmed collection goes; rewritten in place when not given. */
   readonly target?: string | undefined;
@@ -103,7 +103,7 @@ export async function slimRun(options: SlimRunOptions): Promise<RunSummary> {
   try {
     const run = openRun(work, options);
     try {
-      return await run.go();
+      return await run.run();
     } finally {
       run.close();
     }
@@ -147,10 +147,10 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
     if (!state.begin) rmSync(last, { recursive: true });
   }
   const files = collectionOf(options.inputs, options.target);
-  if (options.target !== undefined) expectApart(options.target, options.inputs, '--to');
+  if (options.target !== undefined) refuseInsideCollection(options.target, options.inputs, '--to');
   if (options.keptDirectory !== undefined) {
-    expectApart(options.keptDirectory, options.inputs, '--keep-originals');
-    expectRoom(options.keptDirectory, files);
+    refuseInsideCollection(options.keptDirectory, options.inputs, '--keep-originals');
+    refuseOccupied(options.keptDirectory, files);
   }
   const directory = options.dryRun ? work.dryRun() : work.newRun();
   saveCollection(join(directory, 'files.jsonl'), files);
@@ -203,7 +203,7 @@ class Run {
     this.#journal.close();
   }
 
-  async go(): Promise<RunSummary> {
+  async run(): Promise<RunSummary> {
     try {
       if (!this.#state.begin) this.#begin();
       await this.#scan();
@@ -211,12 +211,12 @@ class Run {
       if (!this.#options.dryRun) {
         const run = { directory: this.#directory, startMs: this.#state.begin!.startMs };
         const originals = plan.originals(this.#files);
-        const directories = await noteLeaned(originals, this.#files, run, this.#options.onFinding);
-        this.#note({ kind: 'noted', directories });
+        const directories = await writeReferenceNotes(originals, this.#files, run, this.#options.onFinding);
+        this.#record({ kind: 'noted', directories });
       }
       const failures = await this.#rewrite(plan);
       const summary = summaryOf(this.#files, this.#state);
-      if (!this.#options.dryRun && failures === 0) this.#note({ kind: 'finished' });
+      if (!this.#options.dryRun && failures === 0) this.#record({ kind: 'finished' });
       return summary;
     } finally {
       await this.#pool.close();
@@ -225,14 +225,14 @@ class Run {
     }
   }
 
-  #note(entry: Parameters<Journal['add']>[0]): void {
+  #record(entry: Parameters<Journal['add']>[0]): void {
     this.#journal.add(entry);
     this.#state.see(entry);
   }
 
   #begin(): void {
     const bytes = this.#files.reduce((sum, file) => sum + sizeOf(file), 0);
-    this.#note({
+    this.#record({
       kind: 'begin',
       version: JOURNAL_VERSION,
       terms: termsOf(this.#options),
@@ -245,18 +245,18 @@ class Run {
     const from = this.#state.scanned.length;
     if (from === this.#files.length && from > 0) return;
     if (this.#options.resolved) {
-      await this.#takeAsTheyAre();
+      await this.#recordIdentities();
       return;
     }
     const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
     const lines = new ManifestLinesFile(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
-    const asideOf = this.#lookAround();
+    const asideOf = this.#exclusionCheck();
     const onFinding = (finding: Finding) => this.#options.onFinding(finding);
     const paths = this.#files.slice(from).map((file) => file.path);
     let pending: ScannedFile[] = [];
     let pendingBytes = 0;
     const checkpoint = () => {
-      this.#note({ kind: 'scanned', files: pending, lines: lines.checkpoint() });
+      this.#record({ kind: 'scanned', files: pending, lines: lines.checkpoint() });
       pending = [];
       pendingBytes = 0;
     };
@@ -287,14 +287,14 @@ class Run {
   }
 
   /** Without a scan there is only what the files are now: every record is proved when its turn comes. */
-  async #takeAsTheyAre(): Promise<void> {
-    const asideOf = this.#lookAround();
+  async #recordIdentities(): Promise<void> {
+    const asideOf = this.#exclusionCheck();
     const faulty = await this.#faultyArcs();
     const files = this.#files.map(({ path, isArc }, file): ScannedFile => {
       const left = isArc && this.#options.target === undefined ? 'arc' : (faulty.get(path) ?? '');
       return { file, identity: identityOf(path), records: 0, aside: asideOf(path) || left };
     });
-    this.#note({ kind: 'scanned', files, lines: {} });
+    this.#record({ kind: 'scanned', files, lines: {} });
   }
 
   /** Of ARC files to be converted, why those are not that cannot be: what cannot be read in them would be lost. */
@@ -316,7 +316,7 @@ class Run {
    * to be rewritten in place. That would make two files of one, or, where a disk is mounted twice, put revisits in the
    * place of what they lean on.
    */
-  #lookAround(): (path: string) => '' | 'busy' | 'linked' {
+  #exclusionCheck(): (path: string) => '' | 'busy' | 'linked' {
     const openFiles = filesOpenForWriting();
     const linked = namesOfOneFile(this.#options.target === undefined ? this.#files.map(({ path }) => path) : []);
     return (path) => {
@@ -330,7 +330,7 @@ class Run {
     const plan = new Plan(this.#directory, this.#files.length, this.#state.plan);
     const database = await Database.open(join(this.#directory, 'spill'), this.#options.signal);
     try {
-      if (this.#options.resolved) await this.#planFrom(database, plan, this.#options.resolved);
+      if (this.#options.resolved) await this.#planFromManifests(database, plan, this.#options.resolved);
       else await this.#planParts(database, plan);
     } finally {
       database.close();
@@ -343,7 +343,7 @@ class Run {
     if (sources.length === 0) return;
     const clusters = new Clusters(database);
     await clusters.prepare();
-    await clusters.setAside(
+    await clusters.excludeFiles(
       this.#state.scanned.filter(({ aside }) => aside !== '').map(({ file }) => this.#files[file]!.path),
     );
     const everything = linesSource(clusterFiles(this.#directory), MANIFEST_COLUMNS);
@@ -352,13 +352,13 @@ class Run {
     if (pointers) {
       await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
     }
-    const leaned = this.#leaned();
-    if (leaned !== undefined) await clusters.findLeaned(everything, leaned);
+    const leaned = this.#notedRecords();
+    if (leaned !== undefined) await clusters.findNoted(everything, leaned);
     const numbers = new Map(this.#files.map((file, number) => [file.path, number]));
     for (const [index, source] of sources.entries()) {
       this.#options.signal?.throwIfAborted();
       this.#options.onProgress?.('resolve', index, source);
-      await clusters.turnTo(linesSource([source], MANIFEST_COLUMNS));
+      await clusters.selectPart(linesSource([source], MANIFEST_COLUMNS));
       const { onFinding, verify, digestBytes } = this.#options;
       const collisions = verify === 'bytes' ? await clusters.compare(this.#pool, onFinding) : 0;
       const found = await plan.add(clusters.duplicates(), {
@@ -369,26 +369,26 @@ class Run {
         digestBytes,
         onFinding,
       });
-      this.#note({ kind: 'planned', source, plan: plan.checkpoint(), tally: { ...found, collisions } });
+      this.#record({ kind: 'planned', source, plan: plan.checkpoint(), tally: { ...found, collisions } });
     }
   }
 
-  async #planFrom(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
+  async #planFromManifests(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
     if (this.#state.planned.has('manifests')) return;
     const source = await manifestSource(database, resolved.manifests, this.#directory, RESOLVED_COLUMNS);
-    const leaned = this.#leaned();
+    const leaned = this.#notedRecords();
     const free =
       leaned === undefined
         ? source.sql
-        : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK})`;
-    const named = await filesNamed(database, source.sql);
+        : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.fingerprint = ${RECORD_FINGERPRINT})`;
+    const named = await namedFiles(database, source.sql);
     const places = new FilePlaces(this.#files, resolved.trustOriginals ? named : []);
     const numberOf = (file: string) => {
       const number = places.numberOf(file);
       return number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
     };
-    const markOf = (file: string) => places.markOf(file);
-    const distinct = await distinctDuplicates(database, free, named, { markOf, numberOf });
+    const fingerprintOf = (file: string) => places.fingerprintOf(file);
+    const distinct = await distinctDuplicates(database, free, named, { fingerprintOf, numberOf });
     await plan.add(duplicatesIn(database, distinct), {
       pool: this.#pool,
       numberOf,
@@ -406,7 +406,12 @@ class Run {
     // Several lines may name one record.
     const duplicates = await database.count(`(SELECT DISTINCT file_number, record_offset FROM ${distinct})`);
     const unusable = duplicates - (await plan.count(database));
-    this.#note({ kind: 'planned', source: 'manifests', plan: lengths, tally: { duplicates, unusable, collisions: 0 } });
+    this.#record({
+      kind: 'planned',
+      source: 'manifests',
+      plan: lengths,
+      tally: { duplicates, unusable, collisions: 0 },
+    });
   }
 
   /**
@@ -423,10 +428,10 @@ class Run {
   }
 
   /** What SQL can read from of the records that files elsewhere lean on. */
-  #leaned(): string | undefined {
+  #notedRecords(): string | undefined {
     const notes = notesBeside(this.#files);
-    if (!this.#state.heeded) this.#note({ kind: 'heeded', notes });
-    return leanedSource(notes);
+    if (!this.#state.knownNotes) this.#record({ kind: 'heeded', notes });
+    return notesSource(notes);
   }
 
   #arcId(number: number, offset: number): string | undefined {
@@ -453,7 +458,7 @@ class Run {
       startMs,
       minSavingBytes: terms.minSavingBytes,
       keptDirectory: keptDirectory === undefined ? '' : terms.keptDirectory,
-      prove: this.#options.resolved !== undefined,
+      mustRehash: this.#options.resolved !== undefined,
       dryRun,
       digestBytes,
       onFinding,

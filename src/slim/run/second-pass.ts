@@ -12,11 +12,11 @@ import { readFileStart } from '../../warc/index.ts';
 import type { CollectionFile } from '../collection.ts';
 import { filesOpenForWriting, identityIfThere, sameIdentity } from '../file-identity.ts';
 import { slimFinding } from '../finding-catalogue.ts';
-import { leanedSince } from '../plan/leaning-notes.ts';
 import type { Plan } from '../plan/plan.ts';
-import { install, keep } from '../rewrite/installation.ts';
+import { newerNoteAbout } from '../plan/reference-notes.ts';
+import { install, keepOriginal } from '../rewrite/installation.ts';
 import type { RewriteReport } from '../rewrite/rewrite.ts';
-import { inOrder, type SlimPool } from '../slim-pool.ts';
+import { mapInOrder, type SlimPool } from '../slim-pool.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import type { RunState } from './run-state.ts';
 
@@ -30,7 +30,7 @@ export type SecondPassOptions = {
   /** Empty when old files are not kept. */
   readonly keptDirectory: string;
   /** Whether duplicates must be proved, because they were not scanned. */
-  readonly prove?: boolean | undefined;
+  readonly mustRehash?: boolean | undefined;
   /** Finds out what every file would become, and puts nothing anywhere but into `directory`. */
   readonly dryRun?: boolean | undefined;
   readonly digestBytes?: number | undefined;
@@ -40,10 +40,14 @@ export type SecondPassOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-const FILES_A_LOOK = 16;
+const FILES_PER_LOOK = 16;
 
 /** A file to be rewritten by its plan, or copied when it has none. */
-type Work = { readonly file: number; readonly plan: string | undefined; readonly originalFiles: ReadonlySet<number> };
+type FileTask = {
+  readonly file: number;
+  readonly plan: string | undefined;
+  readonly originalFiles: ReadonlySet<number>;
+};
 
 export class SecondPass {
   readonly #files: readonly CollectionFile[];
@@ -64,7 +68,9 @@ export class SecondPass {
 
   async run(plan: Plan): Promise<void> {
     const { pool, signal } = this.#options;
-    for await (const { item, result } of inOrder(this.#works(plan), pool.ahead, (work) => this.#rewrite(work))) {
+    for await (const { item, result } of mapInOrder(this.#tasks(plan), pool.tasksAhead, (task) =>
+      this.#rewrite(task),
+    )) {
       signal?.throwIfAborted();
       const { file } = item;
       try {
@@ -72,7 +78,7 @@ export class SecondPass {
         await this.#settle(item, result);
       } catch (error) {
         if (!(error instanceof PinakesError)) throw error;
-        this.#leave(file, error);
+        this.#reportFailure(file, error);
       } finally {
         if (item.plan !== undefined) removeIfThere(item.plan);
       }
@@ -82,10 +88,10 @@ export class SecondPass {
   }
 
   /** Files to be rewritten or copied, in order; those that were settled before a crash are not among them. */
-  async *#works(plan: Plan): AsyncGenerator<Work> {
+  async *#tasks(plan: Plan): AsyncGenerator<FileTask> {
     const isCopying = this.#state.begin!.terms.mode === 'to';
     let next = 0;
-    const copies = function* (this: SecondPass, before: number): Generator<Work> {
+    const copies = function* (this: SecondPass, before: number): Generator<FileTask> {
       for (; next < before; next++) {
         if (!isCopying || this.#state.isSettled(next)) continue;
         yield { file: next, plan: undefined, originalFiles: new Set() };
@@ -100,7 +106,7 @@ export class SecondPass {
   }
 
   /** A failure is a result here: one file costs only itself. */
-  async #rewrite({ file, plan }: Work): Promise<RewriteReport | PinakesError | undefined> {
+  async #rewrite({ file, plan }: FileTask): Promise<RewriteReport | PinakesError | undefined> {
     try {
       return await this.#rewritten(file, plan);
     } catch (error) {
@@ -113,18 +119,18 @@ export class SecondPass {
     const file = this.#files[number]!;
     const scanned = this.#state.scanned[number]!;
     const { directory, dryRun } = this.#options;
-    const temporary = dryRun ? join(directory, `file-${number}`) : temporaryOf(file, directory);
+    const temporary = dryRun ? join(directory, `file-${number}`) : temporaryPath(file, directory);
     const written = this.#state.written.get(number);
     if (written) {
       const found = [file.target, temporary].map(identityIfThere);
       if (found.some((identity) => identity && sameIdentity(identity, written.identity))) return undefined;
     }
-    const { pool, minSavingBytes, digestBytes, prove, software, startMs } = this.#options;
+    const { pool, minSavingBytes, digestBytes, mustRehash, software, startMs } = this.#options;
     this.#prepareTarget(file);
     const { path, name } = file;
     const isInPlace = file.target === path;
     const { identity } = scanned;
-    const job = { path, name, identity, temporary, isInPlace, plan, minSavingBytes, digestBytes, prove, dryRun };
+    const job = { path, name, identity, temporary, isInPlace, plan, minSavingBytes, digestBytes, mustRehash, dryRun };
     if (!file.isArc || scanned.aside !== '' || isInPlace) return pool.run({ kind: 'rewrite', job });
     const { coding } = readFileStart(path);
     const targetName = basename(file.target);
@@ -147,39 +153,39 @@ export class SecondPass {
   }
 
   /** From written to installed, step by step, each in the journal. Everything here can be done again. */
-  async #settle(work: Work, report: RewriteReport | undefined): Promise<void> {
-    const { file: number } = work;
+  async #settle(task: FileTask, report: RewriteReport | undefined): Promise<void> {
+    const { file: number } = task;
     if (report) {
       for (const finding of report.findings) this.#options.onFinding(finding);
       const { identity, replaced, payloadBytesSaved, stayed } = report;
       this.#note({ kind: 'written', file: number, identity, replaced, payloadBytesSaved, stayed });
     }
-    if (!this.#options.dryRun) await this.#putWritten(work);
+    if (!this.#options.dryRun) await this.#putWritten(task);
     // Lost in a crash, it shows all the same: the file in place is the one that was written.
     this.#journal.addLazily({ kind: 'installed', file: number });
     this.#state.see({ kind: 'installed', file: number });
   }
 
-  async #putWritten(work: Work): Promise<void> {
-    const { file: number } = work;
+  async #putWritten(task: FileTask): Promise<void> {
+    const { file: number } = task;
     const file = this.#files[number]!;
     const written = this.#state.written.get(number)!;
-    const temporary = temporaryOf(file, this.#options.directory);
+    const temporary = temporaryPath(file, this.#options.directory);
     const isInPlace = file.target === file.path;
     const there = identityIfThere(file.target);
     if (there && sameIdentity(there, written.identity)) return;
     if (isInPlace && written.replaced === 0) removeIfThere(temporary);
-    else await this.#putInPlace(work, file, temporary);
+    else await this.#putInPlace(task, file, temporary);
   }
 
-  async #putInPlace(work: Work, file: CollectionFile, temporary: string): Promise<void> {
+  async #putInPlace(task: FileTask, file: CollectionFile, temporary: string): Promise<void> {
     try {
-      this.#expectStill(work, file);
+      this.#expectAsPlanned(task, file);
       if (file.target === file.path && this.#options.keptDirectory !== '') {
-        await keep(file.path, join(this.#options.keptDirectory, file.name));
+        await keepOriginal(file.path, join(this.#options.keptDirectory, file.name));
         // A copy to another device can take its time.
-        this.#expectStill(work, file);
-        this.#note({ kind: 'kept', file: work.file });
+        this.#expectAsPlanned(task, file);
+        this.#note({ kind: 'kept', file: task.file });
       }
     } catch (error) {
       removeIfThere(temporary);
@@ -189,7 +195,7 @@ export class SecondPass {
   }
 
   /** Everything is as the plan has it: the file, those with its originals, and what others lean on. */
-  #expectStill({ file: number, plan, originalFiles }: Work, file: CollectionFile): void {
+  #expectAsPlanned({ file: number, plan, originalFiles }: FileTask, file: CollectionFile): void {
     this.#expectUntouched(number);
     for (const original of originalFiles) this.#expectUntouched(original);
     if (file.target !== file.path) {
@@ -199,7 +205,7 @@ export class SecondPass {
     if (this.#isOpenForWriting(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
     if (plan === undefined) return;
     const { directory, startMs } = this.#options;
-    const note = leanedSince(file.path, plan, this.#state.heeded ?? new Set(), { directory, startMs });
+    const note = newerNoteAbout(file.path, plan, this.#state.knownNotes ?? new Set(), { directory, startMs });
     if (note !== undefined) throw new PinakesError('FILE_CHANGED', { where: note });
   }
 
@@ -207,7 +213,7 @@ export class SecondPass {
   #isOpenForWriting(path: string): boolean {
     if (this.#looksLeft-- <= 0) {
       this.#openFiles = filesOpenForWriting();
-      this.#looksLeft = FILES_A_LOOK;
+      this.#looksLeft = FILES_PER_LOOK;
     }
     return this.#openFiles.has(path);
   }
@@ -224,7 +230,7 @@ export class SecondPass {
    * A file that changed under the run is not tried again: what is known of it holds no more. Other failures can be
    * mended, and resumed.
    */
-  #leave(number: number, error: PinakesError): void {
+  #reportFailure(number: number, error: PinakesError): void {
     if (error.code === 'FILE_CHANGED' || error.code === 'FILE_BUSY') {
       const { path } = this.#files[number]!;
       this.#options.onFinding(slimFinding('slim-file-busy', path, 0, error.where === path ? undefined : error.where));
@@ -246,7 +252,7 @@ export class SecondPass {
  * of this run alone: another one over the same files, which has its journal elsewhere, would put in place what this one
  * is still writing.
  */
-export function temporaryOf(file: CollectionFile, runDirectory: string): string {
+export function temporaryPath(file: CollectionFile, runDirectory: string): string {
   const run = toHex(digestOf('sha256', utf8(resolve(runDirectory))).bytes).slice(0, 8);
   return join(dirname(file.target), `.${basename(file.target)}.${run}.slim-new`);
 }

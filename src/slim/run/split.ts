@@ -6,7 +6,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError, PinakesError, refuseExisting } from '../../base/index.ts';
-import { quoted } from '../database.ts';
+import { sqlLiteral } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
 import { Clusters } from '../plan/clusters.ts';
 import { type ManifestFormat, putManifest, writeManifest } from '../plan/manifest-target.ts';
@@ -49,8 +49,8 @@ export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
     const made: SplitPart[] = [];
     for (const [part, name] of names.entries()) {
       const start = `substr(split_part(digest, ':', 2), 1, 4)`;
-      const upper = part + 1 === parts ? '' : ` AND ${start} < ${quoted(border(part + 1, parts))}`;
-      const rows = `SELECT * FROM ${whole} WHERE digest IS NULL OR (${start} >= ${quoted(border(part, parts))}${upper})`;
+      const upper = part + 1 === parts ? '' : ` AND ${start} < ${sqlLiteral(border(part + 1, parts))}`;
+      const rows = `SELECT * FROM ${whole} WHERE digest IS NULL OR (${start} >= ${sqlLiteral(border(part, parts))}${upper})`;
       await writeManifest(database, rows, join(directory, name), format, false);
       made.push({ path: join(out, name), rows: await database.count(`(${rows})`) });
     }

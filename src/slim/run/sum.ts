@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { DigestAlgorithm } from '../../base/index.ts';
 import { refuseUnlistable } from '../collection.ts';
 import type { Database } from '../database.ts';
-import { quoted } from '../database.ts';
+import { sqlLiteral } from '../database.ts';
 import { linesSource, MANIFEST_COLUMNS } from '../manifest/manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile } from '../manifest/manifest-lines-file.ts';
 import { type ManifestFormat, putManifest, writeManifest } from '../plan/manifest-target.ts';
 import { withStageDirectory } from '../stage-directory.ts';
 import { firstPass } from './first-pass.ts';
-import type { SlimWatch } from './run.ts';
+import type { SlimCallbacks } from './run.ts';
 
-export type SumOptions = SlimWatch & {
+export type SumOptions = SlimCallbacks & {
   /** Paths; the manifest names files as they are given. */
   readonly files: readonly string[];
   readonly out: string;
@@ -90,7 +90,7 @@ async function scannedSource(database: Database, directory: string, aside: reado
     return `(SELECT ${columns.join(', ')} WHERE false)`;
   }
   await database.run('CREATE TEMP TABLE aside (file VARCHAR)');
-  for (const file of aside) await database.run(`INSERT INTO aside VALUES (${quoted(file)})`);
+  for (const file of aside) await database.run(`INSERT INTO aside VALUES (${sqlLiteral(file)})`);
   const isAside = 'file IN (SELECT file FROM aside)';
   return `(SELECT * REPLACE (holds AND NOT ${isAside} AS holds, yields AND NOT ${isAside} AS yields)
     FROM ${linesSource(paths, MANIFEST_COLUMNS)})`;

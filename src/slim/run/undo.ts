@@ -6,16 +6,16 @@ import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Finding, PinakesError } from '../../base/index.ts';
 import { type CollectionFile, loadCollection } from '../collection.ts';
-import { compareFiles } from '../file-comparison.ts';
+import { hasSameBytes } from '../file-comparison.ts';
 import { identityIfThere, sameIdentity, sameOrCopy } from '../file-identity.ts';
 import { slimFinding } from '../finding-catalogue.ts';
-import { forgetLeaned } from '../plan/leaning-notes.ts';
-import { forget, removeEmptied, removeRemains, restore } from '../rewrite/installation.ts';
-import { logOf } from '../rewrite/rewrite.ts';
+import { removeReferenceNotes } from '../plan/reference-notes.ts';
+import { dropOriginal, removeEmptyDirectories, removeLeftovers, restoreOriginal } from '../rewrite/installation.ts';
+import { replacementLogPath } from '../rewrite/rewrite.ts';
 import { clearRun, WorkDirectory } from '../work-directory.ts';
 import { Journal } from './journal.ts';
 import { RunState } from './run-state.ts';
-import { temporaryOf } from './second-pass.ts';
+import { temporaryPath } from './second-pass.ts';
 
 export type UndoOptions = {
   readonly workDirectory: string;
@@ -72,10 +72,10 @@ async function undo(
     const { path, name } = files[number]!;
     const kept = join(keptDirectory, name);
     if (state.restored.has(number)) {
-      if (identityIfThere(kept) && !dryRun) await forget(kept);
+      if (identityIfThere(kept) && !dryRun) await dropOriginal(kept);
       continue;
     }
-    const { isBack, isKept, mayReplace } = standOf(path, kept, state, number);
+    const { isBack, isKept, mayReplace } = stateOfFile(path, kept, state, number);
     if (!isBack && !(isKept && mayReplace)) {
       onFinding(slimFinding('slim-file-busy', path, 0, isKept ? 'it is not what the run left' : `${kept} is missing`));
       left++;
@@ -83,15 +83,15 @@ async function undo(
     }
     restored++;
     if (dryRun) continue;
-    if (!isBack) await restore(kept, path);
+    if (!isBack) await restoreOriginal(kept, path);
     journal.add({ kind: 'restored', file: number });
-    if (isKept) await forget(kept);
+    if (isKept) await dropOriginal(kept);
   }
   if (left === 0 && !dryRun) finish(directory, journal, state, files);
   return { restored, left };
 }
 
-type Stand = {
+type FileState = {
   /** Whether the old file is in its place. */
   readonly isBack: boolean;
   /** Whether the old file is where it was kept. */
@@ -100,14 +100,14 @@ type Stand = {
   readonly mayReplace: boolean;
 };
 
-function standOf(path: string, kept: string, state: RunState, number: number): Stand {
+function stateOfFile(path: string, kept: string, state: RunState, number: number): FileState {
   const found = identityIfThere(kept);
   const now = identityIfThere(path);
   if (!now) return { isBack: false, isKept: found !== undefined, mayReplace: true };
   const written = state.written.get(number);
   // A copy, where a later run rewrote it again and was undone from another device.
   const isOurs = written !== undefined && sameOrCopy(now, written.identity);
-  const isCopy = !isOurs && found?.size === now.size && compareFiles(path, kept);
+  const isCopy = !isOurs && found?.size === now.size && hasSameBytes(path, kept);
   return {
     isBack: isCopy || sameIdentity(now, state.scanned[number]!.identity),
     // Under both names the new file: putting it back would remove it.
@@ -120,13 +120,13 @@ function standOf(path: string, kept: string, state: RunState, number: number): S
 function finish(directory: string, journal: Journal, state: RunState, files: readonly CollectionFile[]): void {
   const { startMs, terms } = state.begin!;
   for (const file of files) {
-    const temporary = temporaryOf(file, directory);
-    for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
-    removeRemains(file.path, join(terms.keptDirectory, file.name));
-    removeEmptied(terms.keptDirectory, file.name);
+    const temporary = temporaryPath(file, directory);
+    for (const remains of [temporary, replacementLogPath(temporary)]) rmSync(remains, { force: true });
+    removeLeftovers(file.path, join(terms.keptDirectory, file.name));
+    removeEmptyDirectories(terms.keptDirectory, file.name);
   }
-  const directories = new Set([...state.noted, ...files.map(({ target }) => dirname(target))]);
-  forgetLeaned(directories, { directory, startMs });
+  const directories = new Set([...state.notedDirectories, ...files.map(({ target }) => dirname(target))]);
+  removeReferenceNotes(directories, { directory, startMs });
   journal.add({ kind: 'undone' });
   clearRun(directory);
 }

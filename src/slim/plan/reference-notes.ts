@@ -26,7 +26,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { digestOf, type Finding, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../../base/index.ts';
 import type { CollectionFile } from '../collection.ts';
-import { quoted } from '../database.ts';
+import { sqlLiteral } from '../database.ts';
 import { FileWindow } from '../file-window.ts';
 import { slimFinding } from '../finding-catalogue.ts';
 import { LineFiles } from '../line-files.ts';
@@ -34,7 +34,7 @@ import { WORK_DIRECTORY } from '../work-directory.ts';
 import { readPlan } from './plan-line.ts';
 
 const NOTES = /^leaned-[0-9a-f]{16}\.txt$/;
-const MARK = /^[0-9a-f]{32}$/;
+const FINGERPRINT = /^[0-9a-f]{32}$/;
 const DRAFT = /^leaned-\d+\.txt$/;
 const LINES_HELD_MAX = 100_000;
 const LINE_BYTES = 33;
@@ -43,40 +43,41 @@ const DUPLICATES_AT_ONCE = 1024;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /** Which run it is: its directory can be that of another one, once that is removed. */
-export type RunMark = { readonly directory: string; readonly startMs: number };
+export type RunIdentity = { readonly directory: string; readonly startMs: number };
 
 /** A record that others lean on: where its file is or will be, its URI and its date as it is written. */
-export type LeanedRecord = { readonly path: string; readonly uri: string; readonly date: string };
+export type ReferencedRecord = { readonly path: string; readonly uri: string; readonly date: string };
 
 /**
  * Makes the notes, durably, and says beside the files of which directories. `run.directory` takes them while they are
  * gathered. Files that go elsewhere take along what is noted beside them.
  */
-export async function noteLeaned(
-  records: AsyncIterable<LeanedRecord>,
+export async function writeReferenceNotes(
+  records: AsyncIterable<ReferencedRecord>,
   files: readonly CollectionFile[],
-  run: RunMark,
+  run: RunIdentity,
   onFinding: (finding: Finding) => void,
 ): Promise<string[]> {
   const directories: string[] = [];
   const numbers = new Map<string, number>();
   const draft = new LineFiles(run.directory, DRAFT);
   let lines = 0;
-  const add = (directory: string, mark: string) => {
+  const add = (directory: string, fingerprint: string) => {
     let number = numbers.get(directory);
     if (number === undefined) {
       number = directories.push(directory) - 1;
       numbers.set(directory, number);
     }
-    draft.add(`leaned-${number}.txt`, `${mark}\n`);
+    draft.add(`leaned-${number}.txt`, `${fingerprint}\n`);
     if (++lines % LINES_HELD_MAX === 0) draft.flush();
   };
-  for await (const { path, uri, date } of records) add(dirname(path), markOf(uri, date));
+  for await (const { path, uri, date } of records) add(dirname(path), fingerprintOf(uri, date));
   for (const [from, to] of movesOf(files))
-    for (const path of notesIn(from)) for (const marks of marksIn(path)) for (const mark of marks) add(to, mark);
+    for (const path of notesIn(from))
+      for (const fingerprints of fingerprintsIn(path)) for (const fingerprint of fingerprints) add(to, fingerprint);
   draft.flush();
   for (const [number, directory] of directories.entries()) {
-    const isNoted = await putDurably(join(run.directory, `leaned-${number}.txt`), notesOf(directory, run));
+    const isNoted = await putDurably(join(run.directory, `leaned-${number}.txt`), notesPath(directory, run));
     if (!isNoted) onFinding(slimFinding('slim-lean-unnoted', directory, 0));
   }
   return directories;
@@ -95,44 +96,50 @@ function movesOf(files: readonly CollectionFile[]): [from: string, to: string][]
 /** The notes beside the files, all of which can be read. */
 export function notesBeside(files: readonly CollectionFile[]): string[] {
   const notes = [...new Set(files.map(({ path }) => dirname(path)))].flatMap(notesIn);
-  for (const path of notes) for (const _ of marksIn(path));
+  for (const path of notes) for (const _ of fingerprintsIn(path));
   return notes;
 }
 
-/** What SQL can read notes from, with the column `mark`; undefined when there are none. */
-export function leanedSource(notes: readonly string[]): string | undefined {
+/** What SQL can read notes from, with the column `fingerprint`; undefined when there are none. */
+export function notesSource(notes: readonly string[]): string | undefined {
   if (notes.length === 0) return undefined;
-  return `read_csv([${notes.map(quoted).join(', ')}], header=false, auto_detect=false, columns={'mark': 'VARCHAR'})`;
+  return `read_csv([${notes.map(sqlLiteral).join(', ')}], header=false, auto_detect=false, columns={'fingerprint': 'VARCHAR'})`;
 }
 
 /**
- * Notes of another run that came after those that were heeded, and that name one of the duplicates planned of a file.
+ * Notes of another run that came after those that were known, and that name one of the duplicates planned of a file.
  */
-export function leanedSince(path: string, plan: string, heeded: ReadonlySet<string>, run: RunMark): string | undefined {
+export function newerNoteAbout(
+  path: string,
+  plan: string,
+  known: ReadonlySet<string>,
+  run: RunIdentity,
+): string | undefined {
   const directory = dirname(path);
-  const own = notesOf(directory, run);
-  const notes = notesIn(directory).filter((note) => note !== own && !heeded.has(note));
+  const own = notesPath(directory, run);
+  const notes = notesIn(directory).filter((note) => note !== own && !known.has(note));
   if (notes.length === 0) return undefined;
   const planned = new Set<string>();
   for (const duplicates of readPlan(plan, DUPLICATES_AT_ONCE))
-    for (const { uri, date } of duplicates) planned.add(markOf(uri, date));
+    for (const { uri, date } of duplicates) planned.add(fingerprintOf(uri, date));
   return notes.find((note) => {
-    for (const marks of marksIn(note)) if (marks.some((mark) => planned.has(mark))) return true;
+    for (const fingerprints of fingerprintsIn(note))
+      if (fingerprints.some((fingerprint) => planned.has(fingerprint))) return true;
     return false;
   });
 }
 
-function markOf(uri: string, date: string): string {
+function fingerprintOf(uri: string, date: string): string {
   return toHex(digestOf('md5', utf8(`${uri}\t${date}`)).bytes);
 }
 
-/** The mark of a row of a manifest, in SQL. */
-export const LEANED_MARK = 'md5(m.uri || chr(9) || m.date)';
+/** The fingerprint of a row of a manifest, in SQL. */
+export const RECORD_FINGERPRINT = 'md5(m.uri || chr(9) || m.date)';
 
 /** Takes back what a run noted beside the files of these directories. */
-export function forgetLeaned(directories: ReadonlySet<string>, run: RunMark): void {
+export function removeReferenceNotes(directories: ReadonlySet<string>, run: RunIdentity): void {
   for (const directory of directories) {
-    rmSync(notesOf(directory, run), { force: true });
+    rmSync(notesPath(directory, run), { force: true });
     try {
       rmdirSync(join(directory, WORK_DIRECTORY));
     } catch {
@@ -141,7 +148,7 @@ export function forgetLeaned(directories: ReadonlySet<string>, run: RunMark): vo
   }
 }
 
-function notesOf(directory: string, { directory: runDirectory, startMs }: RunMark): string {
+function notesPath(directory: string, { directory: runDirectory, startMs }: RunIdentity): string {
   const run = toHex(digestOf('sha256', utf8(`${resolve(runDirectory)}\n${startMs}`)).bytes).slice(0, 16);
   return join(directory, WORK_DIRECTORY, `leaned-${run}.txt`);
 }
@@ -160,18 +167,18 @@ function notesIn(directory: string): string[] {
   }
 }
 
-/** Some marks at a time. Notes that are not what a run wrote might have named anything. */
-function* marksIn(path: string): Generator<string[]> {
+/** Some fingerprints at a time. Notes that are not what a run wrote might have named anything. */
+function* fingerprintsIn(path: string): Generator<string[]> {
   const window = new FileWindow(path);
   try {
     for (let at = 0; ; ) {
-      const bytes = window.all(at, LINE_BYTES * LINES_AT_ONCE);
+      const bytes = window.readAll(at, LINE_BYTES * LINES_AT_ONCE);
       if (bytes.length === 0) return;
-      const marks = bytes.toString('latin1').split('\n');
-      if (marks.pop() !== '' || !marks.every((mark) => MARK.test(mark)))
+      const fingerprints = bytes.toString('latin1').split('\n');
+      if (fingerprints.pop() !== '' || !fingerprints.every((fingerprint) => FINGERPRINT.test(fingerprint)))
         throw new PinakesError('SLIM_NOTES', { where: path });
       at += bytes.length;
-      yield marks;
+      yield fingerprints;
     }
   } finally {
     window.close();
