@@ -1,7 +1,7 @@
 /**
- * Clusters of equal records, found by SQL (see resolve-statement.ts). When bytes decide, every record of a cluster is
- * compared with its original; those that differ get the next extension and form clusters among themselves, until none
- * differs any more.
+ * Finds clusters of equal records by SQL (see resolve-statement.ts). When contents are compared by bytes, every record of
+ * a cluster is compared with its original. Records that differ get the next extension and form new clusters, until no
+ * record differs.
  */
 import type { Finding } from '../../base/index.ts';
 import { type Database, PARQUET, sqlLiteral } from '../database.ts';
@@ -11,7 +11,7 @@ import type { PayloadComparison, PayloadPlace } from './payload-comparison.ts';
 import { RECORD_FINGERPRINT } from './reference-notes.ts';
 import { REFERENCED_STATEMENT, RESOLVE_STATEMENT } from './resolve-statement.ts';
 
-/** A record that is to become a revisit, with its original. */
+/** A record that will become a revisit, with its original. */
 export type Duplicate = {
   readonly file: string;
   readonly offset: number;
@@ -20,7 +20,7 @@ export type Duplicate = {
   readonly date: string;
   readonly digest: string;
   readonly payloadBytes: number | null;
-  /** Empty when the manifest does not say. */
+  /** Empty when the manifest does not name it. */
   readonly originalFile: string;
   readonly originalOffset: number;
   readonly originalLength: number;
@@ -34,10 +34,10 @@ type RowOf<Length extends number, Row extends string[] = []> = Row['length'] ext
   ? Row
   : RowOf<Length, [...Row, string]>;
 
-const PAIRS_AT_ONCE = 64;
-const KEYS_AT_ONCE = 1_000_000;
+const PAIRS_PER_TASK = 64;
+const KEYS_PER_PART = 1_000_000;
 
-/** Rows of records that have a content of their own. */
+/** Selects the rows of records that contain a content. */
 const HAS_CONTENT = "type IN ('response', 'resource', 'conversion')";
 
 export class Clusters {
@@ -48,8 +48,8 @@ export class Clusters {
   }
 
   /**
-   * Makes the tables that `selectPart` reads: files put aside, what cannot be pointed at, what others refer to, and
-   * extensions found so far.
+   * Creates the tables that `selectPart` reads: excluded files, places and ids that are ambiguous, records that others
+   * refer to, and the extensions found so far.
    */
   async prepare(): Promise<void> {
     await this.#database.run('CREATE OR REPLACE TEMP TABLE aside (file VARCHAR)');
@@ -61,7 +61,7 @@ export class Clusters {
     );
   }
 
-  /** Files whose records count for nothing. */
+  /** Excludes the records of these files. */
   async excludeFiles(files: readonly string[]): Promise<void> {
     for (let at = 0; at < files.length; at += 1000) {
       const values = files.slice(at, at + 1000).map((file) => `(${sqlLiteral(file)})`);
@@ -70,9 +70,8 @@ export class Clusters {
   }
 
   /**
-   * Finds what cannot be pointed at: a URI and second under which several contents stand, a record id that several
-   * contents have. The keys are hashed and gone through in parts, so that memory stays bounded; two keys with one hash
-   * only make something ambiguous that is not.
+   * Finds ambiguous references: a URI and second, or a record id, that belongs to several contents. The keys are hashed
+   * and processed in parts, so that memory is bounded (I9). Two keys with the same hash only make more keys ambiguous.
    */
   async findAmbiguous(source: string, keysPath: string): Promise<void> {
     await this.#database.run(`COPY (
@@ -81,7 +80,7 @@ export class Clusters {
       FROM ${source} WHERE ${HAS_CONTENT}
     ) TO ${sqlLiteral(keysPath)} (${PARQUET})`);
     const keys = `read_parquet(${sqlLiteral(keysPath)})`;
-    const parts = Math.ceil(((await this.#database.count(keys)) + 1) / KEYS_AT_ONCE);
+    const parts = Math.ceil(((await this.#database.count(keys)) + 1) / KEYS_PER_PART);
     for (let part = 0; part < parts; part++) {
       for (const key of ['place', 'id']) {
         await this.#database.run(`INSERT INTO ambiguous_${key} SELECT ${key} FROM ${keys}
@@ -90,26 +89,26 @@ export class Clusters {
     }
   }
 
-  /** The rows of `source`, of which those that cannot be pointed at hold and yield nothing. */
+  /** The rows of `source`, with `holds` and `yields` false for ambiguous records. */
   withoutAmbiguous(source: string): string {
     const isAmbiguous = `(hash(uri, time_ms // 1000) IN (SELECT place FROM ambiguous_place) OR hash(record_id) IN (SELECT id FROM ambiguous_id))`;
     return `(SELECT * REPLACE (holds AND NOT ${isAmbiguous} AS holds, yields AND NOT ${isAmbiguous} AS yields) FROM ${source})`;
   }
 
   /**
-   * Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from.
+   * Finds the records that must stay because others refer to them. `source` and `pointers` are SQL sources.
    */
   async findReferenced(source: string, pointers: string): Promise<void> {
     await findReferenced(this.#database, source, pointers);
   }
 
-  /** Adds the records that files elsewhere lean on, by the notes of earlier runs (see reference-notes.ts). */
-  async findNoted(source: string, leaned: string): Promise<void> {
+  /** Adds the records that files elsewhere refer to, by the notes of earlier runs (see reference-notes.ts). */
+  async findNoted(source: string, noted: string): Promise<void> {
     await this.#database.run(`INSERT INTO referenced
-      SELECT m.file, m.record_offset, m.digest, false FROM ${source} AS m SEMI JOIN ${leaned} AS l ON l.fingerprint = ${RECORD_FINGERPRINT} WHERE m.yields`);
+      SELECT m.file, m.record_offset, m.digest, false FROM ${source} AS m SEMI JOIN ${noted} AS l ON l.fingerprint = ${RECORD_FINGERPRINT} WHERE m.yields`);
   }
 
-  /** Turns to one part of the manifest, which becomes the view `manifest`; no cluster goes beyond it. */
+  /** Makes one part of the manifest the view `manifest`. No cluster may reach beyond this part. */
   async selectPart(source: string): Promise<void> {
     await this.#database.run('DELETE FROM collision');
     await this.#database.run(`CREATE OR REPLACE TEMP VIEW manifest AS
@@ -130,7 +129,8 @@ export class Clusters {
   }
 
   /**
-   * Compares payloads until every cluster holds one content. Says how many records had the digest of another content.
+   * Compares payloads until every cluster has one content (I7). Returns how many records had the digest of another
+   * content.
    */
   async compare(pool: SlimPool, onFinding: (finding: Finding) => void): Promise<number> {
     let [collisions, unreadable] = [0, 0];
@@ -144,7 +144,7 @@ export class Clusters {
             const place = item[index]!.duplicates[at]!;
             if (verdict === 'same') continue;
             const isUnreadable = verdict === 'unreadable';
-            // One that cannot be read joins no cluster: it gets a number that is nobody else's.
+            // A record that cannot be read gets a unique extension, so that it joins no cluster.
             different.push({ place, extension: isUnreadable ? -++unreadable : extension + 1 });
             const code = isUnreadable ? 'slim-original-unusable' : 'slim-collision';
             onFinding(slimFinding(code, place.file, place.offset));
@@ -173,9 +173,9 @@ export class Clusters {
       if (
         current?.original.file !== original.file ||
         current.original.offset !== original.offset ||
-        pairs >= PAIRS_AT_ONCE
+        pairs >= PAIRS_PER_TASK
       ) {
-        if (pairs >= PAIRS_AT_ONCE) {
+        if (pairs >= PAIRS_PER_TASK) {
           yield batch;
           batch = [];
           pairs = 0;
@@ -201,32 +201,32 @@ export class Clusters {
     }
   }
 
-  /** The duplicates of the part turned to, by original. */
+  /** The duplicates of the selected part, ordered by original. */
   async *duplicates(): AsyncGenerator<Duplicate> {
     yield* duplicatesIn(this.#database, `(${RESOLVE_STATEMENT})`);
   }
 }
 
-/** Makes the table `referenced`, without rows. */
+/** Creates the empty table `referenced`. */
 export async function prepareReferenced(database: Database): Promise<void> {
   await database.run(
     'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR, is_answer BOOLEAN)',
   );
 }
 
-/** Adds to the table `referenced` the records of `source` that must stay because others lean on them. */
+/** Adds to the table `referenced` the records of `source` that must stay because others refer to them. */
 export async function findReferenced(database: Database, source: string, pointers: string): Promise<void> {
   await database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
   await database.run(`CREATE OR REPLACE TEMP VIEW manifest AS SELECT * FROM ${source} WHERE yields`);
   await database.run(`INSERT INTO referenced ${REFERENCED_STATEMENT}`);
 }
 
-/** The rows of `source` that point at others. */
+/** The rows of `source` that refer to other records. */
 export function pointersIn(source: string): string {
   return `(SELECT * FROM ${source} WHERE type IN ('revisit', 'request'))`;
 }
 
-/** The duplicates of resolved rows, by original. */
+/** The duplicates in resolved rows, ordered by original. */
 export async function* duplicatesIn(database: Database, source: string): AsyncGenerator<Duplicate> {
   const rows = database.rows(
     DUPLICATE_COLUMNS,

@@ -1,12 +1,12 @@
 /**
- * The duplicates of resolved manifests as the files at hand have them. Manifests may name a file twice, stand in each
- * other, or come from several machines that have it at different paths; then a record is listed several times, and the
- * original that one line names can be the duplicate itself, or the duplicate of another line.
+ * Selects the duplicates in resolved manifests that this run may replace. Manifests may name a file twice, overlap, or
+ * come from several machines that have the file at different paths. Then a record is listed several times, and the
+ * original of one line can be the duplicate itself, or the duplicate of another line.
  *
- * None comes that a line takes for an original: whatever the manifests say, one that others will lean on stays (I5). Of
- * an original whose file is not here, which can be here under another name, only URI and date tell which it is. A
- * duplicate that is listed several times comes several times; the plan of its file takes it once. One in a file that is
- * not at hand does not come: what becomes of it is decided where it lies.
+ * A duplicate that any line names as an original is left out: a record that revisits will refer to stays, whatever the
+ * manifests say (I5). An original whose file is not here may be here under another name, so it is recognized by URI and
+ * date. A duplicate that is listed several times is returned several times; the plan of its file takes it once. A
+ * duplicate in a file that is not here is left out: the run on the other machine decides about it.
  */
 import { type Database, sqlLiteral } from '../database.ts';
 
@@ -18,7 +18,7 @@ export type FileLookup = {
 const FILES_AT_ONCE = 1000;
 const IS_ITSELF = 'coalesce(f.fingerprint = o.fingerprint AND m.record_offset = m.original_offset, false)';
 
-/** The files that `source` names, each name once. */
+/** The file names in `source`, each once. */
 export async function namedFiles(database: Database, source: string): Promise<string[]> {
   const named = `(SELECT file FROM ${source} UNION SELECT original_file FROM ${source} WHERE original_file IS NOT NULL)`;
   const files: string[] = [];
@@ -27,9 +27,9 @@ export async function namedFiles(database: Database, source: string): Promise<st
 }
 
 /**
- * What SQL can read the duplicates of `source` from, which names `files`. `fingerprintOf` says the same of all names of a
- * file, and nothing of one that is not here; `numberOf` says which of the run's files it is, and nothing of others. The
- * number comes as the column `file_number`.
+ * The SQL source of the duplicates of `source`, which names `files`. `fingerprintOf` returns the same text for all names
+ * of a file, and undefined for a file that is not here. `numberOf` returns the number of a file of the run, which becomes
+ * the column `file_number`, and undefined for other files.
  */
 export async function distinctDuplicates(
   database: Database,
@@ -40,7 +40,7 @@ export async function distinctDuplicates(
   await numberFiles(database, files, { fingerprintOf, numberOf });
   const placed = `${source} AS m JOIN file_identity AS f ON f.file = m.file LEFT JOIN file_identity AS o ON o.file = m.original_file
     WHERE m.copy_number > 1 AND m.yields AND NOT ${IS_ITSELF}`;
-  // Numbers alone, so that it stays small.
+  // This table has only numbers, so that it stays small.
   await database.run(`CREATE OR REPLACE TEMP TABLE named_original AS
     SELECT DISTINCT o.fingerprint, m.original_offset AS record_offset FROM ${placed} AND o.fingerprint IS NOT NULL`);
   await database.run(`CREATE OR REPLACE TEMP TABLE named_unseen AS
@@ -50,7 +50,7 @@ export async function distinctDuplicates(
     ANTI JOIN named_unseen AS u ON u.place = hash(d.uri, d.date))`;
 }
 
-/** Numbers the files, one fingerprint for all names of a file. */
+/** Fills the table `file_identity`: all names of a file get the same fingerprint number. */
 async function numberFiles(
   database: Database,
   files: readonly string[],

@@ -1,4 +1,4 @@
-/** Writes rows as a manifest: Parquet, or text in the layout of warcsum. It gets its name when it is whole. */
+/** Writes rows as a manifest: Parquet, or text in the layout of warcsum. It is renamed when it is complete. */
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileError, syncDirectory } from '../../base/index.ts';
@@ -11,8 +11,8 @@ export type ManifestFormat = 'parquet' | 'warcsum';
 export const MANIFEST_FORMATS: readonly ManifestFormat[] = ['parquet', 'warcsum'];
 
 /**
- * `rows` is a query with the columns of a manifest; resolved ones when `isResolved`. `path` is for `putManifest` to
- * name.
+ * Writes the manifest to `path`, a temporary path for `putManifest`. `rows` is a query with the columns of a manifest, or
+ * of a resolved manifest when `isResolved`.
  */
 export async function writeManifest(
   database: Database,
@@ -28,7 +28,7 @@ export async function writeManifest(
   }
 }
 
-/** Gives a manifest that was written on the same disk its name, durably. */
+/** Renames a written manifest on the same disk, durably. */
 export async function putManifest(written: string, path: string): Promise<void> {
   try {
     const descriptor = openSync(written, 'r+');
@@ -44,12 +44,12 @@ export async function putManifest(written: string, path: string): Promise<void> 
   }
 }
 
-/** A line cannot say that a record has to stay, so one that has to and is no original gets none. */
+/** Selects the rows for text. A line cannot say that a record must stay, so only originals and duplicates have one. */
 function resolvedRows(rows: string): string {
   return `(${rows}) WHERE type = 'response' AND (copy_number = 1 OR yields)`;
 }
 
-/** Nor can it point at others: the records that others lean on get none, and are never taken for duplicates. */
+/** Selects the rows for plain text. Records that others refer to are left out, so that they never become duplicates. */
 async function plainRows(database: Database, rows: string): Promise<string> {
   await prepareReferenced(database);
   await findReferenced(database, `(${rows})`, pointersIn(`(${rows})`));

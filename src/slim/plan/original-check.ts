@@ -1,7 +1,7 @@
 /**
- * Looks at originals before anything leans on them (I1): is the record there, whole, of the URI and date that the
- * revisits will name, and does its payload have the digest and the size that its duplicates have? It is read and hashed
- * once more for that, whatever the first pass said.
+ * Checks originals before a revisit refers to them (I1). The record must be complete and have the URI and date that the
+ * revisits will name, and its payload must have the digest and size of its duplicates. For this check it is always read
+ * and hashed again.
  */
 import {
   assert,
@@ -24,16 +24,15 @@ import {
 import { ARC_NAME } from '../collection.ts';
 import { SpanReader, type SpanRecord } from './span-reader.ts';
 
-/** Of the digests that records of ARC files declare once they are converted. */
+/** The algorithm of the digests that converted ARC records declare. */
 export const ARC_ALGORITHM: DigestAlgorithm = 'sha256';
-/** What indexers give a record that declares no digest. */
+/** The algorithm with which indexers compute the digest of a record that does not declare one. */
 const INDEXER_ALGORITHM: DigestAlgorithm = 'sha1';
 
 export type OriginalCheck = {
   readonly file: string;
-  /** `algorithm:hex`, as in the manifest. */
   readonly originals: readonly CheckedOriginal[];
-  /** How many leading bytes of a digest count; all of them, except in tests that make digests collide. */
+  /** How many leading bytes of a digest are compared; for tests that make digests collide. */
   readonly digestBytes?: number | undefined;
 };
 
@@ -42,6 +41,7 @@ export type CheckedOriginal = {
   readonly length: number;
   readonly uri: string;
   readonly date: string;
+  /** `algorithm:hex`, as in the manifest. */
   readonly digest: string;
   readonly payloadBytes: number | null;
 };
@@ -49,27 +49,27 @@ export type CheckedOriginal = {
 export type OriginalVerdict =
   | {
       readonly isUsable: true;
-      /** What revisits give as their payload digest, so that indexes put both under one digest. */
+      /** The payload digest for the revisits, so that indexes list both records under one digest. */
       readonly digestText: string;
-      /** Content codings and chunking, joined; a duplicate with others stays what it is. Null when nobody looked. */
+      /** Content codings and chunking, joined. A duplicate with other codings stays. Null when the original was not read. */
       readonly codings: string | null;
     }
   | { readonly isUsable: false; readonly reason: string };
 
 /**
- * Revisits refer to what conversion makes of ARC records; as they are, they have no id, and indexes have them under
- * another digest.
+ * Revisits can refer to ARC records only after conversion. Without it, these records have no id, and indexes list them
+ * under another digest.
  */
-export const NOT_CONVERTED = 'it is a record of an ARC file that is not converted';
+export const NOT_CONVERTED = 'the record is in an ARC file that is not converted';
 
-/** A file that cannot be read is no failure here: nothing can lean on what is in it, and that is all. */
+/** Checks the originals in one file. When the file cannot be read, none of them is usable; that is not an error. */
 export function checkOriginals(check: OriginalCheck): OriginalVerdict[] {
   let reader: SpanReader;
   try {
     reader = new SpanReader(check.file);
   } catch (error) {
     if (!(error instanceof PinakesError)) throw error;
-    return check.originals.map(() => no('its file cannot be read'));
+    return check.originals.map(() => refusal('its file cannot be read'));
   }
   return checkIn(reader, check);
 }
@@ -78,13 +78,13 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
   const { originals } = check;
   const verdicts: OriginalVerdict[] = [];
   try {
-    /** Originals whose declared digest is not one of the plain payload: it may cover something else. */
+    /** Originals whose declared digest is not that of the plain payload; it may cover other bytes. */
     const unclear: number[] = [];
     reader.read(originals, {
       wants: (index, head) => plainWants(originals[index]!, head),
       onRecord: (index, record) => {
-        const isLeft = record?.head.format === 'arc' && !ARC_NAME.test(check.file);
-        const verdict = isLeft ? no(NOT_CONVERTED) : judge(originals[index]!, record, check.digestBytes);
+        const isUnconverted = record?.head.format === 'arc' && !ARC_NAME.test(check.file);
+        const verdict = isUnconverted ? refusal(NOT_CONVERTED) : judge(originals[index]!, record, check.digestBytes);
         if (verdict === 'unclear') unclear.push(index);
         else verdicts[index] = verdict;
       },
@@ -103,8 +103,7 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
 }
 
 /**
- * Of the manifest, and what `plainDigestText` gives: of the record's own declaration, or as indexers and the conversion
- * of ARC files compute it.
+ * The digests to compute: the one of the manifest, and the one that `plainDigestText` returns.
  */
 function plainWants(original: CheckedOriginal, head: RecordHead): BlockScanOptions {
   const algorithm = algorithmOf(original);
@@ -114,7 +113,7 @@ function plainWants(original: CheckedOriginal, head: RecordHead): BlockScanOptio
   return { payload: [...new Set([algorithm, parseDigest(declared)?.algorithm ?? algorithm])] };
 }
 
-function no(reason: string): OriginalVerdict {
+function refusal(reason: string): OriginalVerdict {
   return { isUsable: false, reason };
 }
 
@@ -124,7 +123,7 @@ function judge(
   digestBytes: number | undefined,
 ): OriginalVerdict | 'unclear' {
   const fault = faultOf(original, record);
-  if (fault !== undefined || !record) return no(fault ?? '');
+  if (fault !== undefined || !record) return refusal(fault ?? '');
   const { head, facts } = record;
   const isRight = hasDigest(facts, original.digest, digestBytes);
   const digestText = isRight ? plainDigestText(head, facts) : undefined;
@@ -132,40 +131,40 @@ function judge(
   return { isUsable: true, digestText, codings: codingsOf(facts.http) };
 }
 
-/** With everything hashed that a declared digest can cover. */
+/** Judges an original with all digests computed that a declared digest can cover. */
 function judgeClosely(
   original: CheckedOriginal,
   record: SpanRecord | undefined,
   digestBytes: number | undefined,
 ): OriginalVerdict {
   const fault = faultOf(original, record);
-  if (fault !== undefined || !record) return no(fault ?? '');
+  if (fault !== undefined || !record) return refusal(fault ?? '');
   const { head, facts } = record;
-  if (!hasDigest(facts, original.digest, digestBytes)) return no('its digest is another');
+  if (!hasDigest(facts, original.digest, digestBytes)) return refusal('it has another digest');
   const { payload } = judgeDigests(head, facts, true);
   const isTrue = payload === 'payload' || payload === 'framed' || payload === 'decoded';
   const declared = head.get('warc-payload-digest');
-  if (!isTrue || declared === undefined) return no('it declares a digest that is not its own');
+  if (!isTrue || declared === undefined) return refusal('it declares a wrong digest');
   return { isUsable: true, digestText: declared, codings: codingsOf(facts.http) };
 }
 
-/** What keeps a record from being leaned on, its digest apart. */
+/** Why revisits may not refer to a record, apart from its digest; undefined when they may. */
 function faultOf(original: CheckedOriginal, record: SpanRecord | undefined): string | undefined {
   if (!record) return 'the record cannot be read any more';
   const { head, facts } = record;
-  if (head.type !== 'response') return `it is a ${head.type || 'nameless'} record`;
-  if (head.targetUri !== original.uri || head.date !== original.date) return 'another record stands there';
+  if (head.type !== 'response') return `it is a ${head.type || 'typeless'} record`;
+  if (head.targetUri !== original.uri || head.date !== original.date) return 'another record is at its place';
   if (head.get('warc-truncated') !== undefined) return 'it is truncated';
   if (facts.isChunkingBroken) return 'its chunks are broken';
   const isOfSize = original.payloadBytes === null || facts.payloadBytes === original.payloadBytes;
-  return isOfSize ? undefined : 'its size is another';
+  return isOfSize ? undefined : 'it has another size';
 }
 
 /**
- * Replay tools look for the original of a revisit under the digest that the revisit gives, letter by letter. So a
- * revisit repeats the digest that the original declares; for an original without one it gives what indexers compute for
- * such a record, which is the SHA-1 of its body as it is stored, in chunks if it is; and for a record of an ARC file
- * what its conversion will declare. Undefined when the declared digest is none of the plain payload.
+ * The payload digest for the revisits, as text. Replay tools look up the original under exactly this text. So a revisit
+ * repeats the digest that the original declares. For an original without one, it has the digest that indexers compute:
+ * the SHA-1 of the stored body, chunk framing included. For an ARC record, it has the digest that the conversion will
+ * declare. Undefined when the declared digest is not that of the plain payload.
  */
 function plainDigestText(head: RecordHead, facts: BlockFacts): string | undefined {
   if (head.format === 'arc') return textIn(facts.payloadDigests, ARC_ALGORITHM);
@@ -180,7 +179,7 @@ function plainDigestText(head: RecordHead, facts: BlockFacts): string | undefine
 
 function textIn(digests: readonly Digest[], algorithm: DigestAlgorithm): string {
   const digest = digests.find((found) => found.algorithm === algorithm);
-  assert(digest !== undefined, `${algorithm} was asked for`);
+  assert(digest !== undefined, `${algorithm} was computed`);
   return formatDigest(digest);
 }
 
@@ -189,7 +188,7 @@ function algorithmOf(original: CheckedOriginal): DigestAlgorithm {
 }
 
 /**
- * Whether the payload has a digest of a manifest; one taken from a record's head may cover the chunk framing as well.
+ * Whether the payload has this digest. A digest that was taken from the head of a record may also cover chunk framing.
  */
 export function hasDigest(facts: BlockFacts, digest: string, digestBytes: number | undefined): boolean {
   const wanted = digest.slice(digest.indexOf(':') + 1);
@@ -205,8 +204,8 @@ function codingsOf(http: HttpHead | undefined): string {
 }
 
 /**
- * Whether a body can be taken for another: replay decodes with the codings of the one and shows it under the head of
- * the other.
+ * Whether the codings are the same. They must be, because replay decodes the body of the original and shows it with the
+ * head of the duplicate.
  */
 export function hasCodings(http: HttpHead, codings: string | null): boolean {
   return codings === null || codingsOf(http) === codings;

@@ -1,7 +1,7 @@
 /**
- * Compares payloads byte by byte: the last word on whether two records with one digest hold one content (I7). An
- * original of ordinary size is held in memory while its duplicates pass by; a larger one is read anew for each of them,
- * in step, so that memory stays bounded (I9).
+ * Compares payloads byte by byte, which decides whether two records with the same digest have the same content (I7). An
+ * original of ordinary size is held in memory while its duplicates are read. A larger one is read again in parallel with
+ * each duplicate, so that memory is bounded (I9).
  */
 import { closeSync, readSync } from 'node:fs';
 import { equal, fileError, openToRead, PinakesError } from '../../base/index.ts';
@@ -18,7 +18,7 @@ export type PayloadComparison = {
   readonly duplicates: readonly PayloadPlace[];
 };
 
-/** `unreadable`: one of the two is not there as a whole record any more. */
+/** `unreadable`: one of the two is not a complete record any more. */
 export type ComparisonVerdict = 'same' | 'different' | 'unreadable';
 
 export function comparePayloads({ original, payloadBytes, duplicates }: PayloadComparison): ComparisonVerdict[] {
@@ -31,7 +31,7 @@ export function comparePayloads({ original, payloadBytes, duplicates }: PayloadC
   }
   return duplicates.map((duplicate) => {
     try {
-      return held ? compareWith(held, duplicate) : compareInStep(original, duplicate);
+      return held ? compareWith(held, duplicate) : compareInParallel(original, duplicate);
     } catch (error) {
       if (error instanceof PinakesError) return 'unreadable';
       throw error;
@@ -60,7 +60,7 @@ function compareWith(held: Uint8Array, place: PayloadPlace): ComparisonVerdict {
   return isSame && at === held.length ? 'same' : 'different';
 }
 
-/** Hands the payload over as it comes, and says whether the record was there as a whole. */
+/** Passes the payload on piece by piece, and returns whether the record was complete. */
 function readPayload(place: PayloadPlace, onPayload: (bytes: Uint8Array) => void): boolean {
   const reader = new SpanReader(place.file);
   let isWhole = false;
@@ -77,7 +77,7 @@ function readPayload(place: PayloadPlace, onPayload: (bytes: Uint8Array) => void
   return isWhole;
 }
 
-function compareInStep(original: PayloadPlace, duplicate: PayloadPlace): ComparisonVerdict {
+function compareInParallel(original: PayloadPlace, duplicate: PayloadPlace): ComparisonVerdict {
   const [left, right] = [new PayloadPuller(original), new PayloadPuller(duplicate)];
   try {
     let [a, b] = [left.next(), right.next()];
@@ -95,9 +95,9 @@ function compareInStep(original: PayloadPlace, duplicate: PayloadPlace): Compari
   }
 }
 
-/** A payload, piece by piece, as it is asked for. */
+/** Reads a payload piece by piece on request. */
 class PayloadPuller {
-  /** Whether everything read so far was in order. */
+  /** Whether no error was found so far. */
   isUsable = true;
   readonly #descriptor: number;
   readonly #place: PayloadPlace;

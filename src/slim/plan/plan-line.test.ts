@@ -25,7 +25,7 @@ function planned(offset: number): PlannedDuplicate {
   };
 }
 
-test('a plan in any order is handed out in the order of offsets, each once, a few at a time', () => {
+test('a plan is read in the order of offsets, without repetitions, in batches', () => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-plan-'));
   try {
     const path = join(directory, 'plan');
@@ -46,7 +46,7 @@ test('a plan in any order is handed out in the order of offsets, each once, a fe
   }
 });
 
-test('lines longer than what is read at once are put together', () => {
+test('a line that is longer than the read buffer is read whole', () => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-plan-'));
   try {
     const path = join(directory, 'plan');

@@ -1,5 +1,5 @@
 /**
- * What is to be done with one duplicate: where it lies, what it must prove to be, and what its revisit will point at.
+ * The plan for one duplicate: its place, the facts it must match, and the original that its revisit will refer to.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openToRead } from '../../base/index.ts';
@@ -21,18 +21,18 @@ export type PlannedOriginal = {
   /** Empty when the record has none. */
   readonly recordId: string;
   readonly digestText: string;
-  /** Content codings and chunking, joined; null when nobody looked. */
+  /** Content codings and chunking, joined; null when the original was not read. */
   readonly codings: string | null;
-  /** Where its file lies, when that is none of the run's files and was looked at. */
+  /** The path of its file, when the file was read but is not part of the run. */
   readonly path?: string | undefined;
 };
 
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * The duplicates of one file in the order of their offsets, each once, a few at a time. The plan has them in any order,
- * one a line: `offset TAB JSON LF`. Only offsets and places of lines are held in memory and sorted; the lines are read
- * again as their turn comes.
+ * Reads the duplicates of one file in the order of their offsets, without repetitions, in batches. The plan has them in
+ * any order, one per line: `offset TAB JSON LF`. Only the offsets and the places of the lines are held in memory and
+ * sorted; each line is then read again.
  */
 export function* readPlan(path: string, countMax: number): Generator<PlannedDuplicate[]> {
   const descriptor = openToRead(path);
@@ -48,7 +48,7 @@ export function* readPlan(path: string, countMax: number): Generator<PlannedDupl
   }
 }
 
-/** Offset of every line's duplicate, and where every line begins; one place more, for the end. */
+/** The offset of the duplicate of each line, and the place of each line; one more place for the end. */
 function indexOf(descriptor: number): { offsets: Float64Array; places: Float64Array } {
   const { size } = fstatSync(descriptor);
   let offsets = new Float64Array(1024);

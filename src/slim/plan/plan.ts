@@ -1,7 +1,7 @@
 /**
- * The plan of a run: a line for every duplicate whose original was looked at and found fine. Lines stand in files by
- * the number of the duplicate's file, many files to one plan file, and are handed out file by file for the second pass;
- * a run that is resumed goes on from the last checkpoint.
+ * The plan of a run: one line for every duplicate whose original was checked and is usable. A plan file has the lines of
+ * many files of the collection, chosen by the number of the file. The second pass reads the plan file by file. A resumed
+ * run continues from the last checkpoint.
  *
  * ```
  *   plan-0.tsv ...     number of the file TAB number of the original's file TAB offset TAB the planned duplicate as JSON LF
@@ -24,9 +24,10 @@ import type { ReferencedRecord } from './reference-notes.ts';
 
 const PLAN_FILE = /^plan-\d+\.tsv$/;
 const FILE_PLAN = /^duplicates-\d+\.tsv$/;
-/** So many plan files at most; the plan of some collection files each is held apart by them. */
+/** The maximum number of plan files. */
 const PLAN_FILES_MAX = 256;
-const ORIGINALS_AT_ONCE = 128;
+const ORIGINALS_PER_TASK = 128;
+const DUPLICATES_PER_TASK = 64 * ORIGINALS_PER_TASK;
 const PLAN_COLUMNS = [
   { name: 'file', type: 'INTEGER' },
   { name: 'original_file', type: 'INTEGER' },
@@ -36,41 +37,41 @@ const PLAN_COLUMNS = [
 
 export type PlanOptions = {
   readonly pool: SlimPool;
-  /** Number of a file in the collection; undefined for one that is not part of it. */
+  /** The number of a file in the collection; undefined for other files. */
   readonly numberOf: (file: string) => number | undefined;
-  /** Where a file of the manifest lies. */
+  /** The path of a file that the manifest names. */
   readonly pathOf: (file: string) => string;
-  /** Why nothing may lean on the records of a file, when nothing may. */
+  /** Why no revisit may refer to the records of a file; undefined when revisits may. */
   readonly refusalOf?: ((file: string) => string | undefined) | undefined;
-  /** Id that the original will have, when it is not the one in the manifest. */
+  /** The id that the original will have, when it differs from the one in the manifest. */
   readonly originalId: (file: string, offset: number) => string | undefined;
   readonly digestBytes?: number | undefined;
-  /** Takes originals that are out of reach as the manifest describes them. */
+  /** Whether to trust the manifest about originals whose files are not on this machine. */
   readonly trustOriginals?: boolean | undefined;
   readonly onFinding: (finding: Finding) => void;
 };
 
 export class Plan {
   readonly #directory: string;
-  readonly #filesTogether: number;
+  readonly #filesPerPlanFile: number;
   readonly #lines: LineFiles;
   #lengths: LineFileLengths;
 
-  /** Goes on from a checkpoint, or begins anew. */
+  /** Continues from a checkpoint, or starts empty. */
   constructor(directory: string, files: number, lengths: LineFileLengths = {}) {
     this.#directory = directory;
-    this.#filesTogether = Math.max(1, Math.ceil(files / PLAN_FILES_MAX));
+    this.#filesPerPlanFile = Math.max(1, Math.ceil(files / PLAN_FILES_MAX));
     this.#lines = new LineFiles(directory, PLAN_FILE, lengths);
     this.#lengths = lengths;
   }
 
-  /** Adds the duplicates whose originals are fine. `duplicates` come by original. */
+  /** Adds the duplicates whose originals are usable. `duplicates` are ordered by original. */
   async add(
     duplicates: AsyncIterable<Duplicate>,
     options: PlanOptions,
   ): Promise<{ duplicates: number; unusable: number }> {
     let [count, unusable] = [0, 0];
-    const checked = mapInOrder(groupsOf(duplicates), options.pool.tasksAhead, (group) => check(group, options));
+    const checked = mapInOrder(groupsOf(duplicates), options.pool.tasksAhead, (group) => checkGroup(group, options));
     for await (const { item: group, result: verdicts } of checked) {
       for (const [index, cluster] of group.clusters.entries()) {
         const verdict = verdicts[index]!;
@@ -93,7 +94,7 @@ export class Plan {
     return this.#lengths;
   }
 
-  /** How many records the plan has duplicates for, each once, as of the last checkpoint. */
+  /** The number of distinct duplicates in the plan at the last checkpoint. */
   async count(database: Database): Promise<number> {
     const paths = Object.keys(this.#lengths).map((name) => join(this.#directory, name));
     if (paths.length === 0) return 0;
@@ -106,34 +107,34 @@ export class Plan {
     const originalFile = options.numberOf(duplicate.originalFile) ?? -1;
     const planned = JSON.stringify(plannedOf(duplicate, verdict, options));
     const line = `${file}\t${originalFile}\t${duplicate.offset}\t${planned}\n`;
-    this.#lines.add(`plan-${Math.floor(file / this.#filesTogether)}.tsv`, line);
+    this.#lines.add(`plan-${Math.floor(file / this.#filesPerPlanFile)}.tsv`, line);
   }
 
-  /** The plan, file by file in the order of their numbers; files that are not wanted are left out. */
+  /** The plans of the wanted files, in the order of their numbers. */
   async *byFile(isWanted: (file: number) => boolean): AsyncGenerator<FilePlan> {
-    const apart = new LineFiles(this.#directory, FILE_PLAN);
+    const filePlans = new LineFiles(this.#directory, FILE_PLAN);
     for (const part of this.#parts()) {
-      /** The files of the originals, by the file of their duplicates. */
+      /** The numbers of the files of the originals, by the number of the file of the duplicates. */
       const originals = new Map<number, Set<number>>();
       for await (const { file, originalFile, rest } of this.#readLines(part)) {
         if (!isWanted(file)) continue;
         const known = originals.get(file);
         if (known) known.add(originalFile);
         else originals.set(file, new Set([originalFile]));
-        apart.add(`duplicates-${file}.tsv`, `${rest}\n`);
+        filePlans.add(`duplicates-${file}.tsv`, `${rest}\n`);
       }
-      apart.flush();
+      filePlans.flush();
       for (const [file, originalFiles] of [...originals].sort(([a], [b]) => a - b)) {
-        assert(Math.floor(file / this.#filesTogether) === part, 'a plan file holds the plans of its own files');
+        assert(Math.floor(file / this.#filesPerPlanFile) === part, 'a plan file has only the plans of its own files');
         yield { file, path: join(this.#directory, `duplicates-${file}.tsv`), originalFiles };
       }
     }
   }
 
   /**
-   * The originals that duplicates will refer to; one may come several times. Those in the file of the duplicate are
-   * among them: a run by manifests that are older does not see what became of it. One of which it is not known where it
-   * lies comes with the path of the duplicate, beside which it may.
+   * The originals that revisits will refer to, possibly repeated. Originals in the file of the duplicate are included,
+   * because a later run with older manifests would not know about the revisit. An original without a known path gets the
+   * path of the duplicate, since it may be beside it.
    */
   async *originals(files: readonly CollectionFile[]): AsyncGenerator<ReferencedRecord> {
     for (const part of this.#parts()) {
@@ -165,27 +166,27 @@ export class Plan {
 
 export type FilePlan = {
   readonly file: number;
-  /** Where the duplicates of the file are listed, in the form that `readPlan` reads. */
+  /** The file with the duplicates, for `readPlan`. */
   readonly path: string;
-  /** Numbers of the files that hold the originals. */
+  /** The numbers of the files that contain the originals. */
   readonly originalFiles: ReadonlySet<number>;
 };
 
 type Group = { readonly file: string; readonly clusters: Duplicate[][] };
 
-/** Duplicates of the same original together, and originals of one file together, a bounded number at a time. */
+/** Groups duplicates by original and originals by file, with a bounded number in each group. */
 async function* groupsOf(duplicates: AsyncIterable<Duplicate>): AsyncGenerator<Group> {
   let group: Group | undefined;
   let rows = 0;
   for await (const duplicate of duplicates) {
     const last = group?.clusters.at(-1)?.[0];
     const isSame = last?.originalFile === duplicate.originalFile && last.originalOffset === duplicate.originalOffset;
-    if (isSame && rows < ORIGINALS_AT_ONCE * 64) {
+    if (isSame && rows < DUPLICATES_PER_TASK) {
       group!.clusters.at(-1)!.push(duplicate);
       rows++;
       continue;
     }
-    const isFull = rows >= ORIGINALS_AT_ONCE * 64 || (group?.clusters.length ?? 0) >= ORIGINALS_AT_ONCE;
+    const isFull = rows >= DUPLICATES_PER_TASK || (group?.clusters.length ?? 0) >= ORIGINALS_PER_TASK;
     if (!group || group.file !== duplicate.originalFile || isFull) {
       if (group) yield group;
       group = { file: duplicate.originalFile, clusters: [] };
@@ -197,7 +198,7 @@ async function* groupsOf(duplicates: AsyncIterable<Duplicate>): AsyncGenerator<G
   if (group) yield group;
 }
 
-async function check(group: Group, options: PlanOptions): Promise<OriginalVerdict[]> {
+async function checkGroup(group: Group, options: PlanOptions): Promise<OriginalVerdict[]> {
   const originals = group.clusters.map(([duplicate]): CheckedOriginal => {
     const { originalOffset, originalLength, originalUri, originalDate, digest, payloadBytes } = duplicate!;
     const place = { offset: originalOffset, length: originalLength };
@@ -212,7 +213,7 @@ async function check(group: Group, options: PlanOptions): Promise<OriginalVerdic
     });
   }
   if (group.file === '')
-    return originals.map(() => ({ isUsable: false, reason: 'the manifest does not say where it is' }));
+    return originals.map(() => ({ isUsable: false, reason: 'the manifest does not name its file' }));
   const { digestBytes } = options;
   const file = options.pathOf(group.file);
   return options.pool.run({ kind: 'check', check: { file, originals, digestBytes } });

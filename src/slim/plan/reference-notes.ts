@@ -1,14 +1,14 @@
 /**
- * What files lean on that a later run may not see. A run notes its originals beside the files that hold them, so that
- * every run that names such a file leaves them what they are, whether it names the files with the revisits or not; else
- * a revisit would come to refer to a revisit.
+ * Notes which records revisits in other files refer to. A run writes the notes about its originals beside the files that
+ * contain them. A later run that names such a file must not replace these originals, even if it does not name the files
+ * with the revisits; otherwise a revisit would refer to a revisit.
  *
  * ```
- *   .pinakes-slim/leaned-<run>.txt     a line for each original: MD5 of its URI, a tab and its date, in hexadecimal
+ *   .pinakes-slim/leaned-<run>.txt     one line per original: MD5 of its URI, a tab and its date, in hexadecimal
  * ```
- * A run heeds the notes that are there when it plans, and looks for those of others that have come since before it
- * exchanges a file. A directory that cannot be written to gets no notes, which is told: this user cannot exchange its
- * files either, but another one might.
+ * A run respects the notes that exist when it plans, and looks for new notes of other runs before it replaces a file. In
+ * a directory that cannot be written, the notes are not written, which is reported as a finding: this user cannot replace
+ * its files either, but another user might.
  */
 import {
   accessSync,
@@ -42,15 +42,15 @@ const LINES_AT_ONCE = 8192;
 const DUPLICATES_AT_ONCE = 1024;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
 
-/** Which run it is: its directory can be that of another one, once that is removed. */
+/** Identifies a run. The directory alone is not enough, because a later run can use it after it was removed. */
 export type RunIdentity = { readonly directory: string; readonly startMs: number };
 
-/** A record that others lean on: where its file is or will be, its URI and its date as it is written. */
+/** A record that revisits refer to: the path that its file has or will have, its URI, and its date as written. */
 export type ReferencedRecord = { readonly path: string; readonly uri: string; readonly date: string };
 
 /**
- * Makes the notes, durably, and says beside the files of which directories. `run.directory` takes them while they are
- * gathered. Files that go elsewhere take along what is noted beside them.
+ * Writes the notes durably and returns the directories that have some. They are collected in `run.directory` first. The
+ * existing notes beside files that are written elsewhere are copied to the new place.
  */
 export async function writeReferenceNotes(
   records: AsyncIterable<ReferencedRecord>,
@@ -83,7 +83,7 @@ export async function writeReferenceNotes(
   return directories;
 }
 
-/** The directories that files leave, each with those they go to. */
+/** The pairs of old and new directories of files that are written elsewhere. */
 function movesOf(files: readonly CollectionFile[]): [from: string, to: string][] {
   const moves = new Map<string, [string, string]>();
   for (const { path, target } of files) {
@@ -93,21 +93,21 @@ function movesOf(files: readonly CollectionFile[]): [from: string, to: string][]
   return [...moves.values()];
 }
 
-/** The notes beside the files, all of which can be read. */
+/** The notes beside the files. Throws when one of them cannot be read. */
 export function notesBeside(files: readonly CollectionFile[]): string[] {
   const notes = [...new Set(files.map(({ path }) => dirname(path)))].flatMap(notesIn);
   for (const path of notes) for (const _ of fingerprintsIn(path));
   return notes;
 }
 
-/** What SQL can read notes from, with the column `fingerprint`; undefined when there are none. */
+/** The SQL source of the notes, with the column `fingerprint`; undefined when there are no notes. */
 export function notesSource(notes: readonly string[]): string | undefined {
   if (notes.length === 0) return undefined;
   return `read_csv([${notes.map(sqlLiteral).join(', ')}], header=false, auto_detect=false, columns={'fingerprint': 'VARCHAR'})`;
 }
 
 /**
- * Notes of another run that came after those that were known, and that name one of the duplicates planned of a file.
+ * A note file of another run that is newer than the known ones and names a planned duplicate of the file.
  */
 export function newerNoteAbout(
   path: string,
@@ -133,17 +133,17 @@ function fingerprintOf(uri: string, date: string): string {
   return toHex(digestOf('md5', utf8(`${uri}\t${date}`)).bytes);
 }
 
-/** The fingerprint of a row of a manifest, in SQL. */
+/** The fingerprint of a manifest row, in SQL. */
 export const RECORD_FINGERPRINT = 'md5(m.uri || chr(9) || m.date)';
 
-/** Takes back what a run noted beside the files of these directories. */
+/** Removes the notes of a run from these directories. */
 export function removeReferenceNotes(directories: ReadonlySet<string>, run: RunIdentity): void {
   for (const directory of directories) {
     rmSync(notesPath(directory, run), { force: true });
     try {
       rmdirSync(join(directory, WORK_DIRECTORY));
     } catch {
-      // It is not there, or others have something in it.
+      // The directory does not exist, or contains other files.
     }
   }
 }
@@ -153,7 +153,7 @@ function notesPath(directory: string, { directory: runDirectory, startMs }: RunI
   return join(directory, WORK_DIRECTORY, `leaned-${run}.txt`);
 }
 
-/** The notes beside the files of a directory. */
+/** The note files in a directory of the collection. */
 function notesIn(directory: string): string[] {
   const place = join(directory, WORK_DIRECTORY);
   try {
@@ -167,7 +167,7 @@ function notesIn(directory: string): string[] {
   }
 }
 
-/** Some fingerprints at a time. Notes that are not what a run wrote might have named anything. */
+/** Reads the fingerprints in batches. Throws SLIM_NOTES for a file that is not in the form that a run writes. */
 function* fingerprintsIn(path: string): Generator<string[]> {
   const window = new FileWindow(path);
   try {
@@ -185,7 +185,7 @@ function* fingerprintsIn(path: string): Generator<string[]> {
   }
 }
 
-/** False where the files beside it cannot be exchanged either. */
+/** Copies a file durably. False when the directory is read-only, so that its files cannot be replaced either. */
 async function putDurably(from: string, to: string): Promise<boolean> {
   const place = dirname(to);
   try {

@@ -1,10 +1,10 @@
 /**
- * Resolving is one statement of SQL over a manifest, the same for DuckDB, which Pinakes brings, and for any other
- * engine over the same Parquet files. docs/slim.md explains it; a test keeps the two in agreement.
+ * Resolving is one SQL statement over a manifest. It runs in DuckDB, which Pinakes includes, and in any other engine that
+ * reads the same Parquet files. docs/slim.md explains it; a test keeps the two in agreement.
  *
- * A cluster is all records with one digest, one size and one extension, all stored in chunks or none: replay shows the
- * body of the one under the head of the other, and a head that says nothing of chunks leaves their framing in the text.
- * Its original is the earliest: by date, then by file, then by offset.
+ * A cluster is all records with the same digest, size and extension, either all stored in chunks or none. Replay shows
+ * the body of the original with the head of the duplicate, and a head without chunked coding would leave the chunk framing
+ * in the text. The original is the earliest record: by date, then by file, then by offset.
  */
 
 export const RESOLVE_STATEMENT = `SELECT
@@ -25,14 +25,16 @@ WINDOW cluster AS (
 )`;
 
 /**
- * The records that must stay what they are, because something in the collection finds its content through them. First
- * the originals of the revisits that are there already: by id; by URI and about the time; by URI and digest, since
- * tools write dates that are a second off, where a record that declares no digest may have any, since indexers compute
- * it; or by URI alone when the revisit says no more that could be looked up. Ids are compared without their brackets,
- * and URIs as replay looks them up, or more loosely: what stays for nothing costs room, what goes costs a content.
+ * The records that must stay, because other records of the collection find their content through them.
  *
- * Then the responses to requests with a body or with a method other than GET, which replay finds only beside their
- * request; so nothing leans on them either.
+ * First the originals of existing revisits, found in four ways. By id. By URI and date, give or take a minute. By URI and
+ * digest, since tools write dates that are a second off; a record that does not declare a digest matches any, since
+ * indexers compute it. And by URI alone when the revisit does not have more to look up. Ids are compared without their
+ * brackets, and URIs at least as loosely as replay compares them: a record that stays needlessly costs space, a record
+ * that is replaced wrongly costs a content.
+ *
+ * Then the responses to requests with a body or with a method other than GET. Replay finds these only through their
+ * request, so no revisit may refer to them either.
  */
 export const REFERENCED_STATEMENT = String.raw`SELECT file, record_offset, digest, is_answer FROM (
   SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
@@ -61,8 +63,8 @@ export const REFERENCED_STATEMENT = String.raw`SELECT file, record_offset, diges
 )`;
 
 /**
- * What cannot be pointed at, because it stands for several contents: a URI and second, as replay looks originals up,
- * and likewise a record id. No record with such a place or id holds anything for others.
+ * Ambiguous places: a URI and second, by which replay looks up originals, that belongs to several contents. Ambiguous
+ * record ids are found the same way. No record with such a place or id may be an original.
  */
 export const AMBIGUOUS_STATEMENT = `SELECT uri, time_ms // 1000 AS second FROM manifest
   WHERE type IN ('response', 'resource', 'conversion')

@@ -55,7 +55,7 @@ function found(path: string, spans: readonly Span[]): (string | undefined)[] {
 const expected = (number: number) => `http://a.test/${number} ${toHex(digestOf('sha256', bodyOf(number)).bytes)}`;
 
 for (const coding of ['gzip', 'none', 'zstd'] as const) {
-  test(`chosen records are read as if nothing lay between them, ${coding}`, async () => {
+  test(`chosen records are read without the records between them, ${coding}`, async () => {
     await withFile(coding, (path, records) => {
       const chosen = records.flatMap((record, number) => (number % 7 === 3 || number > 50 ? [{ record, number }] : []));
       assert.deepEqual(
@@ -69,7 +69,7 @@ for (const coding of ['gzip', 'none', 'zstd'] as const) {
     });
   });
 
-  test(`a record that is damaged is told as missing, and the others are read, ${coding}`, async () => {
+  test(`a damaged record is reported as missing, and the others are read, ${coding}`, async () => {
     await withFile(coding, (path, records) => {
       const image = readFileSync(path);
       const { offset } = records[20]!;
@@ -86,7 +86,7 @@ for (const coding of ['gzip', 'none', 'zstd'] as const) {
     });
   });
 
-  test(`a span past the end of the file is told as missing, ${coding}`, async () => {
+  test(`a span after the end of the file is reported as missing, ${coding}`, async () => {
     await withFile(coding, (path, records) => {
       const { size } = { size: readFileSync(path).length };
       assert.deepEqual(found(path, [records[3]!, { offset: size, length: 100 }]), [expected(3), undefined]);

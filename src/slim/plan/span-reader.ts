@@ -1,10 +1,10 @@
 /**
- * Reads chosen records of a file: those at given offsets, one after another through a single cursor, as if the file
- * held nothing else. A new cursor for every record would cost more than the record. Synchronous, for worker threads;
- * memory is bounded whatever the records hold (I9).
+ * Reads the records at given offsets of a file, one after another through a single cursor, as if the file contained
+ * nothing else. A new cursor for every record would cost more than reading the record. Synchronous, for worker threads;
+ * memory is bounded for records of any size (I9).
  *
- * A span whose bytes are not one whole record any more is told as undefined, and the next one is read with a fresh
- * cursor.
+ * For a span whose bytes are not one complete record any more, `onRecord` is called with undefined, and the next span is
+ * read with a new cursor.
  */
 import { closeSync, readSync } from 'node:fs';
 import { fileError, openToRead } from '../../base/index.ts';
@@ -23,7 +23,7 @@ export type Span = { readonly offset: number; readonly length: number };
 export type SpanRecord = { readonly head: RecordHead; readonly facts: BlockFacts };
 
 export type SpanVisit = {
-  /** What the block of a record is looked into for. */
+  /** Chooses what to compute from the block of a record. */
   readonly wants: (index: number, head: RecordHead) => BlockScanOptions;
   readonly onRecord: (index: number, record: SpanRecord | undefined) => void;
 };
@@ -43,24 +43,24 @@ export class SpanReader {
     closeSync(this.#descriptor);
   }
 
-  /** Visits the record of every span, in their order. */
+  /** Visits the records of the spans in their order. */
   read(spans: readonly Span[], visit: SpanVisit): void {
     for (let next = 0; next < spans.length; ) {
       next = this.#walk(spans, next, spans.length, visit);
-      // Something is wrong at or after this one; read alone, it shows whether it is at fault itself.
+      // The error is at or after this span. Reading the span alone shows whether it is damaged itself.
       if (next < spans.length && this.#walk(spans, next, next + 1, visit) === next) visit.onRecord(next, undefined);
       next++;
     }
   }
 
-  /** Visits spans [from, to) until one of them may be wrong, and says which; `to` when all were right. */
+  /** Visits spans [from, to) up to the first that may be damaged, and returns its index; `to` when all are sound. */
   #walk(spans: readonly Span[], from: number, to: number, visit: SpanVisit): number {
     const { coding, dictionary } = this.start;
     const cursor = new RecordCursor(this.path, { offset: spans[from]!.offset, coding, dictionary });
     const feed = new SpanFeed(this.#descriptor, this.path, spans.slice(from, to));
     let at = from;
     let scanner: BlockScanner | undefined;
-    // A record is handed out only when the next one begins: what is wrong with its end is told after it.
+    // A record is passed on only when the next one starts, because an error at its end is reported after it.
     let ended: SpanRecord | undefined;
     const settle = () => {
       if (ended) visit.onRecord(at++, ended);
@@ -84,7 +84,7 @@ export class SpanReader {
             scanner!.push(cursor.chunk);
             break;
           case 'end':
-            // One that ends elsewhere than its span would be taken away with what stands beside it, or in part.
+            // A record must end where its span ends. Otherwise replacing it would remove other bytes, or leave some.
             if (!cursor.tail.isComplete || cursor.tail.length !== spans[at]!.length) return at;
             ended = { head: cursor.head, facts: scanner!.end() };
             break;
@@ -99,7 +99,7 @@ export class SpanReader {
   }
 }
 
-/** The bytes of the spans, end to end. */
+/** Feeds a cursor with the bytes of the spans, joined end to end. */
 class SpanFeed {
   readonly #descriptor: number;
   readonly #path: string;

@@ -1,10 +1,10 @@
 /**
- * The second pass over an ARC file: it becomes a WARC file, one to one, with a revisit in the place of each duplicate.
- * All records are written anew here; the new file is read back, and every record in it must have the URI, the date, the
- * payload and the block that were meant.
+ * The second pass over an ARC file: converts it to a WARC file record by record, with a revisit for each duplicate. All
+ * records are written again. The new file is then read back: every record must have the expected URI, date, payload and
+ * block.
  *
- * Record ids are derived from the place of the record, so that revisits elsewhere can name a record before it is
- * written, and so that a resumed run writes the same bytes.
+ * Record ids are derived from the place of the record. So revisits in other files can name a record before it is written,
+ * and a resumed run writes the same bytes.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { basename } from 'node:path';
@@ -30,18 +30,18 @@ import { type PlannedDuplicate, readPlan } from '../plan/plan-line.ts';
 import { derivedId, revisitParts } from './revisit.ts';
 import { algorithmOf, expectUnchanged, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
 
-/** Blocks up to this size are held in memory; larger ones are read twice. */
+/** Blocks up to this size are held in memory. Larger blocks are read twice. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
 
 export type ArcRewriteJob = RewriteJob & {
   readonly coding: Coding;
   readonly software: string;
   readonly startMs: EpochMs;
-  /** Name that the new file will have. */
+  /** The name that the new file will have. */
   readonly targetName: string;
 };
 
-/** The id that the record at this place of an ARC file gets. */
+/** The record id for the record at this place of an ARC file. */
 export function arcRecordId(name: string, offset: number): string {
   return derivedId(['arc record', name, offset]);
 }
@@ -63,8 +63,8 @@ export async function rewriteArcFile(job: ArcRewriteJob): Promise<RewriteReport>
   }
 }
 
-/** What a file should hold, as one digest. */
-class Expectation {
+/** The records of a file, summed up in one digest, to compare the expected with the written records. */
+class RecordsDigest {
   readonly #hash: Hash = createHash('sha256');
   records = 0;
 
@@ -86,7 +86,7 @@ function digestIn(digests: readonly Digest[]): Digest {
 class ArcRewriting {
   readonly #job: ArcRewriteJob;
   readonly #writer: WarcFileWriter;
-  readonly #expected = new Expectation();
+  readonly #expected = new RecordsDigest();
   readonly #findings: Finding[] = [];
   readonly #stayed: Record<StayReason, number> = { small: 0, coding: 0, unrepeatable: 0, changed: 0 };
   readonly #plan: Iterator<PlannedDuplicate[]>;
@@ -115,7 +115,7 @@ class ArcRewriting {
     expectUnchanged(this.#job);
     await this.#writeWarcinfo();
     for await (const record of readRecords(this.#job.path)) {
-      const planned = this.#plannedAt(record.head.offset);
+      const planned = this.#takePlanned(record.head.offset);
       const algorithms = planned ? [...new Set([ARC_ALGORITHM, algorithmOf(planned)])] : [ARC_ALGORITHM];
       const scanner = new BlockScanner(record.head, { block: [ARC_ALGORITHM], payload: algorithms });
       const parts: Uint8Array[] = [];
@@ -136,7 +136,7 @@ class ArcRewriting {
   }
 
   async readBack(path: string): Promise<void> {
-    const found = new Expectation();
+    const found = new RecordsDigest();
     let isFirst = true;
     for await (const record of readRecords(path)) {
       const scanner = new BlockScanner(record.head, { block: [ARC_ALGORITHM], payload: [ARC_ALGORITHM] });
@@ -148,7 +148,7 @@ class ArcRewriting {
     throw new PinakesError('SLIM_READ_BACK', { where: path });
   }
 
-  #plannedAt(offset: number): PlannedDuplicate | undefined {
+  #takePlanned(offset: number): PlannedDuplicate | undefined {
     if (this.#batch.length === 0) this.#batch = this.#plan.next().value ?? [];
     return this.#batch[0]?.offset === offset ? this.#batch.shift() : undefined;
   }
@@ -191,7 +191,7 @@ class ArcRewriting {
       this.#stayed[parts]++;
       return false;
     }
-    // Neither record is compressed yet, so the saving is that of their plain sizes.
+    // Both records are still uncompressed, so the saving is computed from their plain sizes.
     const { minSavingBytes } = this.#job;
     const plainBytes = parts.reduce((sum, part) => sum + part.length, 0);
     const convertedBytes =

@@ -1,6 +1,5 @@
 /**
- * A file that is being written: bytes of another file, in long sequential pieces, and members that are made anew
- * between them.
+ * Writes a file from the bytes of another file, copied in long sequential pieces, with new members between them.
  */
 import { closeSync, fsyncSync, futimesSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../../base/index.ts';
@@ -15,20 +14,20 @@ export class ByteCopier {
   readonly #target: number;
   readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #filled = 0;
-  /** How far the source is copied or passed over. */
+  /** How far the source has been copied or skipped. */
   #at = 0;
 
-  /** A file that is to take the place of the source gets its owner; every other is this user's. */
-  constructor(source: string, path: string, takesPlace: boolean) {
+  /** With `keepsOwner`, for a file that will replace the source, the new file gets the owner of the source. */
+  constructor(source: string, path: string, keepsOwner: boolean) {
     this.path = path;
     this.#source = new FileWindow(source);
     let target: number | undefined;
     try {
       const stats = statSync(source);
-      // What a broken off attempt left may be read-only, as the source is.
+      // A file left by an earlier attempt may be read-only, like the source.
       rmSync(path, { force: true });
       target = openSync(path, 'w', stats.mode & 0o777);
-      if (takesPlace) giveOwner(target, stats);
+      if (keepsOwner) giveOwner(target, stats);
     } catch (cause) {
       this.#source.close();
       if (target !== undefined) closeSync(target);
@@ -37,7 +36,7 @@ export class ByteCopier {
     this.#target = target;
   }
 
-  /** Copies the source up to an offset. A source that ends earlier has changed. */
+  /** Copies the source up to an offset. Throws FILE_CHANGED when the source ends before it. */
   copyTo(offset: number): void {
     while (this.#at < offset) {
       const piece = this.#source.readSome(this.#at, offset - this.#at);
@@ -47,12 +46,12 @@ export class ByteCopier {
     }
   }
 
-  /** The next bytes of the source; good until the next call. */
+  /** The next bytes of the source; valid until the next call. */
   peek(length: number): Buffer {
     return this.#source.readAll(this.#at, length);
   }
 
-  /** Leaves the next bytes of the source out. */
+  /** Leaves out the next bytes of the source. */
   skip(length: number): void {
     this.#at += length;
   }
@@ -67,8 +66,8 @@ export class ByteCopier {
     }
   }
 
-  /** Gives the file the times of the source, once nothing more is put into it. */
-  takeTimes(): void {
+  /** Gives the file the times of the source. Call it after the last `put`. */
+  copyTimes(): void {
     this.#flush();
     try {
       const { atime, mtime } = statSync(this.#source.path);

@@ -1,9 +1,9 @@
-/** What a file would be that is not written: the moves of a ByteCopier, of which only the bytes are counted. */
+/** Counts the bytes of a file that is not written, for a dry run; has the methods of a ByteCopier. */
 import { FileWindow } from '../file-window.ts';
 
 export class ByteCounter {
   readonly #source: FileWindow;
-  /** How far the source is counted or passed over. */
+  /** How far the source has been counted or skipped. */
   #at = 0;
   bytes = 0;
 
@@ -16,7 +16,7 @@ export class ByteCounter {
     this.#at = offset;
   }
 
-  /** The next bytes of the source; good until the next call. */
+  /** The next bytes of the source; valid until the next call. */
   peek(length: number): Buffer {
     return this.#source.readAll(this.#at, length);
   }

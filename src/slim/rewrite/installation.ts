@@ -1,6 +1,6 @@
 /**
- * Puts a rewritten file in the place of the old one. The old file is there under its name until the moment the new one
- * is, and before that it can be kept elsewhere, so at no moment is a content missing from the disk.
+ * Replaces the old file by the rewritten one. The rename is atomic, and the old file can be kept elsewhere before it, so
+ * that no content is missing from the disk at any moment.
  */
 import { linkSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { hasSameBytes } from '../file-comparison.ts';
 import { identityIfThere, sameIdentity } from '../file-identity.ts';
 import { ByteCopier } from './byte-copier.ts';
 
-/** Gives the file the name `target`, durably; whatever had it is gone. */
+/** Renames the file to `target`, durably. A file of this name is replaced. */
 export async function install(temporary: string, target: string): Promise<void> {
   try {
     renameSync(temporary, target);
@@ -20,8 +20,8 @@ export async function install(temporary: string, target: string): Promise<void> 
 }
 
 /**
- * Makes `kept` a durable second name of the file at `path`, or a compared copy of it on another disk. Doing so again
- * changes nothing; a different file of that name is refused.
+ * Makes `kept` a durable second name of the file at `path`, or on another disk a copy that is compared with it. Repeating
+ * this changes nothing. Another file with the name `kept` is refused.
  */
 export async function keepOriginal(path: string, kept: string): Promise<void> {
   try {
@@ -38,7 +38,7 @@ export async function keepOriginal(path: string, kept: string): Promise<void> {
   }
 }
 
-/** Removes what was kept of a file that is in its place, still or again. */
+/** Removes the kept original of a file that is in its place. */
 export async function dropOriginal(kept: string): Promise<void> {
   try {
     unlinkSync(kept);
@@ -48,25 +48,24 @@ export async function dropOriginal(kept: string): Promise<void> {
   }
 }
 
-/** What a broken off `keep` or `restore` may have left. */
+/** Removes what an interrupted `keepOriginal` or `restoreOriginal` may have left. */
 export function removeLeftovers(path: string, kept: string): void {
-  for (const remains of [oldPath(path), temporaryCopy(oldPath(path)), temporaryCopy(kept)])
-    rmSync(remains, { force: true });
+  for (const leftover of [oldPath(path), temporaryCopy(oldPath(path)), temporaryCopy(kept)])
+    rmSync(leftover, { force: true });
 }
 
 /**
- * Removes the directories between a kept file that is gone and the one for all of them, which the user named, where
- * nothing else is in them.
+ * Removes the empty directories between a removed kept file and the directory of all kept files, which the user named.
  */
 export function removeEmptyDirectories(keptDirectory: string, name: string): void {
   try {
-    for (let way = dirname(name); way !== '.'; way = dirname(way)) rmdirSync(join(keptDirectory, way));
+    for (let path = dirname(name); path !== '.'; path = dirname(path)) rmdirSync(join(keptDirectory, path));
   } catch {
-    // Something is in it, or it went with another file.
+    // The directory is not empty, or is already removed.
   }
 }
 
-/** Puts a kept file, or a copy of it, back in its place, where another is; it stays kept as well. */
+/** Replaces the file at `path` by the kept file or a copy of it. The kept file stays. */
 export async function restoreOriginal(kept: string, path: string): Promise<void> {
   const temporary = oldPath(path);
   try {
@@ -101,13 +100,13 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** A copy is of the same owner and of the same time. */
+/** Copies a file with its owner and times, and compares the copy. */
 function copyDurably(from: string, to: string): void {
   const temporary = temporaryCopy(to);
   const copier = new ByteCopier(from, temporary, true);
   try {
     copier.copyTo(statSync(from).size);
-    copier.takeTimes();
+    copier.copyTimes();
     copier.sync();
   } finally {
     copier.close();

@@ -1,6 +1,6 @@
 /**
- * Reads a rewritten file back before it takes the place of the old one: every byte that was kept is compared with the
- * old file, and every revisit must be the member that was written and decode to the record that was meant.
+ * Reads a rewritten file back before it replaces the old one. Every copied byte is compared with the old file. Every
+ * revisit must be the member that was written, and must decode to the expected record.
  */
 import { crc32 } from 'node:zlib';
 import { PinakesError } from '../../base/index.ts';

@@ -1,9 +1,9 @@
 /**
- * What was put in place of what while a file was rewritten, for the check that reads it back. On disk, so that a file
- * with millions of duplicates costs no memory (I9).
+ * The list of replaced members of a rewritten file, for the check that reads the file back. It is on disk, so that a file
+ * with millions of duplicates needs little memory (I9).
  *
  * ```
- *   old offset f64 | old length f64 | new length f64 | CRC-32 of the new member u32 | CRC-32 of the record in it u32         32 bytes an entry
+ *   old offset f64 | old length f64 | new length f64 | CRC-32 of the new member u32 | CRC-32 of the record in it u32         32 bytes per entry
  * ```
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
@@ -47,7 +47,7 @@ export class ReplacementLog {
     this.count++;
   }
 
-  /** All entries, in order, some at a time. Whatever cannot be read back counts as gone wrong. */
+  /** All entries in order, in batches. Throws when an entry cannot be read. */
   *read(): Generator<Replacement[]> {
     this.#flush();
     const chunk = Buffer.alloc(ENTRY_BYTES * ENTRIES_AT_ONCE);

@@ -29,7 +29,7 @@ function revisit(fields: string, offset = 5): string {
   return typeof parts === 'string' ? parts : Buffer.concat(parts).toString();
 }
 
-test("a revisit has the duplicate's own fields and head, the original's as pointers, and says what it replaces", () => {
+test("a revisit has the duplicate's fields and HTTP head, refers to the original, and names the record it replaces", () => {
   const text = revisit(
     'WARC-Target-URI: <http://d.test/>\r\nWARC-IP-Address: 192.0.2.7\r\nWARC-Protocol: h2\r\nWARC-Protocol: tls/1.3\r\nWARC-Payload-Digest: sha1:OLD\r\nContent-Type: application/http;msgtype=response\r\n',
   );
@@ -62,7 +62,7 @@ test("a revisit has the duplicate's own fields and head, the original's as point
   );
 });
 
-test('its id depends on both records and on the place, and on nothing else', () => {
+test('the id of a revisit depends only on the two records and the place', () => {
   const id = (text: string | undefined) => /WARC-Record-ID: (\S+)/.exec(text ?? '')?.[1];
   const fields = 'WARC-Target-URI: http://d.test/\r\n';
   assert.equal(id(revisit(fields)), id(revisit(fields)));
@@ -70,7 +70,7 @@ test('its id depends on both records and on the place, and on nothing else', () 
   assert.match(derivedId(['x']), /^<urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}>$/);
 });
 
-test('a head with bytes that are no UTF-8 cannot be repeated, and no revisit is made', () => {
+test('a duplicate whose head is not UTF-8 does not become a revisit', () => {
   const text = Buffer.concat([
     utf8('WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2021\r\nWARC-Target-URI: http://d.test/\r\nX: '),
     Buffer.from([0xff, 0xfe]),
@@ -81,7 +81,7 @@ test('a head with bytes that are no UTF-8 cannot be repeated, and no revisit is 
   assert.equal(revisitParts(duplicate, ORIGINAL), 'unrepeatable');
 });
 
-test('a payload that is not larger than what the revisit adds to the head is not worth one', () => {
+test('a payload that is not larger than what the revisit adds to the head is kept', () => {
   const fields = 'WARC-Target-URI: http://d.test/\r\n';
   const head = parsedHead(fields);
   const http = parseHttpHead(utf8(HTTP));
@@ -93,14 +93,14 @@ test('a payload that is not larger than what the revisit adds to the head is not
   assert.equal(made(0), 'small');
 });
 
-test('U+FFFD that stands in the head itself can be repeated', () => {
+test('a head that contains U+FFFD itself can be repeated', () => {
   assert.match(
     revisit('WARC-Target-URI: http://d.test/\ufffd\r\n') ?? '',
     /^WARC-Target-URI: http:\/\/d\.test\/\ufffd\r$/m,
   );
 });
 
-test('a duplicate with an odd head stays: its date or URI may not be repeated', () => {
+test('a duplicate with an odd head stays, because its date or URI may not be repeated', () => {
   const target = 'WARC-Target-URI: http://d.test/';
   assert.match(revisit(`${target}\r\n`), /^WARC\//);
   for (const odd of [

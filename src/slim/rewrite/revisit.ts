@@ -1,10 +1,9 @@
 /**
- * The revisit that takes the place of a duplicate: its own date, URI, address and HTTP head; the original's URI, date
- * and id as pointers.
+ * The revisit that replaces a duplicate. Date, URI, IP address and HTTP head are those of the duplicate. It refers to the
+ * URI, date and id of the original.
  *
- * The id is derived from those of the two records and from the place of the duplicate, so that a run that was killed
- * and resumed writes the same bytes as one that was not. The record that was there is named in WARC-Previous-Record-ID
- * (I4).
+ * The record id is derived from the ids of the two records and from the place of the duplicate, so that a killed and
+ * resumed run writes the same bytes as an uninterrupted one. WARC-Previous-Record-ID names the replaced record (I4).
  */
 import { digestOf, toHex, utf8 } from '../../base/index.ts';
 import {
@@ -17,7 +16,7 @@ import {
 } from '../../warc/index.ts';
 import type { PlannedOriginal } from '../plan/plan-line.ts';
 
-/** Fields that a revisit has of its own; all others are taken over. */
+/** The fields that the revisit sets itself; all others are copied from the duplicate. */
 const OWN_FIELDS = new Set([
   'warc-type',
   'warc-record-id',
@@ -34,23 +33,23 @@ const OWN_FIELDS = new Set([
   'content-length',
 ]);
 
-/** A line end inside a name or a value cannot be written as it was read. */
+/** A line end inside of a name or value cannot be written unchanged. */
 const UNREPEATABLE = /[\r\n]/;
 
 export type RevisitSource = {
   readonly head: RecordHead;
   readonly http: HttpHead;
   readonly payloadBytes: number;
-  /** Of the duplicate's file within the collection. */
+  /** The name of the duplicate's file within the collection. */
   readonly name: string;
   readonly offset: number;
-  /** The record that is written when it stays, where it is not the duplicate as it is. */
+  /** For a duplicate in an ARC file: the WARC record that is written when it does not become a revisit. */
   readonly converted?: NewRecord;
 };
 
 /**
- * The parts of the revisit, ready for an encoder. `unrepeatable` when the duplicate's head cannot be repeated letter
- * for letter, `small` when its payload is not worth a revisit.
+ * The parts of the revisit, ready for an encoder. `unrepeatable` when the head of the duplicate cannot be repeated byte
+ * for byte, `small` when its payload is not worth a revisit.
  */
 export function revisitParts(
   duplicate: RevisitSource,
@@ -89,10 +88,10 @@ function revisitId({ head, name, offset }: RevisitSource, original: PlannedOrigi
   return derivedId(['revisit', name, offset, head.recordId, original.recordId, original.uri, original.date]);
 }
 
-/** A record id that is the same whenever it is made of the same parts. */
+/** A record id that is a hash of the parts. */
 export function derivedId(parts: readonly unknown[]): string {
   const hex = toHex(digestOf('sha256', utf8(JSON.stringify(parts))).bytes);
-  // Version 8 and variant 1 of RFC 9562: a UUID whose other bits the maker chooses.
+  // Version 8 and variant 1 of RFC 9562: a UUID whose other bits are free to choose.
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
   return `<urn:uuid:${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}>`;
 }

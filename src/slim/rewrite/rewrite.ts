@@ -1,11 +1,10 @@
 /**
- * The second pass over one file: copies it under a temporary name, with a revisit in the place of each duplicate, and
- * reads it back. Everything between duplicates is copied as ranges of bytes, whatever it is (I4). Synchronous, for
- * worker threads.
+ * The second pass over one file: copies it under a temporary name, with a revisit for each duplicate, and reads the copy
+ * back. The bytes between duplicates are copied as ranges without being parsed (I4). Synchronous, for worker threads.
  *
- * Of a duplicate only the beginning is read again: that the file is unchanged since all of it was hashed is checked
- * before and after. Where this run has not hashed it, and where more than its beginning matters, it is read whole. One
- * that is not what the plan says, or whose payload is not worth a revisit, stays.
+ * Only the beginning of a duplicate is read again, because the file is checked to be unchanged since all of it was hashed,
+ * before and after. A duplicate is read whole when this run has not hashed it, or when its beginning is not enough. A
+ * duplicate that does not match the plan, or whose payload is not worth a revisit, stays.
  */
 import { unlinkSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -32,29 +31,28 @@ import { ReplacementLog } from './replacement-log.ts';
 import { revisitParts } from './revisit.ts';
 
 const DUPLICATES_AT_ONCE = 256;
-/** Compressed, the heads of a record take less. */
+/** Enough for the compressed heads of nearly all records. */
 const OPENING_BYTES = 4 * 1024;
 
 export type RewriteJob = {
   readonly path: string;
   /** Name within the collection; revisit ids are derived from it. */
   readonly name: string;
-  /** What the file was when it was scanned. */
+  /** The identity of the file when it was scanned. */
   readonly identity: FileIdentity;
-  /** Where the new file is written. */
+  /** The path under which the new file is written. */
   readonly temporary: string;
-  /** Whether it takes the place of the old one. */
+  /** Whether the new file will replace the old one. */
   readonly isInPlace: boolean;
-  /** File of planned duplicates in the order of their offsets; undefined copies the file as it is. */
+  /** The file with the planned duplicates; undefined to copy the file unchanged. */
   readonly plan: string | undefined;
   /**
-   * A duplicate whose revisit does not take so many bytes less in the file stays; 0 leaves the decision to
-   * `isWorthRevisit` alone.
+   * A duplicate stays when its revisit would save fewer bytes in the file. 0 leaves the decision to `isWorthRevisit`.
    */
   readonly minSavingBytes: number;
-  /** Whether nothing is written: the report says what would be. */
+  /** Writes nothing; the report says what would be written. */
   readonly dryRun?: boolean | undefined;
-  /** Whether each duplicate is read and hashed once more, because this run has not scanned it. */
+  /** Whether to read and hash each duplicate again, because this run has not scanned the file. */
   readonly mustRehash?: boolean | undefined;
   readonly digestBytes?: number | undefined;
 };
@@ -65,7 +63,7 @@ export type StayReason = 'small' | 'coding' | 'unrepeatable' | 'changed';
 export type RewriteReport = {
   readonly identity: FileIdentity;
   readonly replaced: number;
-  /** Bytes of payload that the file holds no more. */
+  /** Bytes of payload that the file does not contain any more. */
   readonly payloadBytesSaved: number;
   readonly stayed: Readonly<Record<StayReason, number>>;
   readonly findings: readonly Finding[];
@@ -73,13 +71,13 @@ export type RewriteReport = {
 
 type Copier = Pick<ByteCopier, 'copyTo' | 'peek' | 'put' | 'skip'>;
 
-/** Where it is noted what was put in place of what, while the new file is written. */
+/** The path of the replacement log, which exists while the new file is written. */
 export function replacementLogPath(temporary: string): string {
   return `${temporary}.log`;
 }
 
 /**
- * Leaves nothing behind when it fails. A file that changed meanwhile is at fault itself, whatever was seen of it first.
+ * Removes the new file when it fails. When the old file has changed, that is reported instead of the first error.
  */
 export function rewriteFile(job: RewriteJob): RewriteReport {
   try {
@@ -88,7 +86,7 @@ export function rewriteFile(job: RewriteJob): RewriteReport {
     try {
       unlinkSync(job.temporary);
     } catch {
-      // It was not there, or goes with the next attempt.
+      // The file does not exist, or the next attempt removes it.
     }
     expectUnchanged(job);
     throw error;
@@ -160,7 +158,7 @@ class Rewriting {
     const decoder = new RecordOpening();
     const { coding, dictionary } = reader.start;
     const encoder = new MemberEncoder({ coding, dictionary });
-    const replace = (planned: PlannedDuplicate, found: Found | undefined) =>
+    const replace = (planned: PlannedDuplicate, found: FoundDuplicate | undefined) =>
       this.#replace(planned, found, encoder, copier, log);
     try {
       for (const duplicates of readPlan(plan, DUPLICATES_AT_ONCE)) {
@@ -170,7 +168,7 @@ class Rewriting {
         }
         for (const planned of duplicates) {
           copier.copyTo(planned.offset);
-          const found = beginningOf(decoder.decode(copier.peek(Math.min(planned.length, OPENING_BYTES))));
+          const found = duplicateIn(decoder.decode(copier.peek(Math.min(planned.length, OPENING_BYTES))));
           if (found) replace(planned, found);
           else this.#readWhole(reader, [planned], replace);
         }
@@ -185,7 +183,7 @@ class Rewriting {
   #readWhole(
     reader: SpanReader,
     duplicates: readonly PlannedDuplicate[],
-    replace: (planned: PlannedDuplicate, found: Found | undefined) => void,
+    replace: (planned: PlannedDuplicate, found: FoundDuplicate | undefined) => void,
   ): void {
     reader.read(duplicates, {
       wants: (index) => {
@@ -194,21 +192,21 @@ class Rewriting {
       },
       onRecord: (index, record) => {
         const planned = duplicates[index]!;
-        const isProved = record?.facts.http && hasDigest(record.facts, planned.digest, this.#job.digestBytes);
-        if (!record || !isProved) {
+        const isConfirmed = record?.facts.http && hasDigest(record.facts, planned.digest, this.#job.digestBytes);
+        if (!record || !isConfirmed) {
           replace(planned, undefined);
           return;
         }
         const { head, facts } = record;
         const { payloadBytes, isChunkingBroken } = facts;
-        replace(planned, { head, http: facts.http!, payloadBytes, isHalf: isChunkingBroken || isTruncated(head) });
+        replace(planned, { head, http: facts.http!, payloadBytes, isIncomplete: isChunkingBroken || isTruncated(head) });
       },
     });
   }
 
   #replace(
     planned: PlannedDuplicate,
-    found: Found | undefined,
+    found: FoundDuplicate | undefined,
     encoder: MemberEncoder,
     copier: Copier,
     log: ReplacementLog | undefined,
@@ -219,7 +217,7 @@ class Rewriting {
       return;
     }
     const { head, http, payloadBytes } = found;
-    if (found.isHalf || !hasCodings(http, planned.original.codings)) {
+    if (found.isIncomplete || !hasCodings(http, planned.original.codings)) {
       this.#stayed.coding++;
       return;
     }
@@ -251,30 +249,29 @@ class Rewriting {
   }
 }
 
-/** A duplicate as it was found. */
-type Found = {
+/** A duplicate as read from the file. */
+type FoundDuplicate = {
   readonly head: RecordHead;
   readonly http: HttpHead;
   readonly payloadBytes: number;
   /**
-   * Whether it does not hold its payload in the plain sense: cut off, or chunked in a way that only its stored form can
-   * tell.
+   * Whether the stored body is not exactly the payload: the record is truncated, or its chunks are broken.
    */
-  readonly isHalf: boolean;
+  readonly isIncomplete: boolean;
 };
 
-/** What the beginning of a record tells, when it tells enough; a chunked body must be seen to its end. */
-function beginningOf(opening: Opening | undefined): Found | undefined {
+/** The duplicate, from the beginning of its record; undefined when that is not enough, as for a chunked body. */
+function duplicateIn(opening: Opening | undefined): FoundDuplicate | undefined {
   if (!opening || opening.head.contentLength === undefined || !holdsHttp(opening.head)) return undefined;
   const { head, blockStart } = opening;
   const length = httpHeadLength(blockStart, 'response', false);
   if (length <= 0) return undefined;
   const http = parseHttpHead(Buffer.from(blockStart.subarray(0, length)));
   if (http.isChunked) return undefined;
-  return { head, http, payloadBytes: head.contentLength! - length, isHalf: isTruncated(head) };
+  return { head, http, payloadBytes: head.contentLength! - length, isIncomplete: isTruncated(head) };
 }
 
-function isAsPlanned(planned: PlannedDuplicate, { head, payloadBytes }: Found): boolean {
+function isAsPlanned(planned: PlannedDuplicate, { head, payloadBytes }: FoundDuplicate): boolean {
   return (
     head.format !== 'arc' &&
     head.type === 'response' &&

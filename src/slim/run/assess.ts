@@ -1,9 +1,9 @@
 /**
- * `slim assess`: how much duplication a collection holds and what slimming it would save, by type, by host, and within
- * or across files. Reads only; the lines it needs are written to a directory that the caller names.
+ * `slim assess`: how much duplication a collection contains and what slimming it would save, by type, by host, and within
+ * or across files. The files are only read; temporary lines are written to a directory of the caller.
  *
- * Originals of revisits that are there already are counted like others, though a run leaves them. What a revisit takes
- * is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
+ * Originals of existing revisits are counted like other records, although a run does not replace them. The size of a
+ * revisit is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
  */
 import { type DigestAlgorithm, digestOf, utf8 } from '../../base/index.ts';
 import { ARC_NAME } from '../collection.ts';
@@ -18,11 +18,11 @@ import { scanInto } from './sum.ts';
 
 export type AssessOptions = SlimCallbacks & {
   readonly files: readonly { readonly path: string; readonly bytes: number }[];
-  /** Share of the collection that is read, from 0 to 1. */
+  /** The share of the collection to read, from 0 to 1. */
   readonly sample: number;
   readonly algorithm: DigestAlgorithm;
   readonly workers: number;
-  /** Where to work: in a directory beside this, of its name and some letters, which is removed afterwards. */
+  /** The temporary files are in a directory beside this path, whose name has some letters added; it is removed afterwards. */
   readonly directory: string;
   readonly signal?: AbortSignal | undefined;
 };
@@ -30,10 +30,10 @@ export type AssessOptions = SlimCallbacks & {
 export type Tally = {
   readonly records: number;
   readonly duplicates: number;
-  /** Of all payloads, and of those that are duplicates. */
+  /** The bytes of all payloads, and of the payloads of duplicates. */
   readonly payloadBytes: number;
   readonly duplicateBytes: number;
-  /** Bytes in the files that slimming would save, by estimate. */
+  /** The estimated number of bytes that slimming would save in the files. */
   readonly savedBytes: number;
 };
 
@@ -43,14 +43,14 @@ export type Assessment = {
   readonly bytes: number;
   readonly bytesRead: number;
   readonly records: number;
-  /** Records with a content: those that can be duplicates or have some. */
+  /** Records that can be originals or duplicates. */
   readonly contents: Tally;
-  /** Duplicates whose content the same file holds earlier, and those whose content only other files hold. */
+  /** Duplicates whose content is earlier in the same file, and duplicates whose content is only in other files. */
   readonly within: Tally;
   readonly across: Tally;
   /**
-   * What a run in place makes revisits of: it leaves ARC files and files with several names as they are, and nothing
-   * leans on them.
+   * The duplicates that a run in place would replace. It does not change ARC files and files with several names, and its
+   * revisits do not refer to their records.
    */
   readonly inPlace: Pick<Tally, 'duplicates' | 'savedBytes'>;
   readonly byType: readonly (Tally & { readonly type: string })[];
@@ -84,7 +84,7 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
   await clusters.prepare();
   await clusters.excludeFiles(scanned.aside);
   await database.run('CREATE TEMP TABLE linked (file VARCHAR)');
-  // Among all files: the other name of a file may be one that is not read.
+  // Among all files, because the other name of a file may not be in the sample.
   for (const file of namesOfOneFile(options.files.map(({ path }) => path)))
     await database.run(`INSERT INTO linked VALUES (${sqlLiteral(file)})`);
   const sources = clusterFiles(directory);
@@ -111,16 +111,16 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
 }
 
 /**
- * What a revisit takes in a file: all its text when the file is not compressed, and a measured share of it when it is.
+ * The bytes of a revisit in a file: all its text in an uncompressed file, and a measured share of it in a compressed one.
  */
 const REVISIT_BYTES = `CASE WHEN file LIKE '%.gz' OR file LIKE '%.zst'
   THEN 330 + 0.42 * (http_head_bytes + uri_length + original_uri_length)
   ELSE 760 + http_head_bytes + 2 * uri_length + original_uri_length END`;
 
 /**
- * The same clusters as those of RESOLVE_STATEMENT, with the few columns that count and one number for what makes a
- * cluster: sorting is most of the work, and that much lighter. Two clusters with one number would be counted as one;
- * among a billion contents that is to be expected once in forty collections.
+ * The same clusters as in RESOLVE_STATEMENT, but with few columns, and with one hash for the key of a cluster. Sorting is
+ * most of the work, and this makes it cheaper. Two clusters with the same hash would be counted as one; among a billion
+ * contents this is expected once in forty collections.
  */
 const TALLY_STATEMENT = `INSERT INTO tally
   SELECT type, host, is_duplicate, is_within, is_in_place, count(*), sum(payload_bytes),
@@ -182,8 +182,8 @@ function toTally(row: readonly string[]): Tally {
 }
 
 /**
- * Whole files, chosen by a hash of their paths so that the same are chosen again, until the share is reached. At least
- * one.
+ * Chooses whole files until the share is reached, at least one. They are chosen by a hash of their paths, so that another
+ * run chooses the same files.
  */
 function sampleOf<File extends { path: string; bytes: number }>(files: readonly File[], share: number): File[] {
   if (share >= 1) return [...files];

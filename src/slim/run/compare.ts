@@ -1,7 +1,6 @@
 /**
- * `slim compare`: what changed between two manifests, to validate a conversion or a run. Captures are compared by URI
- * and date with the content they have; a revisit has the content of the record it refers to. A run that went well
- * changes nothing by this measure.
+ * `slim compare`: the differences between two manifests, to validate a conversion or a run. Captures are compared by URI,
+ * date and content; a revisit has the content of the record it refers to. A correct run shows no differences.
  */
 import type { Database } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
@@ -10,7 +9,7 @@ import { withStageDirectory } from '../stage-directory.ts';
 export type CompareOptions = {
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** Where to work: in a directory beside this, of its name and some letters, which is removed afterwards. */
+  /** The temporary files are in a directory beside this path, whose name has some letters added; it is removed afterwards. */
   readonly directory: string;
   readonly onDifference: (difference: Difference) => Promise<void>;
   readonly signal?: AbortSignal | undefined;
@@ -20,7 +19,7 @@ export type Difference = {
   readonly kind: 'missing' | 'added';
   readonly uri: string;
   readonly date: string;
-  /** Digest of the content; that of the head, marked so, for a revisit whose original is not in the manifest. */
+  /** The digest of the content. For a revisit without its original in the manifest: `declared` and its declared digest. */
   readonly content: string;
   readonly count: number;
 };
@@ -30,7 +29,7 @@ export type CompareReport = {
   readonly capturesAfter: number;
   readonly revisitsBefore: number;
   readonly revisitsAfter: number;
-  /** Revisits whose original is in the same manifest neither by id nor by URI and date. */
+  /** Revisits whose original is not in the same manifest, neither by id nor by URI and date. */
   readonly unresolvedBefore: number;
   readonly unresolvedAfter: number;
   readonly missing: number;
@@ -65,8 +64,8 @@ export async function slimCompare(options: CompareOptions): Promise<CompareRepor
 }
 
 /**
- * Table of captures with their contents. Originals are looked up by id first, then by URI and second. A URI or date
- * that a record lacks is empty: null joins nothing.
+ * Creates the table of captures with their contents. Originals are looked up first by id, then by URI and second. A
+ * missing URI or date is stored as an empty text, because null does not join.
  */
 async function makeCaptures(database: Database, name: string, source: string, withSizes: boolean): Promise<void> {
   const size = withSizes ? `|| ' ' || payload_bytes::VARCHAR` : '';

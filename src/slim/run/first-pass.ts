@@ -1,7 +1,6 @@
 /**
- * The first pass: scans and hashes all files on several threads and writes a manifest line for every record that has a
- * part in deduplication. Files that cannot take part are put aside, each for a reason; what was written of their
- * records counts for nothing.
+ * The first pass: scans and hashes all files on several threads, and writes a manifest line for every record that can be
+ * part of deduplication. Files that cannot be part of it are excluded with a reason; their lines are ignored later.
  */
 import type { DigestAlgorithm, Finding, PinakesError } from '../../base/index.ts';
 import { SCAN_ARC, type ScanBatch, scanFiles } from '../../warc/index.ts';
@@ -21,11 +20,11 @@ export type FirstPassOptions = LineOptions & {
 
 export type FirstPassSink = {
   readonly add: (line: string, digestHex: string) => void;
-  /** A file is over; what was added for it can be made durable. */
+  /** Called at the end of a file; its lines can be made durable now. */
   readonly onFile: (index: number, scanned: Omit<ScannedFile, 'file'>, bytes: number) => void;
 };
 
-/** `names` are the paths as the manifest shall have them. */
+/** `names` are the paths to write into the manifest. */
 export async function firstPass(
   paths: readonly string[],
   names: readonly string[],
@@ -36,11 +35,11 @@ export async function firstPass(
   const lines = new ManifestLines(options);
   const { workers, algorithm, signal } = options;
   let index = 0;
-  let watch = new FileSummary();
+  let summary = new FileSummary();
   let bytes = 0;
   for await (const item of scanFiles(paths, { workers, algorithm, ...(signal && { signal }) })) {
     if (item.kind === 'batch') {
-      watch.see(item.batch, options.onFinding);
+      summary.add(item.batch, options.onFinding);
       addLines(item.batch, names[index]!, lines, sink);
       bytes += item.bytes;
       options.onProgress?.(bytes, item.batch.file);
@@ -49,12 +48,12 @@ export async function firstPass(
     if (item.kind === 'file-failed') options.onFailure(item.error);
     const identity = before[index];
     const after = identityIfThere(paths[index]!);
-    let aside = item.kind === 'file-failed' ? 'failed' : watch.aside(options.withArc === true);
+    let aside = item.kind === 'file-failed' ? 'failed' : summary.aside(options.withArc === true);
     if (!identity || !after || !sameIdentity(identity, after)) aside = aside === 'failed' ? aside : 'busy';
     reportAside(aside, paths[index]!, options.onFinding);
-    sink.onFile(index, { identity: identity ?? NO_FILE, records: watch.records, aside }, identity?.size ?? 0);
+    sink.onFile(index, { identity: identity ?? NO_FILE, records: summary.records, aside }, identity?.size ?? 0);
     index++;
-    watch = new FileSummary();
+    summary = new FileSummary();
   }
 }
 
@@ -74,14 +73,14 @@ function reportAside(aside: string, path: string, onFinding: (finding: Finding) 
   if (aside === 'arc') onFinding(slimFinding('slim-arc-in-place', path, 0));
 }
 
-/** What one file turned out to be. */
+/** Sums up the scan of one file, to decide whether the file can be part of the run. */
 class FileSummary {
   records = 0;
   #errors = 0;
   #shared = 0;
   #arc = 0;
 
-  see(batch: ScanBatch, onFinding: (finding: Finding) => void): void {
+  add(batch: ScanBatch, onFinding: (finding: Finding) => void): void {
     for (const finding of batch.findings) {
       if (finding.level === 'error') this.#errors++;
       onFinding(finding);

@@ -31,7 +31,7 @@ function withJournal(body: (path: string) => void): void {
   }
 }
 
-test('a journal gives back what was added, and a line that was cut off is taken off', () => {
+test('a journal returns the entries that were added, and drops an incomplete last line', () => {
   withJournal((path) => {
     const journal = new Journal(path);
     journal.add(BEGIN);
@@ -56,8 +56,8 @@ test('a journal of another version, or damaged in the middle, is refused', () =>
   });
 });
 
-test('an entry that finds no room leaves nothing behind, and the next one can be read', {
-  skip: process.platform === 'win32' && 'no limits on the size of files here',
+test('an entry that does not fit on the disk leaves no partial line, and the next entry can be read', {
+  skip: process.platform === 'win32' && 'this system cannot limit the size of files',
 }, () => {
   withJournal((path) => {
     const journal = new Journal(path);

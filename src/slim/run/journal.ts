@@ -1,7 +1,6 @@
 /**
- * What a run has done so far, one JSON text a line, each durable before the step that leans on it begins. A line that
- * was cut off by a crash is taken off when the journal is opened again: what it was going to say had no consequences
- * yet.
+ * The steps that a run has done, one JSON text per line. Each line is durable before the next step that depends on it. A
+ * line that was cut off by a crash is removed when the journal is opened again, since no step has depended on it yet.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../../base/index.ts';
@@ -11,7 +10,7 @@ import type { StayReason } from '../rewrite/rewrite.ts';
 
 export const JOURNAL_VERSION = 1;
 
-/** What was asked for; a run is resumed only with the same. */
+/** The settings of a run. A run is resumed only with the same settings. */
 export type RunTerms = {
   readonly mode: 'in-place' | 'to';
   readonly target: string;
@@ -19,16 +18,16 @@ export type RunTerms = {
   readonly algorithm: string;
   readonly verify: string;
   readonly minSavingBytes: number;
-  /** Resolved manifests that the run works from, a line each. */
+  /** The resolved manifests that the run uses, one per line. */
   readonly manifests: string;
 };
 
 export type ScannedFile = {
-  /** Place in the list of the run's files. */
+  /** The number of the file in the list of the run. */
   readonly file: number;
   readonly identity: FileIdentity;
   readonly records: number;
-  /** Why the file has no part in the run; empty when it has. */
+  /** Why the file is excluded from the run; empty when it is included. */
   readonly aside: string;
 };
 
@@ -41,10 +40,10 @@ export type JournalEntry =
       readonly prefixDigits: number;
     }
   | { readonly kind: 'scanned'; readonly files: readonly ScannedFile[]; readonly lines: LineFileLengths }
-  /** Notes of what others lean on that the plan leaves alone; see reference-notes.ts. */
+  /** The notes of other runs that the plan respects; see reference-notes.ts. */
   | { readonly kind: 'heeded'; readonly notes: readonly string[] }
   | { readonly kind: 'planned'; readonly source: string; readonly plan: LineFileLengths; readonly tally: PlanTally }
-  /** Beside the files of these directories it is noted what the run's revisits lean on. */
+  /** The directories with notes about the originals of this run. */
   | { readonly kind: 'noted'; readonly directories: readonly string[] }
   | {
       readonly kind: 'written';
@@ -67,7 +66,7 @@ export class Journal {
   readonly path: string;
   readonly entries: JournalEntry[];
   readonly #descriptor: number;
-  /** Of the whole lines. */
+  /** The length of the complete lines. */
   #bytes: number;
 
   constructor(path: string) {
@@ -97,13 +96,13 @@ export class Journal {
   }
 
   /**
-   * For an entry that says nothing which the entries before it and the files do not show; it becomes durable with the
-   * next one.
+   * Adds an entry that becomes durable with the next one. Only for an entry that can be derived from the entries before
+   * it and the files.
    */
   addLazily(entry: JournalEntry): void {
     const bytes = Buffer.from(`${JSON.stringify(entry)}\n`);
     try {
-      // Half a line, of an entry that found no room, would make one with this that nobody could read.
+      // Removes the partial line of an entry that did not fit on the disk; this entry would be appended to it.
       this.#cut();
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
     } catch (cause) {

@@ -1,6 +1,5 @@
 /**
- * `slim resolve`: finds clusters in manifests, chooses originals, and tells contents apart that share a digest. The
- * second stage.
+ * `slim resolve`, the second stage: finds clusters in manifests, chooses originals, and detects digest collisions.
  */
 import { join } from 'node:path';
 import type { DigestAlgorithm } from '../../base/index.ts';
@@ -18,7 +17,7 @@ export type ResolveOptions = SlimCallbacks & {
   readonly manifests: readonly string[];
   readonly out: string;
   readonly format: ManifestFormat;
-  /** Digests with known collisions, and manifests without sizes, are always compared by bytes. */
+  /** Contents are always compared by bytes for algorithms with known collisions, and for manifests without sizes (I7). */
   readonly verify: Verify;
   readonly workers: number;
   readonly signal?: AbortSignal | undefined;
@@ -32,7 +31,7 @@ export type ResolveReport = {
   readonly comparedBytes: boolean;
 };
 
-const ROWS_AT_ONCE = 250_000;
+const ROWS_PER_PART = 250_000;
 
 export async function slimResolve(options: ResolveOptions): Promise<ResolveReport> {
   return withStageDirectory(options.out, options.signal, async (directory, database) => {
@@ -44,7 +43,7 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     if ((await database.count(pointers)) > 0) await clusters.findReferenced(source.sql, pointers);
     const comparedBytes =
       options.verify === 'bytes' || source.isWithoutSizes || (await holdsWeakDigests(database, source.sql));
-    // Extensions of manifests that were resolved by themselves say nothing of one another.
+    // Extensions of manifests that were resolved separately cannot be compared with each other.
     const compared = comparedBytes ? '* REPLACE (0 AS extension)' : '*';
     const pool = new SlimPool(options.workers);
     let collisions = 0;
@@ -63,7 +62,7 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     } finally {
       await pool.close();
     }
-    // One that stands in several manifests is no duplicate of itself.
+    // A record that is in several manifests is not a duplicate of itself.
     const resolved = `(SELECT * FROM read_parquet([${parts.map(sqlLiteral).join(', ')}])
       WHERE copy_number = 1 OR file <> original_file OR record_offset <> original_offset)`;
     const rows = await database.count(resolved);
@@ -84,10 +83,10 @@ async function holdsWeakDigests(database: Database, source: string): Promise<boo
   return false;
 }
 
-/** Beginnings of digests that part the manifest into pieces which fit into memory. */
+/** The digest prefixes that split the manifest into parts that fit into memory. */
 function prefixesFor(rows: number): string[] {
   let digits = 0;
-  while (digits < 3 && rows / 16 ** digits > ROWS_AT_ONCE) digits++;
+  while (digits < 3 && rows / 16 ** digits > ROWS_PER_PART) digits++;
   const count = 16 ** digits;
   return Array.from({ length: count }, (_, index) => (digits === 0 ? '' : index.toString(16).padStart(digits, '0')));
 }

@@ -1,4 +1,4 @@
-/** How far a run is, as its journal tells. */
+/** The progress of a run, read from its journal. */
 import type { FileIdentity } from '../file-identity.ts';
 import type { LineFileLengths } from '../line-files.ts';
 import type { Journal, JournalEntry, PlanTally, RunTerms, ScannedFile } from './journal.ts';
@@ -7,14 +7,14 @@ export type WrittenFile = Extract<JournalEntry, { kind: 'written' }>;
 
 export class RunState {
   begin: Extract<JournalEntry, { kind: 'begin' }> | undefined;
-  /** By number of the file; files are scanned in order. */
+  /** Indexed by the number of the file; files are scanned in order. */
   readonly scanned: ScannedFile[] = [];
   lines: LineFileLengths = {};
-  /** Notes that the whole plan heeds; undefined before planning. */
+  /** The notes that the plan respects; undefined before planning. */
   knownNotes: ReadonlySet<string> | undefined;
-  /** Directories with notes of what the run's revisits lean on. */
+  /** The directories with notes about the originals of this run. */
   notedDirectories: ReadonlySet<string> = new Set();
-  /** Parts of the manifest that the plan covers, with what was found in them. */
+  /** The parts of the manifest that the plan covers, with their counts. */
   readonly planned = new Map<string, PlanTally>();
   plan: LineFileLengths = {};
   readonly written = new Map<number, WrittenFile>();
@@ -26,10 +26,10 @@ export class RunState {
   isUndone = false;
 
   constructor(journal: Journal) {
-    for (const entry of journal.entries) this.see(entry);
+    for (const entry of journal.entries) this.apply(entry);
   }
 
-  see(entry: JournalEntry): void {
+  apply(entry: JournalEntry): void {
     switch (entry.kind) {
       case 'begin':
         this.begin = entry;
@@ -72,7 +72,7 @@ export class RunState {
     }
   }
 
-  /** What the file is now, as far as this run knows: as scanned, or as this run has rewritten it where it lies. */
+  /** The identity that this run expects of the file: as scanned, or as this run has rewritten it in place. */
   knownIdentity(file: number): FileIdentity | undefined {
     const written = this.written.get(file);
     if (this.begin?.terms.mode === 'in-place' && written && this.installed.has(file) && written.replaced > 0) {
@@ -81,7 +81,7 @@ export class RunState {
     return this.scanned[file]?.identity;
   }
 
-  /** Whether nothing more is to be done with the file. */
+  /** Whether the file is finished. */
   isSettled(file: number): boolean {
     return this.installed.has(file) || this.left.has(file);
   }

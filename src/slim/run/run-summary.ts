@@ -1,24 +1,25 @@
-/** What a run came to, counted from its journal, so that a resumed run tells the same as an unbroken one. */
+/** The result of a run, counted from its journal, so that a resumed run reports the same as an uninterrupted one. */
 import type { CollectionFile } from '../collection.ts';
 import type { StayReason } from '../rewrite/rewrite.ts';
 import type { RunState } from './run-state.ts';
 
 export type RunSummary = {
   readonly files: number;
-  /** Files that have revisits now in the place of duplicates. */
+  /** Files in which duplicates were replaced by revisits. */
   readonly filesRewritten: number;
   /**
-   * Files that had no part in the run: damaged, being written to, and in place ARC files and those with several names.
+   * Files that were excluded: damaged files, files being written to, and in place also ARC files and files with several
+   * names.
    */
   readonly filesAside: number;
   readonly records: number;
-  /** Records whose content an earlier record of the collection holds. */
+  /** Records whose content is in an earlier record of the collection. */
   readonly duplicates: number;
-  /** Duplicates that are revisits now. */
+  /** Duplicates that were replaced by revisits. */
   readonly revisits: number;
-  /** Duplicates that are what they were, by reason. */
+  /** Duplicates that were not replaced, by reason. */
   readonly stayed: Readonly<Record<StayReason | 'original', number>>;
-  /** Records that share a digest with another content; they were kept apart. */
+  /** Records that have the same digest as another content, and were kept. */
   readonly collisions: number;
   readonly payloadBytesSaved: number;
   readonly bytesBefore: number;

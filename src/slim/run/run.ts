@@ -2,11 +2,11 @@
  * `slim run`: a whole collection, from scan to rewritten files, resumable at any point.
  *
  * ```
- *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished           the journal's entries
+ *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished           the entries of the journal
  * ```
- * Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its
- * file byte for byte, whether that file is rewritten or not; and a file takes its place only when it was read back. So
- * a crash at any moment leaves every content on the disk, and the next run with the same arguments goes on from the
+ * The order makes it safe. Nothing is rewritten before all originals are chosen and checked. An original stays in its file
+ * byte for byte, even when that file is rewritten. A new file replaces the old one only after it was read back. So a
+ * crash at any moment leaves every content on the disk, and the next run with the same arguments continues from the
  * journal.
  */
 import { existsSync, rmSync } from 'node:fs';
@@ -50,16 +50,16 @@ export type SlimPhase = 'scan' | 'resolve' | 'rewrite';
 
 export type SlimCallbacks = {
   readonly onFinding: (finding: Finding) => void;
-  /** A file could not be read or written; the others go on. */
+  /** Called when a file could not be read or written; the run goes on with the others. */
   readonly onFailure: (error: PinakesError) => void;
   readonly onProgress?: ((phase: SlimPhase, bytes: number, note: string) => void) | undefined;
 };
 
 export type SlimRunOptions = SlimCallbacks & {
   readonly inputs: readonly CollectionInput[];
-  /** Where the slimmed collection goes; rewritten in place when not given. */
+  /** The directory for the slimmed collection; undefined to rewrite the files in place. */
   readonly target?: string | undefined;
-  /** Where old files are kept, when rewriting in place. */
+  /** The directory for the old files, when rewriting in place. */
   readonly keptDirectory?: string | undefined;
   readonly workDirectory: string;
   readonly algorithm: DigestAlgorithm;
@@ -70,15 +70,15 @@ export type SlimRunOptions = SlimCallbacks & {
   readonly software: string;
   /** Resolved manifests to work from, instead of scanning and resolving. */
   readonly resolved?: ResolvedInput | undefined;
-  /** Finds out what would be done, and does not do it. */
+  /** Only reports what would be done. */
   readonly dryRun?: boolean | undefined;
-  /** How many leading bytes of digests count: makes them collide, in tests. */
+  /** How many leading bytes of digests are compared; for tests that make digests collide. */
   readonly digestBytes?: number | undefined;
-  /** So much is scanned between two checkpoints: what a killed run does again at most, files being scanned whole. */
+  /** How many bytes are scanned between two checkpoints. A killed run repeats at most this much, and its last file. */
   readonly checkpointBytes?: number | undefined;
   /**
-   * How many digits of the digest choose the part that a record is resolved in; by the size of the collection when not
-   * given.
+   * How many digits of the digest choose the part in which a record is resolved; derived from the size of the collection
+   * when undefined.
    */
   readonly prefixDigits?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -86,7 +86,7 @@ export type SlimRunOptions = SlimCallbacks & {
 
 export type ResolvedInput = {
   readonly manifests: readonly string[];
-  /** Originals that are out of reach, on another machine, are taken as the manifests describe them. */
+  /** Whether to trust the manifests about originals that are on another machine. */
   readonly trustOriginals: boolean;
 };
 
@@ -96,7 +96,7 @@ export async function slimRun(options: SlimRunOptions): Promise<RunSummary> {
   if (options.verify === 'digest' && isCollisionProne(options.algorithm)) {
     throw new PinakesError('BAD_ARGUMENT', {
       where: '--verify digest',
-      detail: `${options.algorithm} has known collisions, so bytes are compared`,
+      detail: `${options.algorithm} has known collisions; use --verify bytes`,
     });
   }
   const work = WorkDirectory.lock(options.workDirectory);
@@ -124,7 +124,7 @@ function termsOf(options: SlimRunOptions): RunTerms {
   };
 }
 
-/** The unfinished run of the same terms, or a new one. */
+/** Opens the unfinished run with the same terms, or starts a new one. */
 function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
   const terms = termsOf(options);
   const last = options.dryRun ? undefined : work.runs().at(-1);
@@ -143,7 +143,7 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
       }
     }
     journal.close();
-    // Killed before it had begun: nothing is known of it that could be needed.
+    // The run was killed before its first entry, so its directory has nothing of use.
     if (!state.begin) rmSync(last, { recursive: true });
   }
   const files = collectionOf(options.inputs, options.target);
@@ -159,8 +159,8 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
 }
 
 /**
- * A run that goes on rewrites no file that is not named this time, and takes in none that came since it was begun;
- * those are told.
+ * Checks the files of a resumed run. It does not rewrite files that are not named this time, so it refuses to continue
+ * without them. Files that were not part of the run when it started are reported and left for the next run.
  */
 function expectSameFiles(
   files: readonly CollectionFile[],
@@ -171,7 +171,10 @@ function expectSameFiles(
   const named = new Set(inputs.map(({ path }) => realPath(path)));
   for (const [number, { path }] of files.entries()) {
     if (named.delete(path) || state.isSettled(number) || !existsSync(path)) continue;
-    throw new PinakesError('SLIM_UNFINISHED', { where: directory, detail: `${path} is a part of it` });
+    throw new PinakesError('SLIM_UNFINISHED', {
+      where: directory,
+      detail: `${path} is part of it; name this file too`,
+    });
   }
   for (const path of named) onFinding(slimFinding('slim-file-later', path, 0));
 }
@@ -227,7 +230,7 @@ class Run {
 
   #record(entry: Parameters<Journal['add']>[0]): void {
     this.#journal.add(entry);
-    this.#state.see(entry);
+    this.#state.apply(entry);
   }
 
   #begin(): void {
@@ -286,19 +289,19 @@ class Run {
     checkpoint();
   }
 
-  /** Without a scan there is only what the files are now: every record is proved when its turn comes. */
+  /** Without a scan, only the identities of the files are recorded; every record is read and hashed when it is used. */
   async #recordIdentities(): Promise<void> {
     const asideOf = this.#exclusionCheck();
-    const faulty = await this.#faultyArcs();
+    const faulty = await this.#unconvertibleArcs();
     const files = this.#files.map(({ path, isArc }, file): ScannedFile => {
-      const left = isArc && this.#options.target === undefined ? 'arc' : (faulty.get(path) ?? '');
-      return { file, identity: identityOf(path), records: 0, aside: asideOf(path) || left };
+      const reason = isArc && this.#options.target === undefined ? 'arc' : (faulty.get(path) ?? '');
+      return { file, identity: identityOf(path), records: 0, aside: asideOf(path) || reason };
     });
     this.#record({ kind: 'scanned', files, lines: {} });
   }
 
-  /** Of ARC files to be converted, why those are not that cannot be: what cannot be read in them would be lost. */
-  async #faultyArcs(): Promise<Map<string, string>> {
+  /** The ARC files that cannot be converted, with the reason: converting a damaged file would lose its unreadable parts. */
+  async #unconvertibleArcs(): Promise<Map<string, string>> {
     const faulty = new Map<string, string>();
     if (this.#options.target === undefined) return faulty;
     const paths = this.#files.filter(({ isArc }) => isArc).map(({ path }) => path);
@@ -312,9 +315,9 @@ class Run {
   }
 
   /**
-   * What tells, and says, why a file that can be read is left: it is being written to, or it has several names and is
-   * to be rewritten in place. That would make two files of one, or, where a disk is mounted twice, put revisits in the
-   * place of what they lean on.
+   * Returns a check that reports a file as excluded when it is being written to, or when it has several names and would
+   * be rewritten in place. Rewriting such a file would split it into two files. Where one disk is mounted twice, it would
+   * even replace an original by a revisit to itself.
    */
   #exclusionCheck(): (path: string) => '' | 'busy' | 'linked' {
     const openFiles = filesOpenForWriting();
@@ -352,8 +355,8 @@ class Run {
     if (pointers) {
       await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
     }
-    const leaned = this.#notedRecords();
-    if (leaned !== undefined) await clusters.findNoted(everything, leaned);
+    const noted = this.#notedRecords();
+    if (noted !== undefined) await clusters.findNoted(everything, noted);
     const numbers = new Map(this.#files.map((file, number) => [file.path, number]));
     for (const [index, source] of sources.entries()) {
       this.#options.signal?.throwIfAborted();
@@ -376,11 +379,11 @@ class Run {
   async #planFromManifests(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
     if (this.#state.planned.has('manifests')) return;
     const source = await manifestSource(database, resolved.manifests, this.#directory, RESOLVED_COLUMNS);
-    const leaned = this.#notedRecords();
-    const free =
-      leaned === undefined
+    const noted = this.#notedRecords();
+    const unnoted =
+      noted === undefined
         ? source.sql
-        : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.fingerprint = ${RECORD_FINGERPRINT})`;
+        : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${noted} AS l ON l.fingerprint = ${RECORD_FINGERPRINT})`;
     const named = await namedFiles(database, source.sql);
     const places = new FilePlaces(this.#files, resolved.trustOriginals ? named : []);
     const numberOf = (file: string) => {
@@ -388,7 +391,7 @@ class Run {
       return number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
     };
     const fingerprintOf = (file: string) => places.fingerprintOf(file);
-    const distinct = await distinctDuplicates(database, free, named, { fingerprintOf, numberOf });
+    const distinct = await distinctDuplicates(database, unnoted, named, { fingerprintOf, numberOf });
     await plan.add(duplicatesIn(database, distinct), {
       pool: this.#pool,
       numberOf,
@@ -403,7 +406,7 @@ class Run {
       onFinding: this.#options.onFinding,
     });
     const lengths = plan.checkpoint();
-    // Several lines may name one record.
+    // Several lines may name the same record.
     const duplicates = await database.count(`(SELECT DISTINCT file_number, record_offset FROM ${distinct})`);
     const unusable = duplicates - (await plan.count(database));
     this.#record({
@@ -415,19 +418,19 @@ class Run {
   }
 
   /**
-   * Why nothing may lean on the records of a file that manifests name. Of ARC files elsewhere it is taken on trust that
-   * they are converted as those here are.
+   * Why revisits may not refer to the records of a file that the manifests name; undefined when they may. With trusted
+   * manifests and a target, ARC files on other machines are assumed to be converted too.
    */
   #refusalOf(file: string, places: FilePlaces, isTrusting: boolean): string | undefined {
     const number = places.numberOf(file);
     if (number !== undefined) {
-      return this.#state.scanned[number]!.aside === '' ? undefined : 'its file has no part in the run';
+      return this.#state.scanned[number]!.aside === '' ? undefined : 'its file is excluded from the run';
     }
     const isElsewhere = isTrusting && !existsSync(places.pathOf(file));
     return ARC_NAME.test(file) && !(isElsewhere && this.#options.target !== undefined) ? NOT_CONVERTED : undefined;
   }
 
-  /** What SQL can read from of the records that files elsewhere lean on. */
+  /** The SQL source of the records that files elsewhere refer to, by the notes; undefined without notes. */
   #notedRecords(): string | undefined {
     const notes = notesBeside(this.#files);
     if (!this.#state.knownNotes) this.#record({ kind: 'heeded', notes });
@@ -439,7 +442,7 @@ class Run {
     return file.isArc ? arcRecordId(file.name, offset) : undefined;
   }
 
-  /** An ARC file that is put aside stays one, also elsewhere, and has its own name there. */
+  /** The files with the targets they are written to: an excluded ARC file is copied unconverted and keeps its name. */
   #filesAsWritten(): CollectionFile[] {
     const { mode, target } = this.#state.begin!.terms;
     return this.#files.map((file, number) => {

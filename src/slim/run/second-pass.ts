@@ -1,9 +1,8 @@
 /**
- * The second pass: rewrites every file that has duplicates, on several threads, and puts each in its place when it was
- * read back. With a target, the other files are copied as they are, so that the target holds the whole collection.
+ * The second pass: rewrites every file that has duplicates, on several threads, and installs each new file after it was
+ * read back. With a target, the other files are copied unchanged, so that the target contains the whole collection.
  *
- * A file is left as it is when it, or a file that holds one of its originals, is not what it was when the run looked at
- * it.
+ * A file stays unchanged when it, or a file with one of its originals, has changed since the run read it.
  */
 import { mkdirSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -22,16 +21,16 @@ import type { RunState } from './run-state.ts';
 
 export type SecondPassOptions = {
   readonly pool: SlimPool;
-  /** Where the run has its journal. */
+  /** The directory of the run, with its journal. */
   readonly directory: string;
   readonly software: string;
   readonly startMs: EpochMs;
   readonly minSavingBytes: number;
   /** Empty when old files are not kept. */
   readonly keptDirectory: string;
-  /** Whether duplicates must be proved, because they were not scanned. */
+  /** Whether duplicates must be read and hashed again, because this run has not scanned them. */
   readonly mustRehash?: boolean | undefined;
-  /** Finds out what every file would become, and puts nothing anywhere but into `directory`. */
+  /** Only computes what every file would become; writes only into `directory`. */
   readonly dryRun?: boolean | undefined;
   readonly digestBytes?: number | undefined;
   readonly onFinding: (finding: Finding) => void;
@@ -42,7 +41,7 @@ export type SecondPassOptions = {
 
 const FILES_PER_LOOK = 16;
 
-/** A file to be rewritten by its plan, or copied when it has none. */
+/** A file to rewrite by its plan, or to copy when it has no plan. */
 type FileTask = {
   readonly file: number;
   readonly plan: string | undefined;
@@ -87,7 +86,7 @@ export class SecondPass {
     }
   }
 
-  /** Files to be rewritten or copied, in order; those that were settled before a crash are not among them. */
+  /** The files to rewrite or copy, in order, without those that were finished before a crash. */
   async *#tasks(plan: Plan): AsyncGenerator<FileTask> {
     const isCopying = this.#state.begin!.terms.mode === 'to';
     let next = 0;
@@ -105,7 +104,7 @@ export class SecondPass {
     yield* copies(this.#files.length);
   }
 
-  /** A failure is a result here: one file costs only itself. */
+  /** Returns a failure as a result, so that it does not stop the other files. */
   async #rewrite({ file, plan }: FileTask): Promise<RewriteReport | PinakesError | undefined> {
     try {
       return await this.#rewritten(file, plan);
@@ -152,7 +151,7 @@ export class SecondPass {
     }
   }
 
-  /** From written to installed, step by step, each in the journal. Everything here can be done again. */
+  /** Takes a file from written to installed, and records each step in the journal. Every step can be repeated. */
   async #settle(task: FileTask, report: RewriteReport | undefined): Promise<void> {
     const { file: number } = task;
     if (report) {
@@ -161,9 +160,9 @@ export class SecondPass {
       this.#note({ kind: 'written', file: number, identity, replaced, payloadBytesSaved, stayed });
     }
     if (!this.#options.dryRun) await this.#putWritten(task);
-    // Lost in a crash, it shows all the same: the file in place is the one that was written.
+    // A crash may lose this entry. It can be derived: the file in place is then the one that was written.
     this.#journal.addLazily({ kind: 'installed', file: number });
-    this.#state.see({ kind: 'installed', file: number });
+    this.#state.apply({ kind: 'installed', file: number });
   }
 
   async #putWritten(task: FileTask): Promise<void> {
@@ -183,7 +182,7 @@ export class SecondPass {
       this.#expectAsPlanned(task, file);
       if (file.target === file.path && this.#options.keptDirectory !== '') {
         await keepOriginal(file.path, join(this.#options.keptDirectory, file.name));
-        // A copy to another device can take its time.
+        // Checked again, because a copy to another device can take long.
         this.#expectAsPlanned(task, file);
         this.#note({ kind: 'kept', file: task.file });
       }
@@ -194,7 +193,7 @@ export class SecondPass {
     await install(temporary, file.target);
   }
 
-  /** Everything is as the plan has it: the file, those with its originals, and what others lean on. */
+  /** Checks that nothing has changed since planning: the file, the files with its originals, and the notes of other runs. */
   #expectAsPlanned({ file: number, plan, originalFiles }: FileTask, file: CollectionFile): void {
     this.#expectUntouched(number);
     for (const original of originalFiles) this.#expectUntouched(original);
@@ -209,7 +208,7 @@ export class SecondPass {
     if (note !== undefined) throw new PinakesError('FILE_CHANGED', { where: note });
   }
 
-  /** Looking through all processes takes a while, so one look serves for some files that follow one another. */
+  /** Looking through all processes is slow, so one look is used for several consecutive files. */
   #isOpenForWriting(path: string): boolean {
     if (this.#looksLeft-- <= 0) {
       this.#openFiles = filesOpenForWriting();
@@ -227,8 +226,8 @@ export class SecondPass {
   }
 
   /**
-   * A file that changed under the run is not tried again: what is known of it holds no more. Other failures can be
-   * mended, and resumed.
+   * Reports the failure of one file. A file that changed during the run is not tried again, because its plan is not valid
+   * any more. After other failures, the user can fix the cause and resume the run.
    */
   #reportFailure(number: number, error: PinakesError): void {
     if (error.code === 'FILE_CHANGED' || error.code === 'FILE_BUSY') {
@@ -243,14 +242,14 @@ export class SecondPass {
 
   #note(entry: JournalEntry): void {
     this.#journal.add(entry);
-    this.#state.see(entry);
+    this.#state.apply(entry);
   }
 }
 
 /**
- * Where the new version of a file is written: beside its place, under a name that no tool takes for a WARC file. It is
- * of this run alone: another one over the same files, which has its journal elsewhere, would put in place what this one
- * is still writing.
+ * The path under which the new version of a file is written: beside its target, with a name that no tool takes for a WARC
+ * file. The name is unique to the run. Otherwise another run over the same files, with its journal elsewhere, could
+ * install a file that this run is still writing.
  */
 export function temporaryPath(file: CollectionFile, runDirectory: string): string {
   const run = toHex(digestOf('sha256', utf8(resolve(runDirectory))).bytes).slice(0, 8);
@@ -261,6 +260,6 @@ function removeIfThere(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It is not there, which is what was wanted.
+    // The file does not exist.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `slim split`: parts manifests by digest, so that parts can be resolved on different machines. A cluster is never
- * divided. Rows that only point at others stand in every part, because any part may hold what they point at. Those that
- * cannot be pointed at without doubt hold and yield nothing in any.
+ * `slim split`: splits manifests by digest, so that the parts can be resolved on different machines. A cluster is never
+ * divided. Rows that only refer to others are in every part, because the other record may be in any part. In ambiguous
+ * rows, `holds` and `yields` are false.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +15,10 @@ import { withStageDirectory } from '../stage-directory.ts';
 export type SplitOptions = {
   readonly manifests: readonly string[];
   readonly parts: number;
-  /** Directory for the parts. */
+  /** The directory for the parts. */
   readonly out: string;
   readonly format: ManifestFormat;
-  /** Whether parts that are there already are replaced. */
+  /** Whether to replace existing parts. */
   readonly force?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -30,7 +30,10 @@ const PARTS_MAX = 4096;
 export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
   const { manifests, parts, out, format, force, signal } = options;
   if (!Number.isInteger(parts) || parts < 1 || parts > PARTS_MAX) {
-    throw new PinakesError('BAD_ARGUMENT', { where: String(parts), detail: `1 to ${PARTS_MAX} parts` });
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: String(parts),
+      detail: `a number of parts from 1 to ${PARTS_MAX} is expected`,
+    });
   }
   const names = Array.from({ length: parts }, (_, part) => nameOf(part, options));
   for (const name of names) await refuseExisting(join(out, name), force);
@@ -41,25 +44,25 @@ export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
   }
   return withStageDirectory(join(out, 'split'), signal, async (directory, database) => {
     const source = await manifestSource(database, manifests, directory);
-    // Seen only here: the contents that share a place or an id go to different parts.
+    // Ambiguity can only be found here, because contents with the same place or id go to different parts.
     const clusters = new Clusters(database);
     await clusters.prepare();
     await clusters.findAmbiguous(source.sql, join(directory, 'keys.parquet'));
     const whole = clusters.withoutAmbiguous(source.sql);
-    const made: SplitPart[] = [];
+    const written: SplitPart[] = [];
     for (const [part, name] of names.entries()) {
       const start = `substr(split_part(digest, ':', 2), 1, 4)`;
       const upper = part + 1 === parts ? '' : ` AND ${start} < ${sqlLiteral(border(part + 1, parts))}`;
       const rows = `SELECT * FROM ${whole} WHERE digest IS NULL OR (${start} >= ${sqlLiteral(border(part, parts))}${upper})`;
       await writeManifest(database, rows, join(directory, name), format, false);
-      made.push({ path: join(out, name), rows: await database.count(`(${rows})`) });
+      written.push({ path: join(out, name), rows: await database.count(`(${rows})`) });
     }
     await putAllOrNone(names, directory, out);
-    return made;
+    return written;
   });
 }
 
-/** Of parts that are too few, contents would be missing. */
+/** Renames all parts or none: an incomplete set of parts would lack contents. */
 async function putAllOrNone(names: readonly string[], directory: string, out: string): Promise<void> {
   const put: string[] = [];
   try {
@@ -73,7 +76,7 @@ async function putAllOrNone(names: readonly string[], directory: string, out: st
   }
 }
 
-/** The first digits of the digests that a part begins with. */
+/** The first digits of the lowest digest in a part. */
 function border(part: number, parts: number): string {
   return Math.ceil((part * 65_536) / parts)
     .toString(16)

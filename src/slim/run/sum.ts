@@ -1,4 +1,4 @@
-/** `slim sum`: the hash manifest of files, the first stage apart from the others. */
+/** `slim sum`, the first stage: writes the hash manifest of files. */
 import { join } from 'node:path';
 import type { DigestAlgorithm } from '../../base/index.ts';
 import { refuseUnlistable } from '../collection.ts';
@@ -12,7 +12,7 @@ import { firstPass } from './first-pass.ts';
 import type { SlimCallbacks } from './run.ts';
 
 export type SumOptions = SlimCallbacks & {
-  /** Paths; the manifest names files as they are given. */
+  /** The paths, which the manifest repeats unchanged. */
   readonly files: readonly string[];
   readonly out: string;
   readonly format: ManifestFormat;
@@ -39,7 +39,7 @@ export async function slimSum(options: SumOptions): Promise<SumReport> {
 
 export type ScanReport = { readonly records: number; readonly rows: number; readonly aside: readonly string[] };
 
-/** Scans files into lines below the directory. */
+/** Scans files and writes their lines into the directory. */
 export async function scanInto(
   directory: string,
   options: Omit<SumOptions, 'out' | 'format'> & { readonly prefixDigits?: number; readonly brief?: boolean },
@@ -80,7 +80,7 @@ export async function scanInto(
   return { records, rows, aside };
 }
 
-/** The scanned lines as something SQL reads from; records of files put aside hold and yield nothing. */
+/** The SQL source of the scanned lines, with `holds` and `yields` false for records of excluded files. */
 async function scannedSource(database: Database, directory: string, aside: readonly string[]): Promise<string> {
   const paths = clusterFiles(directory);
   const pointers = pointerFile(directory);

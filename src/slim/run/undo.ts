@@ -1,5 +1,5 @@
 /**
- * `slim undo`: puts back the old files that the last run kept. Every file is whole at any moment, so undoing can be
+ * `slim undo`: restores the old files that the last run kept. Every file is complete at any moment, so undo can be
  * interrupted and repeated.
  */
 import { existsSync, rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { temporaryPath } from './second-pass.ts';
 
 export type UndoOptions = {
   readonly workDirectory: string;
-  /** Nothing is put back; the report says what would be. */
+  /** Only reports what would be restored. */
   readonly dryRun?: boolean;
   readonly onFinding: (finding: Finding) => void;
   readonly signal?: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export async function slimUndo(options: UndoOptions): Promise<UndoReport> {
   }
 }
 
-/** The latest run that is not undone yet. */
+/** The latest run that has not been undone. */
 function lastRun(work: WorkDirectory): string | undefined {
   return work.runs().findLast((directory) => {
     if (!existsSync(join(directory, 'journal.jsonl'))) return false;
@@ -77,7 +77,9 @@ async function undo(
     }
     const { isBack, isKept, mayReplace } = stateOfFile(path, kept, state, number);
     if (!isBack && !(isKept && mayReplace)) {
-      onFinding(slimFinding('slim-file-busy', path, 0, isKept ? 'it is not what the run left' : `${kept} is missing`));
+      onFinding(
+        slimFinding('slim-file-busy', path, 0, isKept ? 'it is not the file that the run wrote' : `${kept} is missing`),
+      );
       left++;
       continue;
     }
@@ -96,7 +98,7 @@ type FileState = {
   readonly isBack: boolean;
   /** Whether the old file is where it was kept. */
   readonly isKept: boolean;
-  /** Whether its place is empty, or has what the run put there. */
+  /** Whether its path is free, or has the file that the run wrote. */
   readonly mayReplace: boolean;
 };
 
@@ -105,23 +107,23 @@ function stateOfFile(path: string, kept: string, state: RunState, number: number
   const now = identityIfThere(path);
   if (!now) return { isBack: false, isKept: found !== undefined, mayReplace: true };
   const written = state.written.get(number);
-  // A copy, where a later run rewrote it again and was undone from another device.
+  // The file can be a copy, when a later run rewrote it and was undone from another device.
   const isOurs = written !== undefined && sameOrCopy(now, written.identity);
   const isCopy = !isOurs && found?.size === now.size && hasSameBytes(path, kept);
   return {
     isBack: isCopy || sameIdentity(now, state.scanned[number]!.identity),
-    // Under both names the new file: putting it back would remove it.
+    // When both names belong to the new file, the original is not kept, and restoring would remove the new file.
     isKept: found !== undefined && !(isOurs && sameIdentity(found, now)),
     mayReplace: isOurs,
   };
 }
 
-/** Removes what the run left behind, now that every old file is back. */
+/** Removes the remaining files of the run, after every old file is restored. */
 function finish(directory: string, journal: Journal, state: RunState, files: readonly CollectionFile[]): void {
   const { startMs, terms } = state.begin!;
   for (const file of files) {
     const temporary = temporaryPath(file, directory);
-    for (const remains of [temporary, replacementLogPath(temporary)]) rmSync(remains, { force: true });
+    for (const leftover of [temporary, replacementLogPath(temporary)]) rmSync(leftover, { force: true });
     removeLeftovers(file.path, join(terms.keptDirectory, file.name));
     removeEmptyDirectories(terms.keptDirectory, file.name);
   }
