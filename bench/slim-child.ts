@@ -1,4 +1,4 @@
-/** Slims the directory it is given, and says how much memory that took at most, in megabytes. */
+/** Slims the given directory, and prints the peak memory in megabytes. */
 import { runOn } from './slim-run.ts';
 
 await runOn(process.argv[2]!);

@@ -1,4 +1,4 @@
-/** A whole run of `slim` on a directory, as the bench does it. */
+/** Runs `slim` on a directory, with the options of the bench. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { slimRun } from '../src/slim/index.ts';

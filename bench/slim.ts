@@ -19,7 +19,7 @@ import { pathsIn, runOn, WORKERS } from './slim-run.ts';
 const RUNS = 5;
 const FILES = 8;
 
-/** Argument: megabytes of the collection (1000 for the stated bar). */
+/** Argument: megabytes of the collection (1000 for the documented bar). */
 export async function benchSlim(argv: readonly string[]): Promise<void> {
   const megabytes = Number(argv[0] ?? 200);
   const runs = Number(argv[1] ?? RUNS);
@@ -105,7 +105,7 @@ function copyWithCp(paths: readonly string[], output: string): void {
   if (status !== 0) throw new Error('the bench needs cp');
 }
 
-/** The most memory that a process of its own had while it slimmed the directory, in megabytes. */
+/** The peak memory, in megabytes, of a separate process that slims the directory. */
 function residentMemory(directory: string): string {
   const child = fileURLToPath(new URL('slim-child.ts', import.meta.url));
   const { stdout } = spawnSync(process.execPath, [child, directory], { encoding: 'utf8' });

@@ -15,7 +15,7 @@ import { Terminal } from './terminal.ts';
 
 const TOKEN = 'token-of-the-tests';
 
-/** A terminal that keeps what is printed, with a person who gives the answers that were agreed on. */
+/** A terminal that records the output and answers questions with the given answers. */
 class KeepingTerminal extends Terminal {
   override readonly isInteractive: boolean;
   out = '';
@@ -129,7 +129,7 @@ async function served(
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** Bytes, and then nothing more for as long as the test lasts; `begun` settles when more is waited for. */
+/** An input that yields some bytes and then never ends. `begun` resolves when more bytes are requested. */
 function endless(): { input: AsyncGenerator<Uint8Array>; begun: Promise<void> } {
   const { promise: begun, resolve } = Promise.withResolvers<void>();
   async function* input(): AsyncGenerator<Uint8Array> {
@@ -148,7 +148,7 @@ async function until<T>(look: () => Promise<T | undefined> | T | undefined): Pro
   }
 }
 
-/** Keeps the jobs that write waiting until it is let go. */
+/** A job that keeps other writing jobs waiting until `letGo` is called. */
 function holding(): { kind: JobKind; letGo: () => void } {
   const gate = Promise.withResolvers<void>();
   return { kind: { name: 'hold', input: {}, run: () => gate.promise }, letGo: () => gate.resolve() };
@@ -160,7 +160,7 @@ async function hold({ server }: ServedHere): Promise<void> {
   assert.equal((await fetch(`${server.uiAddress}/api/jobs`, { method: 'POST', headers, body })).status, 202);
 }
 
-test('an archive that no server has open is left to the command itself', async (t) => {
+test('a command opens the archive itself when no server has it open', async (t) => {
   const { run, archive, server } = await served(t);
   await archive.announceServer(undefined);
   assert.equal(await run(['stats']).code, undefined);
@@ -171,7 +171,7 @@ test('an archive that no server has open is left to the command itself', async (
   assert.equal(await run(['stats']).code, undefined);
 });
 
-/** A client that sends nothing more of a request; settles when the server has refused it for that. */
+/** Sends an incomplete request, and resolves when the server has refused it for its slowness. */
 async function untilTooSlow({ server }: ServedHere): Promise<void> {
   const { hostname, port } = new URL(server.uiAddress);
   const slow = connect(Number(port), hostname);
@@ -182,7 +182,7 @@ async function untilTooSlow({ server }: ServedHere): Promise<void> {
   assert.match(reply.toString(), /^HTTP\/1\.1 408 /);
 }
 
-test('a command may be silent for longer than the body of an upload', async (t) => {
+test('a command may send nothing for longer than an upload may', async (t) => {
   const timeouts = { silenceMs: 60, body: { windowMs: 50, bytesMin: 4096 } };
   const one = await served(t, [], { timeouts });
   const typed = Promise.withResolvers<void>();
@@ -195,7 +195,7 @@ test('a command may be silent for longer than the body of an upload', async (t) 
   }
   const put = one.run(['put', '-'], { input: input() });
   await begun.promise;
-  // Each of these takes as long as a body may be silent, and begins after the command did.
+  // Each of these takes as long as an upload may send nothing, and starts after the command.
   for (let window = 0; window < 3; window++) await untilTooSlow(one);
   typed.resolve();
   assert.equal(await put.code, 0, put.terminal.err);
@@ -203,7 +203,7 @@ test('a command may be silent for longer than the body of an upload', async (t) 
   assert.deepEqual([await cat.code, cat.terminal.out], [0, 'some bytes and more']);
 });
 
-test('standard input is handed through, piece by piece, and output comes back byte for byte', async (t) => {
+test('standard input is passed on piece by piece, and the output comes back byte for byte', async (t) => {
   const { run } = await served(t);
   const piece = Buffer.alloc(3 * 1024 * 1024, 'abc');
   async function* input() {
@@ -219,7 +219,7 @@ test('standard input is handed through, piece by piece, and output comes back by
   assert.equal(cat.terminal.out, `${piece}\u0000\u0001end`);
 });
 
-test('a deletion asks the person at the other end, and is a job only when it deletes', async (t) => {
+test('a deletion asks at the terminal of the client, and is a job only when it deletes', async (t) => {
   const { run, archive, jobs } = await served(t);
   await archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
   const no = run(['delete', '--collection', 'default'], { answers: ['n'] });
@@ -241,7 +241,7 @@ test('a deletion asks the person at the other end, and is a job only when it del
   assert.equal((await jobs()).length, 1, 'nothing was meant, so nothing was done');
 });
 
-test('a volume where nothing is makes a directory only when the person at the other end says so', async (t) => {
+test('volume add creates a missing directory only after a yes at the terminal of the client', async (t) => {
   const { run, archive, directory } = await served(t);
   const path = join(directory, 'disk2');
   const no = run(['volume', 'add', 'second', 'disk2'], { answers: ['n'] });
@@ -262,7 +262,7 @@ test('a volume where nothing is makes a directory only when the person at the ot
   );
 });
 
-test('what only looks at schedules, or only says what would be done, is no job', async (t) => {
+test('listing or removing schedules, a dry run and help are not jobs', async (t) => {
   const { run, jobs } = await served(t);
   for (const argv of [
     ['crawl', '--schedules'],
@@ -274,7 +274,7 @@ test('what only looks at schedules, or only says what would be done, is no job',
   assert.deepEqual(await jobs(), []);
 });
 
-test('a command hands its report to its job, and one that found errors is not done well', async (t) => {
+test('a command passes its report to its job, and a job that found errors is marked', async (t) => {
   const one = await served(t);
   await one.archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
   await one.archive.flush();
@@ -297,7 +297,7 @@ test('a command hands its report to its job, and one that found errors is not do
   assert.deepEqual([failed!.state, failed!.report!.exitCode, failed!.report!.files], ['failed', 2, 0]);
 });
 
-test('a reader who is slower than a large page leaves no listener behind', async (t) => {
+test('printing a large page to a slow reader leaves no listener behind', async (t) => {
   const { run, archive } = await served(t);
   const warnings: string[] = [];
   const keep = ({ name }: Error) => void warnings.push(name);
@@ -316,7 +316,7 @@ test('a reader who is slower than a large page leaves no listener behind', async
   assert.deepEqual(warnings, []);
 });
 
-test('an input that is interrupted stores nothing and ends with 130', async (t) => {
+test('an interrupted input stores nothing and exits with 130', async (t) => {
   const { run, archive } = await served(t);
   const interrupt = new AbortController();
   const { input, begun } = endless();
@@ -329,7 +329,7 @@ test('an input that is interrupted stores nothing and ends with 130', async (t) 
   assert.deepEqual(readdirSync(archive.scratch), []);
 });
 
-test('a long command is a job: it waits for the one before, and can be cancelled by Ctrl-C and from the web page', async (t) => {
+test('a long command is a job: it waits for the job before it, and can be cancelled by Ctrl-C and from the web page', async (t) => {
   const { kind, letGo } = holding();
   const one = await served(t, [kind]);
   await hold(one);
@@ -361,7 +361,7 @@ test('a long command is a job: it waits for the one before, and can be cancelled
   );
 });
 
-test('a command that fails is a job that failed, with what it said', async (t) => {
+test('a failed command is a failed job with the message of the command', async (t) => {
   const one = await served(t);
   const add = one.run(['add', 'nowhere.warc.gz']);
   assert.equal(await add.code, 2);
@@ -370,7 +370,7 @@ test('a command that fails is a job that failed, with what it said', async (t) =
   assert.deepEqual([job!.state, job!.error?.code], ['failed', 'COMMAND_FAILED']);
 });
 
-test('paths begin where the command was typed, not where the server was started', async (t) => {
+test('relative paths start in the directory of the command, not of the server', async (t) => {
   const one = await served(t);
   await one.archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
   const exported = one.run(['export', 'out.warc.gz']);
@@ -379,12 +379,12 @@ test('paths begin where the command was typed, not where the server was started'
   assert.ok(existsSync(join(one.directory, 'out.warc.gz')));
 });
 
-test('making an archive and serving one are not done for others, nor is what is no command', async (t) => {
+test('a server refuses to run init, serve and unknown commands', async (t) => {
   const { run } = await served(t);
   for (const argv of [['init', 'other'], ['serve'], ['fly']]) assert.equal(await run(argv).code, 2, argv.join(' '));
 });
 
-test('a server that goes away in the middle is told as such', async (t) => {
+test('a server that stops during a command is reported as gone', async (t) => {
   const one = await served(t);
   const { input, begun } = endless();
   const put = one.run(['put', '-'], { input });
@@ -392,7 +392,7 @@ test('a server that goes away in the middle is told as such', async (t) => {
   const stopped = one.server.close({ force: AbortSignal.abort() });
   const outcome = await put.code!.catch((error: unknown) => error);
   await stopped;
-  // It was either asked to stop in time to say so, or cut off.
+  // The command was either interrupted in time, or the connection broke.
   if (outcome instanceof PinakesError) assert.equal(outcome.code, 'SERVER_GONE');
   else assert.equal(outcome, 130);
 });

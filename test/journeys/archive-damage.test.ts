@@ -1,4 +1,4 @@
-/** What the commands say when records that they read back are damaged. */
+/** The messages of commands that read damaged records. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { scratch, writeSite } from './warc-sample.ts';
 
 const URL_7 = 'http://site.test/7';
 
-/** An archive of ten pages; in the record of the eighth, one bit of the checksum is wrong. */
+/** An archive of ten pages. In the record of the eighth, one bit of the checksum is wrong. */
 async function damagedArchive(at: string): Promise<{ offset: number; segment: string }> {
   await writeSite(join(at, 'site.warc.gz'), 'site', 10);
   await pinakes(at, 'init');
@@ -25,7 +25,7 @@ async function damagedArchive(at: string): Promise<{ offset: number; segment: st
   return { offset, segment };
 }
 
-test('get gives a damaged page, and says on standard error and by its exit code that it is damaged', async (t) => {
+test('get prints a damaged page, and reports the damage on standard error and by the exit code', async (t) => {
   const at = scratch(t);
   const { offset, segment } = await damagedArchive(at);
   for (const option of [[], ['--payload'], ['--raw'], ['--headers']]) {
@@ -50,7 +50,7 @@ test('get gives a damaged page, and says on standard error and by its exit code 
   assert.deepEqual([sound.code, sound.err, JSON.parse(sound.out).damage], [0, '', []]);
 });
 
-test('stream and export go on behind a damaged record, tell of it once, and end with 1', async (t) => {
+test('stream and export continue after a damaged record, report it once, and exit with 1', async (t) => {
   const at = scratch(t);
   const { offset, segment } = await damagedArchive(at);
   const told = (err: string) => err.split('\n').filter((line) => line.includes(`${segment}:${offset}`));
@@ -71,7 +71,7 @@ test('stream and export go on behind a damaged record, tell of it once, and end 
     .split('\n')
     .filter((line) => /site\.test/.test(line));
   assert.equal(count.length, 10);
-  // As it is stored, so that whoever unpacks the file sees the damage too.
+  // The record is exported as stored, so that the damage can be noticed in the file too.
   assert.throws(() => gunzipSync(readFileSync(join(at, 'slice.warc.gz'))), /incorrect data check/);
   const [report] = await pinakesJson(at, 'export', 'again.warc.gz', '--json');
   assert.deepEqual([report!.captures, report!.damaged, report!.leftOut], [10, 1, 0]);
@@ -80,7 +80,7 @@ test('stream and export go on behind a damaged record, tell of it once, and end 
   assert.deepEqual([elsewhere.code, elsewhere.err], [0, '']);
 });
 
-test('verify tells errors of an earlier report as known, and ends with 1 only when there are others', async (t) => {
+test('verify --known marks the errors of an earlier report, and exits with 1 only when there are others', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'site.warc.gz'), 'site', 10);
   const file = readFileSync(join(at, 'site.warc.gz'));
@@ -116,7 +116,7 @@ test('verify tells errors of an earlier report as known, and ends with 1 only wh
   assert.ok(lines.some((line) => line.known === false && line.level === 'error' && line.offset === offset));
   assert.equal(lines.at(-1).known, 1);
 
-  // A report of a version that took what is a warning now for an error hides no error.
+  // An error of an older report that is only a warning now does not hide other errors.
   const warned = lines.filter(({ level }) => level === 'warning').map((line) => ({ ...line, level: 'error' }));
   assert.equal(warned.length, 1, 'the name with a blank');
   writeFileSync(join(at, 'report.jsonl'), warned.map((line) => `${JSON.stringify(line)}\r\n`).join(''));
@@ -130,7 +130,7 @@ test('verify tells errors of an earlier report as known, and ends with 1 only wh
   assert.equal((await pinakes(at, 'verify', '--known', 'none.jsonl')).code, 2);
 });
 
-test('what is advised when an archive that is played is damaged names that archive', async (t) => {
+test('the advice about damage in a replayed archive names that archive', async (t) => {
   const at = scratch(t);
   const { segment } = await damagedArchive(at);
   await pinakes(at, 'init', 'target');

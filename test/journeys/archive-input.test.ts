@@ -8,7 +8,7 @@ import { linesOf, startPinakes } from './pinakes-process.ts';
 import { pinakes, pinakesJson } from './pinakes-runner.ts';
 import { scratch, writeNoise, writeSample, writeSite } from './warc-sample.ts';
 
-test('a name that no collection can have is told once, before any file is read, with the letters that it may have', async (t) => {
+test('an invalid collection name is refused once, before any file is read, with the allowed letters', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   for (const site of ['one', 'two', 'three']) await writeSite(join(at, `${site}.warc.gz`), site, 2);
@@ -20,7 +20,7 @@ test('a name that no collection can have is told once, before any file is read, 
   }
 });
 
-test('an empty file is told as a warning, and a sound one is not', async (t) => {
+test('an empty file is reported as a warning, and a sound file is not', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'sound.warc.gz'));
   writeFileSync(join(at, 'zero.warc.gz'), '');
@@ -41,7 +41,7 @@ test('an empty file is told as a warning, and a sound one is not', async (t) => 
   assert.match(added.err, /zero\.warc\.gz:0: warning file-empty: .*\n.*hollow\.warc\.gz:0: warning file-empty: /);
 });
 
-test('damage in a file that is added is told, counted and shown by the exit code each time, and what can be read is kept', async (t) => {
+test('damage in an added file is reported, counted and shown by the exit code each time, and the readable part is kept', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'cut.warc.gz'), 'cut', 5);
   truncateSync(join(at, 'cut.warc.gz'), statSync(join(at, 'cut.warc.gz')).size - 20);
@@ -65,7 +65,7 @@ test('damage in a file that is added is told, counted and shown by the exit code
   }
 });
 
-test('an interrupted add says that it can be gone on with, and goes on', async (t) => {
+test('an interrupted add says that it can be continued, and the same command continues it', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   mkdirSync(join(at, 'crawl'));
@@ -79,7 +79,7 @@ test('an interrupted add says that it can be gone on with, and goes on', async (
     err += bytes;
   });
   const ended = once(child, 'close');
-  // Its finding shows that the first file was read.
+  // The finding shows that the first file was read.
   while (!/a\.warc:\d+: error garbage-skipped/.test(err)) await once(child.stderr!, 'data');
   child.kill('SIGINT');
   assert.deepEqual(await ended, [130, null]);
@@ -91,7 +91,7 @@ test('an interrupted add says that it can be gone on with, and goes on', async (
   assert.match((await pinakes(at, 'add', 'crawl')).out, /^2 files/);
 });
 
-test('of a file that is no WARC file nothing is said but that', async (t) => {
+test('for a file that is not a WARC file, only that is reported', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   writeFileSync(join(at, 'index.cdx'), ' CDX N b a m s k r M S V g\n'.repeat(50));
@@ -103,7 +103,7 @@ test('of a file that is no WARC file nothing is said but that', async (t) => {
   assert.deepEqual([report!.files, report!.errors, report!.captures], [1, 0, 2]);
 });
 
-test('files that fail are told in JSON with their codes', async (t) => {
+test('failed files are reported in JSON with their codes', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   writeFileSync(join(at, 'letter.warc'), 'Dear reader, this is no archive file.\n'.repeat(50));
@@ -116,7 +116,9 @@ test('files that fail are told in JSON with their codes', async (t) => {
   );
 });
 
-test('a file whose name is not UTF-8 is told as that', { skip: process.platform !== 'linux' }, async (t) => {
+test('a file whose name is not UTF-8 is refused with that reason', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
   const at = scratch(t);
   mkdirSync(join(at, 'crawl'));
   await writeSite(join(at, 'crawl/one.warc.gz'), 'one', 2);

@@ -7,7 +7,7 @@ import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.
 import { pinakes, pinakesJson } from './pinakes-runner.ts';
 import { JPEG, PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
-test('delete shows what would go, wants a yes, and compact takes the bytes out', async (t) => {
+test('delete shows the captures and asks first, and compact removes the bytes', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 30);
   await writeSite(join(at, 'two.warc.gz'), 'two', 30);
@@ -32,7 +32,7 @@ test('delete shows what would go, wants a yes, and compact takes the bytes out',
   assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^no capture is selected/);
 });
 
-test('a command that is advised can be typed as it stands: it names the archive when that was named', async (t) => {
+test('a command in a message can be copied: it names the archive when the command line named it', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init', "the reader's");
   const named = pinakesProcess(at, 'search', 'flood', '--archive', "the reader's");
@@ -45,8 +45,8 @@ test('a command that is advised can be typed as it stands: it names the archive 
   assert.match(pinakesProcess(at, 'search', 'flood').err, /with `pinakes init`, or name/);
 });
 
-test('who says no at the terminal gets in JSON what would have gone', {
-  skip: spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0 && 'no terminal to be had',
+test('after a no at the terminal, --json prints what would have been deleted', {
+  skip: spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0 && 'a terminal cannot be opened',
 }, async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 3);
@@ -59,7 +59,7 @@ test('who says no at the terminal gets in JSON what would have gone', {
   assert.deepEqual([said.isDone, said.captures], [false, 3]);
 });
 
-test('delete shows each address once, with how many captures of it would go', async (t) => {
+test('delete shows each URL once, with its number of captures', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 12);
   await pinakes(at, 'init');
@@ -73,7 +73,7 @@ test('delete shows each address once, with how many captures of it would go', as
   assert.equal(one, '2 captures of 1 URL would be deleted:');
 });
 
-test('compact names a damaged segment, leaves it alone, and ends with 1', async (t) => {
+test('compact names a damaged segment, does not change it, and exits with 1', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 3);
   await pinakes(at, 'init');
@@ -94,7 +94,7 @@ test('compact names a damaged segment, leaves it alone, and ends with 1', async 
   assert.ok(readFileSync(join(folder, name.replace('.open', ''))).equals(bytes));
 });
 
-test('a dry run of compact says which segments would stay as they are, and why', async (t) => {
+test('a dry run of compact names the segments that would not be rewritten, and why', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 3);
   await writeSite(join(at, 'two.warc.gz'), 'two', 3);
@@ -110,7 +110,7 @@ test('a dry run of compact says which segments would stay as they are, and why',
   for (const reason of ['readOnly', 'waiting', 'kept']) assert.deepEqual(planned![reason], done![reason]);
 });
 
-test('add says that captures of a file were deleted since, and --again takes them in', async (t) => {
+test('add reports that captures of a file were deleted since, and --again adds them again', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 3);
   await pinakes(at, 'init');
@@ -123,7 +123,7 @@ test('add says that captures of a file were deleted since, and --again takes the
   assert.match((await pinakes(at, 'add', '--again', 'one.warc.gz')).out, /^1 file: 3 new captures\n/);
 });
 
-test('delete without saying what, or of a collection that is not there, is refused', async (t) => {
+test('delete without a selection, or of an unknown collection, is refused', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   assert.match((await pinakes(at, 'delete', '--yes')).err, /BAD_ARGUMENT/);
@@ -134,7 +134,7 @@ test('delete without saying what, or of a collection that is not there, is refus
   assert.match((await pinakes(at, 'delete', '--from', 'yesterday', '--yes')).err, /yesterday.*a time is/);
 });
 
-test('a status and a media type choose as a query does; one that can mean nothing is refused, and an empty URL too', async (t) => {
+test('--status and --mime select as a query does, and invalid values and an empty URL are refused', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   await pinakes(at, 'init');
@@ -167,7 +167,7 @@ test('a status and a media type choose as a query does; one that can mean nothin
   assert.ok(!existsSync(join(at, 'z.warc.gz')));
 });
 
-test('a host with a port and no scheme means the host, wherever a URL is taken', async (t) => {
+test('a host with a port and without a scheme is accepted as a URL by every command', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   await pinakes(at, 'init');
@@ -187,7 +187,7 @@ test('a host with a port and no scheme means the host, wherever a URL is taken',
   assert.match((await pinakes(at, 'get', typed)).err, /CONTENT_MISSING/);
 });
 
-test('volumes are added, listed, made read-only, emptied into each other, and one that is missing is named', async (t) => {
+test('volumes are added, listed, made read-only and emptied into each other, and a missing volume is named', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await writeSite(join(at, 'two.warc.gz'), 'two', 20);
@@ -252,7 +252,7 @@ test('compact --recompress seals the only segment of a small archive, and says s
   assert.equal((await pinakes(at, 'verify')).code, 0);
 });
 
-test('a volume is not made where nothing is, unless the person or --create says so', async (t) => {
+test('volume add creates a missing directory only with --create or after a yes', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   const refused = await pinakes(at, 'volume', 'add', 'second', 'mistyped');
@@ -265,7 +265,7 @@ test('a volume is not made where nothing is, unless the person or --create says 
   assert.equal((await pinakes(at, 'volume', 'add', 'third', 'there')).code, 0);
 });
 
-test('files are added in place; a second time adds nothing, and nothing is copied', async (t) => {
+test('files are added in place without copying, and adding them again adds nothing', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await pinakes(at, 'init');
@@ -285,7 +285,7 @@ test('files are added in place; a second time adds nothing, and nothing is copie
   assert.match(changed.err, /one\.warc\.gz.*OBJECT_CHANGED/);
 });
 
-test('what an archive holds is not slimmed in place, and not added in place to itself', async (t) => {
+test('segments of an archive are not slimmed in place, and not added in place to the same archive', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 3);
   await pinakes(at, 'init');
@@ -304,7 +304,7 @@ test('what an archive holds is not slimmed in place, and not added in place to i
   assert.match(linked.out, /^1 file of the archive itself was skipped$/m);
 });
 
-test('add passes over what the archive itself wrote: what was deleted stays gone, and collections do not mix', async (t) => {
+test('add skips the segments of the archive itself: deleted captures stay deleted, and collections do not mix', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   for (const [name, collection] of [
@@ -326,7 +326,7 @@ test('add passes over what the archive itself wrote: what was deleted stays gone
   assert.deepEqual([itself.code, itself.out], [0, 'nothing was added\n2 files of the archive itself were skipped\n']);
 });
 
-test('a file that cannot be read is told of, the others are added, and the exit code says so', async (t) => {
+test('a file that cannot be read is reported and shown by the exit code, and the others are added', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   writeFileSync(join(at, 'picture.wacz'), JPEG);
@@ -338,7 +338,7 @@ test('a file that cannot be read is told of, the others are added, and the exit 
   assert.match(err, /picture\.wacz: this is not a WACZ file that can be read.*NOT_WACZ/);
 });
 
-test('without an archive every verb says how to make one', async (t) => {
+test('without an archive every command says how to create one', async (t) => {
   const at = scratch(t);
   const verbs = [
     'add .',
@@ -363,7 +363,7 @@ test('without an archive every verb says how to make one', async (t) => {
   assert.equal(existsSync(join(at, 'archive/owner.json')), false);
 });
 
-test('the archive can be named by the environment', async (t) => {
+test('PINAKES_ARCHIVE names the archive', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init', 'elsewhere');
   process.env.PINAKES_ARCHIVE = join(at, 'elsewhere');

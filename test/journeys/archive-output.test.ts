@@ -18,7 +18,7 @@ async function sampleArchive(at: string): Promise<void> {
   await pinakes(at, 'add', 'site.warc.gz', '--collection', 'second');
 }
 
-test('export writes WARC, WACZ, CDXJ, CDX and Parquet files by their names', async (t) => {
+test('export chooses WARC, WACZ, CDXJ, CDX or Parquet by the name of the file', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   for (const name of ['out.warc.gz', 'out.warc', 'out.wacz', 'out.cdxj', 'out.cdx', 'out.parquet']) {
@@ -38,7 +38,7 @@ test('export writes WARC, WACZ, CDXJ, CDX and Parquet files by their names', asy
   );
 });
 
-test('a self-contained export stands alone in another archive', async (t) => {
+test('a self-contained export is complete in another archive', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   const [report] = await pinakesJson(
@@ -82,7 +82,7 @@ test('export refuses what it cannot do, and says what to do instead', async (t) 
   assert.match(empty.err, /No capture is selected/);
 });
 
-test('stream writes WARC that reads as the archive, and JSON lines', async (t) => {
+test('stream writes WARC with the records of the archive, and JSON lines', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   writeFileSync(join(at, 'streamed.warc.gz'), await pinakesBytes(at, 'stream'));
@@ -106,7 +106,7 @@ test('stream writes WARC that reads as the archive, and JSON lines', async (t) =
   assert.match((await pinakes(at, 'stream', '--cursor', 'nonsense')).err, /\[BAD_ARGUMENT\]/);
 });
 
-test('a stream that was killed goes on with its cursor file, and what it wrote is as if nothing had happened', async (t) => {
+test('a killed stream continues from its cursor file, and writes the same file as an uninterrupted one', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   await writeSite(join(at, 'site.warc.gz'), 'site', 1500);
@@ -133,7 +133,7 @@ test('a stream that was killed goes on with its cursor file, and what it wrote i
   assert.ok(kills > 0, 'no stream was killed');
 });
 
-test('a pipe or a device is never replaced by a file, not even with --force', async (t) => {
+test('a pipe or a device is never replaced by a file, even with --force', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   execFileSync('mkfifo', [join(at, 'pipe')]);
@@ -158,7 +158,7 @@ test('a pipe or a device is never replaced by a file, not even with --force', as
   assert.match((await pinakes(at, 'stream', '--out', 'pipe', '--force')).err, /\[FILE_NOT_SEEKABLE\]/);
 });
 
-test('stream writes a file only under a name that fits, replaces one when told to, and says what it wrote', async (t) => {
+test('stream refuses a file name of another format, replaces a file only with --force, and reports what it wrote', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   const first = await pinakes(at, 'stream', '--out', 'all.warc.gz');
@@ -195,7 +195,7 @@ test('stream writes a file only under a name that fits, replaces one when told t
   }
 });
 
-test('what is asked for in JSON comes in JSON: index lines, and how many links there are', async (t) => {
+test('--json prints index lines and the number of links as JSON', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   const lines = linesOf((await pinakes(at, 'export')).out);
@@ -216,7 +216,7 @@ test('what is asked for in JSON comes in JSON: index lines, and how many links t
   assert.equal((await pinakes(at, 'links', '--out', 'edges.csv')).code, 0);
 });
 
-test('what is not there is said in words, and a dash before a word of a search is explained', async (t) => {
+test('an empty list is explained, and so is a search word that starts with a dash', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   const none = await pinakes(at, 'snapshot', 'ls');
@@ -242,7 +242,7 @@ test('what is not there is said in words, and a dash before a word of a search i
   assert.match((await pinakes(at, 'stats', '-a', 'small')).out, /^segments .* 1 file$/m);
 });
 
-test('stats print a table, and JSON with the numbers under their names', async (t) => {
+test('stats prints a table, and JSON with named numbers', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   assert.equal((await pinakes(at, 'stats')).out, 'the archive is empty\n');
@@ -256,9 +256,9 @@ test('stats print a table, and JSON with the numbers under their names', async (
   assert.equal((stats!.collections as unknown[]).length, 2);
 });
 
-test('a body that decodes to gigabytes is printed piece by piece, and its reader can leave', async (t) => {
+test('a body that decodes to gigabytes is printed piece by piece, and stops when its reader is gone', async (t) => {
   const at = scratch(t);
-  // Blocks of 128 KiB that repeat one byte, 26 gigabytes of them.
+  // 26 gigabytes of blocks of 128 KiB that repeat one byte.
   const frame = [
     Buffer.from('28b52ffd0058', 'hex'),
     Buffer.alloc(800_000, '02001061', 'hex'),
@@ -295,7 +295,7 @@ test('a body that decodes to gigabytes is printed piece by piece, and its reader
   }
 });
 
-test('a stream of nothing says so, and a volume that there is none of is no disk to be plugged in', async (t) => {
+test('an empty stream is reported, and an unknown volume is not reported as a missing disk', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   const empty = await pinakes(at, 'stream', '--type', 'conversion');
@@ -308,7 +308,7 @@ test('a stream of nothing says so, and a volume that there is none of is no disk
   );
 });
 
-test('one of something is told as one', async (t) => {
+test('a count of one is printed in the singular', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'a-site-whose-page-is-larger-than-a-revisit', 1);
   await pinakes(at, 'init');
@@ -332,7 +332,7 @@ test('one of something is told as one', async (t) => {
   );
 });
 
-test('of a file in a directory that is not there, the directory is named, before any work is done', async (t) => {
+test('a missing directory of an output file is reported before any work is done', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   await pinakes(at, 'index');
@@ -351,7 +351,7 @@ test('of a file in a directory that is not there, the directory is named, before
   assert.ok(!existsSync(join(at, 'out.warc.gz')));
 });
 
-test('a stream refuses a type of records that there is not', async (t) => {
+test('a stream refuses an unknown record type', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   const refused = await pinakes(at, 'stream', '--json', '--type', 'response,revist');
@@ -361,7 +361,7 @@ test('a stream refuses a type of records that there is not', async (t) => {
   assert.deepEqual([...new Set(lines.map(({ type }) => type))].sort(), ['request', 'revisit']);
 });
 
-test('a stream of JSON lines has the text and the links of pages when they are asked for', async (t) => {
+test('a stream of JSON lines has the text and the links of pages with --text and --links', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   type Line = { type: string; page?: { title: string; text?: string; links?: unknown[] } };

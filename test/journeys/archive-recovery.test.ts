@@ -19,14 +19,14 @@ function follow(at: string, recipe: string): void {
   execFileSync('sh', ['-ec', recipe], { cwd: at });
 }
 
-test('an archive that is put back from a backup as the guide tells has its captures, deletions, snapshots and schedules', async (t) => {
+test('an archive that is restored as the guide says has its captures, deletions, snapshots and schedules', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 8);
   await pinakes(at, 'init', '--name', 'kept');
   await pinakes(at, 'add', 'one.warc.gz', '--collection', 'spring');
   await pinakes(at, 'snapshot', 'create', 'before');
   await pinakes(at, 'delete', '--url', 'http://one.test/3', '--yes');
-  // An address that no crawl goes to unasked: only the schedule comes of it.
+  // Nothing listens at this URL, so that only the schedule remains.
   await pinakes(at, 'crawl', 'http://127.0.0.1/', '--collection', 'site', '--every', 'week');
   const commands = [
     ['export'],
@@ -50,7 +50,7 @@ test('an archive that is put back from a backup as the guide tells has its captu
   assert.equal((await pinakes(at, 'verify')).code, 0);
 });
 
-test('the volumes of an archive that is only read are looked at from another, as the guide tells', async (t) => {
+test('a read-only archive is opened through another archive, as the guide says', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 4);
   await pinakes(at, 'init', 'theirs');
@@ -70,7 +70,7 @@ test('the volumes of an archive that is only read are looked at from another, as
   assert.equal(theirs!.state, 'read-only');
 });
 
-test('a segment that is gone is told of by every command, with what to do, and a rebuild goes on without it', async (t) => {
+test('every command reports a missing segment with advice, and a rebuild continues without it', async (t) => {
   const at = scratch(t);
   for (const name of ['one', 'two']) await writeSite(join(at, `${name}.warc.gz`), name, 4);
   await pinakes(at, 'init');
@@ -85,7 +85,7 @@ test('a segment that is gone is told of by every command, with what to do, and a
   assert.deepEqual(await pinakes(at, 'get', 'http://one.test/2'), { ...told, err: '' });
 });
 
-test('a place where no archive can be made or opened is named, with what to do', async (t) => {
+test('a path where an archive cannot be created or opened is reported with advice', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'afile'), 'x');
   await pinakes(at, 'init');
@@ -120,7 +120,7 @@ test('a place where no archive can be made or opened is named, with what to do',
   assert.match((await pinakes(at, 'stats')).err, /version 7 was made by a newer Pinakes.*docs\/storage\.md/s);
 });
 
-test('an archive in a directory that may not be written to is refused with advice of its own', {
+test('an archive in a read-only directory is refused with its own advice', {
   skip: process.getuid?.() === 0 && 'root may write everywhere',
 }, async (t) => {
   const at = scratch(t);
@@ -134,7 +134,7 @@ test('an archive in a directory that may not be written to is refused with advic
   }
 });
 
-test('a rebuild names a damaged record and ends with 1', async (t) => {
+test('a rebuild names a damaged record and exits with 1', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 4);
   await pinakes(at, 'init');
@@ -149,7 +149,7 @@ test('a rebuild names a damaged record and ends with 1', async (t) => {
   assert.match(err, /: error gzip-/);
 });
 
-test('a rebuild without a file that was added in place names it and ends with 1, and the file comes in when it is back', async (t) => {
+test('a rebuild names a missing file that was added in place and exits with 1, and a later rebuild adds it again', async (t) => {
   const at = scratch(t);
   for (const name of ['one', 'two']) await writeSite(join(at, `${name}.warc.gz`), name, 4);
   await pinakes(at, 'init');
@@ -166,7 +166,7 @@ test('a rebuild without a file that was added in place names it and ends with 1,
   assert.equal((await pinakes(at, 'rebuild')).code, 0);
 });
 
-test('help of a command below another is that of the command', async (t) => {
+test('help of a subcommand is the help of that subcommand', async (t) => {
   const at = scratch(t);
   assert.deepEqual(await pinakes(at, 'help', 'warc', 'ls'), await pinakes(at, 'warc', 'ls', '--help'));
   assert.match((await pinakes(at, 'help', 'warc', 'ls')).out, /^Usage: pinakes warc ls /);

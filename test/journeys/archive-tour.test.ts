@@ -10,7 +10,7 @@ import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.
 import { pinakes, pinakesBytes, pinakesJson } from './pinakes-runner.ts';
 import { CODED_TEXT, PAGE, PAGE_HTTP_HEAD, scratch, writePackage, writeSample, writeSite } from './warc-sample.ts';
 
-test('an archive is made, files are added, and a page is given back as it was', async (t) => {
+test('an archive is created, files are added, and a page is printed as it was captured', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   assert.deepEqual(pinakesProcess(at, 'init').out, 'created an archive in archive\n');
@@ -18,14 +18,14 @@ test('an archive is made, files are added, and a page is given back as it was', 
   assert.equal(added.code, 0, added.err);
   assert.match(added.out, /^1 file: 5 new captures\n/);
   assert.equal(pinakesProcess(at, 'get', 'http://www.example.test/a').out, PAGE);
-  // A revisit has its own head, and the payload of the record that holds it.
+  // A revisit has its own head, and the payload of the record with its content.
   const revisit = (await pinakes(at, 'get', 'http://cdn.example.test/copy?id=7', '--headers')).out;
   assert.match(revisit, /^WARC\/1\.1\r\nWARC-Type: revisit\r\n/);
   assert.match(revisit, /Date: Sat, 02 Mar 2024 10:00:00 GMT/);
   assert.equal((await pinakes(at, 'get', 'http://cdn.example.test/copy?id=7')).out, PAGE);
 });
 
-test('what init says to do next can be typed as it stands, whatever the directory is called', async (t) => {
+test('the next command that init shows can be copied, whatever the name of the directory', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   const { err } = pinakesProcess(at, 'init', "the library's $HOME; archive");
@@ -39,7 +39,7 @@ test('what init says to do next can be typed as it stands, whatever the director
   assert.match(shell(`${name}; pinakes add a.warc.gz`).stdout.toString(), /^1 file, 1 of them added before/, err);
 });
 
-test('get takes the capture nearest to a time, and the part that is asked for', async (t) => {
+test('get prints the capture nearest to a time, and the requested part of it', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   await pinakes(at, 'init');
@@ -59,7 +59,7 @@ test('get takes the capture nearest to a time, and the part that is asked for', 
   assert.equal((await pinakesBytes(at, 'cat', first!.key as string)).toString(), PAGE);
 });
 
-test('the same file added again adds nothing, and a package brings the files in it', async (t) => {
+test('adding a file again adds nothing, and adding a package adds the files in it', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await writePackage(join(at, 'one.wacz'), [join(at, 'one.warc.gz')]);
@@ -74,7 +74,7 @@ test('the same file added again adds nothing, and a package brings the files in 
   assert.deepEqual(readdirSync(join(at, 'archive/spool')), []);
 });
 
-test('put prints a key, the same for the same bytes, and cat gives them back', async (t) => {
+test('put prints the same key for the same bytes, and cat prints the bytes', async (t) => {
   const at = scratch(t);
   const bytes = Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) & 255));
   writeFileSync(join(at, 'scroll.bin'), bytes);
@@ -90,7 +90,7 @@ test('put prints a key, the same for the same bytes, and cat gives them back', a
   assert.match((await pinakes(at, 'cat', '-a', 'shelf', key, '--json')).err, /unknown option '--json'/);
 });
 
-test('put refuses what is no media type', async (t) => {
+test('put refuses an invalid media type', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'scroll.bin'), 'scroll');
   await pinakes(at, 'init');
@@ -102,7 +102,7 @@ test('put refuses what is no media type', async (t) => {
     assert.equal((await pinakes(at, 'put', 'scroll.bin', '--mime', mime)).code, 0, mime);
 });
 
-test('put that waits for standard input ends when it is interrupted, and stores nothing', async (t) => {
+test('put that waits for standard input stops when it is interrupted, and stores nothing', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   const child = spawn(LAUNCHER, ['put', '-'], { cwd: at, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -116,7 +116,7 @@ test('put that waits for standard input ends when it is interrupted, and stores 
   assert.deepEqual(readdirSync(join(at, 'archive/spool')), []);
 });
 
-test('verify finds nothing in a sound archive, and names the record and who leans on it in a damaged one', async (t) => {
+test('verify finds nothing in a sound archive, and names the damaged record and the affected captures in a damaged one', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   await pinakes(at, 'init');
@@ -138,7 +138,7 @@ test('verify finds nothing in a sound archive, and names the record and who lean
   assert.ok((summary.errors as number) > 0 && summary.kind === 'summary' && summary.depth === 'full');
 });
 
-test('rebuild makes a catalog that answers as before, also when there is none left or it is damaged', async (t) => {
+test('rebuild makes the same catalog again, also when it is missing or damaged', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   await pinakes(at, 'init');

@@ -9,21 +9,21 @@ import { scratch } from './warc-sample.ts';
 
 const noShell = (name: string) => spawnSync(name, ['--version']).error !== undefined && `${name} is not installed`;
 
-/** What bash would offer for the last word, after it has read the script that the program prints. */
+/** The words that bash offers for the last word, with the script that the program prints. */
 function offeredByBash(cwd: string, ...words: string[]): string[] {
   const script = `source <(pinakes completion bash) && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) &&
     _pinakes && for word in "\${COMPREPLY[@]}"; do printf '%s\\n' "$word"; done`;
   return offered(cwd, 'bash', '-c', script, 'bash', ...words);
 }
 
-/** What zsh would offer: what the script hands to the completion system, which stands at a terminal only. */
+/** The words that the script passes to the completion system of zsh, which itself needs a terminal. */
 function offeredByZsh(cwd: string, ...words: string[]): string[] {
   const script = `compdef() { } ; compset() { } ; _files() { print files } ; _describe() { print -rl -- "\${(@P)2}" }
     source <(pinakes completion zsh) && words=("$@") && CURRENT=$# && _pinakes`;
   return offered(cwd, 'zsh', '-f', '-c', script, 'zsh', ...words);
 }
 
-/** What fish offers for a line. */
+/** The words that fish offers for a line. */
 function offeredByFish(cwd: string, line: string): string[] {
   return offered(cwd, 'fish', '--no-config', '-c', 'pinakes completion fish | source; complete -C $argv[1]', line);
 }
@@ -35,7 +35,7 @@ function offered(cwd: string, shell: string, ...words: string[]): string[] {
   return linesOf(stdout.toString());
 }
 
-test('bash completes commands, options and values as the program has them', { skip: noShell('bash') }, async (t) => {
+test('bash completes the commands, options and values of the program', { skip: noShell('bash') }, async (t) => {
   const at = scratch(t);
   const help = (await pinakes(at, '--help')).out;
   const commands = Array.from(help.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z]+)/gm), ([, name]) => name!);
@@ -75,7 +75,7 @@ test('bash completes commands, options and values as the program has them', { sk
     assert.deepEqual(offeredByBash(at, 'pinakes', ...words), expected, words.join(' '));
 });
 
-test('bash asks a program below the home directory, and runs nothing of what is typed', {
+test('bash calls a program below the home directory, and runs no part of the typed line', {
   skip: noShell('bash'),
 }, (t) => {
   const at = scratch(t);
@@ -85,7 +85,7 @@ test('bash asks a program below the home directory, and runs nothing of what is 
   assert.ok(!existsSync(join(at, 'run')));
 });
 
-test('bash is left to offer files where the program has nothing to offer', { skip: noShell('bash') }, (t) => {
+test('bash offers files where the program offers no words', { skip: noShell('bash') }, (t) => {
   const at = scratch(t);
   for (const words of [
     ['add', ''],
@@ -97,7 +97,7 @@ test('bash is left to offer files where the program has nothing to offer', { ski
     assert.deepEqual(offeredByBash(at, 'pinakes', ...words), [], words.join(' '));
 });
 
-test('zsh completes as bash does, and runs nothing of what is typed', { skip: noShell('zsh') }, (t) => {
+test('zsh completes as bash does, and runs no part of the typed line', { skip: noShell('zsh') }, (t) => {
   const at = scratch(t);
   const about = /^cat:print one record\ncheck:[^\n]*\nconvert:[^\n]*$/;
   assert.match(offeredByZsh(at, 'pinakes', 'warc', 'c').join('\n'), about);
@@ -111,7 +111,7 @@ test('zsh completes as bash does, and runs nothing of what is typed', { skip: no
   assert.ok(!existsSync(join(at, 'run')));
 });
 
-test('fish completes as bash does, and runs nothing of what is typed', { skip: noShell('fish') }, (t) => {
+test('fish completes as bash does, and runs no part of the typed line', { skip: noShell('fish') }, (t) => {
   const at = scratch(t);
   assert.match(offeredByFish(at, 'pinakes warc c').join('\n'), /^cat\tprint one record\ncheck\t.*\nconvert\t.*$/);
   assert.deepEqual(offeredByFish(at, 'pinakes warc convert (touch run) --to=warc.z'), ['--to=warc.zst']);
@@ -126,12 +126,12 @@ test('fish completes as bash does, and runs nothing of what is typed', { skip: n
   assert.ok(!existsSync(join(at, 'run')));
 });
 
-test('words come whole for shells that do not cut them at an equals sign', async (t) => {
+test('a word with an equals sign is completed whole for shells that do not split it', async (t) => {
   const { out } = await pinakes(scratch(t), 'complete-words', '--', 'crawl', '--robots=o');
   assert.equal(out, '--robots=obey\n');
 });
 
-test('a shell that is not known is refused with those that are', async (t) => {
+test('an unknown shell is refused with a list of the known shells', async (t) => {
   const { code, err } = await pinakes(scratch(t), 'completion', 'tcsh');
   assert.equal(code, 2);
   assert.match(err, /tcsh.*bash, zsh, fish/);

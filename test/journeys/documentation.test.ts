@@ -10,7 +10,7 @@ const OPTION = /(?<![\w-])--[a-z][\w-]*/g;
 const pages = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name))];
 const texts = new Map(pages.map((page) => [page, readFileSync(join(ROOT, page), 'utf8')]));
 
-/** The options of every command that does something, by what is typed for it, as its help lists them. */
+/** The options in the help of every command without subcommands, by the words of the command. */
 async function optionsByCommand(...words: string[]): Promise<Map<string, Set<string>>> {
   const help = (await pinakes(ROOT, ...words, '--help')).out;
   const [options, commands] = help.slice(help.indexOf('\nOptions:')).split('\nCommands:');
@@ -23,7 +23,7 @@ async function optionsByCommand(...words: string[]): Promise<Map<string, Set<str
   return known;
 }
 
-/** What a page shows to be typed, each command on one line, without what the shell does with it. */
+/** The commands that a page shows, each on one line, without pipes, redirections and comments. */
 function typed(text: string): string[] {
   const blocks = Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms), ([, language, block]) =>
     ['', 'sh', 'console'].includes(language!) ? block!.split('\n') : [],
@@ -41,7 +41,7 @@ suite('documentation', () => {
     known = await optionsByCommand();
   });
 
-  test('every option of every command is told of on some page', () => {
+  test('every option of every command is described on a page', () => {
     const told = new Set(Array.from(texts.values(), (text) => text.match(OPTION) ?? []).flat());
     const untold = [...known].flatMap(([command, options]) =>
       [...options].filter((option) => option !== '--help' && !told.has(option)).map((option) => `${command} ${option}`),
@@ -49,7 +49,7 @@ suite('documentation', () => {
     assert.ok(untold.length === 0, `README.md or a page in docs/ has to say what these are for: ${untold.join(', ')}`);
   });
 
-  test('every command that a page shows exists, with the options it is shown with', () => {
+  test('every command that a page shows exists, with the shown options', () => {
     for (const [page, text] of texts) {
       for (const command of typed(text)) {
         const words = command.split(' ');

@@ -1,4 +1,4 @@
-/** What a command says when it cannot do what was asked: to a person in words, with --json as JSON. */
+/** The messages of commands that fail: as text, and with --json as JSON. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -32,21 +32,21 @@ test('with --json every failure is one line of JSON with its code, message and a
   }
 });
 
-test('with --json the advice names the archive once, whatever it is called', async (t) => {
+test('with --json the advice names the archive once, also with quotes in its name', async (t) => {
   const at = scratch(t);
   const { err } = pinakesProcess(at, 'stats', '--archive', 'an "old" one', '--json');
   const { error } = JSON.parse(err) as { error: { advice: string } };
   assert.match(error.advice, /^Make one with `pinakes init --archive 'an "old" one'`/);
 });
 
-test('init says what to type next by the name that the program was typed by', (t) => {
+test('the next command that init shows has the name by which the program was called', (t) => {
   const at = scratch(t);
   const env = { ...process.env, PINAKES_PROGRAM: './pinakes' };
   const { stderr } = spawnSync(LAUNCHER, ['init'], { cwd: at, env, encoding: 'utf8' });
   assert.match(stderr, /^Next: \.\/pinakes add FILES/);
 });
 
-test('delete without a terminal says how to go on', async (t) => {
+test('delete without a terminal says which option to add', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   writeFileSync(join(at, 'text.txt'), 'hello');

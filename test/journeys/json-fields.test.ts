@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { pinakesJson } from './pinakes-runner.ts';
 import { PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
-/** In its place the address of a site that has one page is typed. */
+/** Replaced by the URL of a site with one page. */
 const SEED = 'SEED';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/json.md'), 'utf8');
@@ -21,7 +21,7 @@ const told = new Map(
   ]),
 );
 
-/** What to type for each of them, in an order in which there is always something to tell. */
+/** The command line for each of them, in an order in which each has something to report. */
 const TYPED: Readonly<Record<string, readonly string[]>> = {
   init: ['init'],
   add: ['add', 'a.warc.gz', 'site.warc.gz'],
@@ -59,7 +59,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'slim undo': ['slim', 'undo', 'files'],
 };
 
-test('docs/json.md lists the fields that commands give', async (t) => {
+test('docs/json.md lists the fields that commands print', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   await writeSite(join(at, 'site.warc.gz'), 'site', 20);

@@ -1,10 +1,10 @@
-/** Runs the real launcher as a process of its own, the way a person does. */
+/** Runs the launcher as a separate process, as a person does. */
 import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
 export const LAUNCHER = resolve(import.meta.dirname, '../../pinakes');
 
-/** Commands in messages are named as an installed program names them. */
+/** Gives the program the name in messages that an installed program has. */
 const environment = () => ({ ...process.env, PINAKES_PROGRAM: 'pinakes' });
 
 export type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
@@ -18,12 +18,12 @@ export function pinakes(cwd: string, ...args: string[]): Outcome {
   return { code: status, out: stdout.toString(), err: stderr.toString() };
 }
 
-/** What it printed, as bytes. */
+/** The output as bytes. */
 export function pinakesBytes(cwd: string, ...args: string[]): Buffer {
   return run(cwd, args).stdout;
 }
 
-/** What it printed, as one JSON value a line. */
+/** The output as JSON values, one per line. */
 export function pinakesJson(cwd: string, ...args: string[]): Record<string, unknown>[] {
   return linesOf(pinakes(cwd, ...args).out).map((line) => JSON.parse(line) as Record<string, unknown>);
 }

@@ -1,7 +1,7 @@
 /**
- * Runs commands in one process that has the program loaded, where a process for each would spend half a second of the
- * processor on its start. Words, files and exit codes are the same. What has to do with the process itself, such as its
- * end, signals and broken outputs, wants `pinakes-process.ts`.
+ * Runs commands in one child process that has the program loaded. A process for each command would need half a second of
+ * processor time to start. Messages, files and exit codes are the same. Tests of the process itself, such as its exit,
+ * signals and broken outputs, use `pinakes-process.ts`.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,50 +12,50 @@ import { linesOf, type Outcome } from './pinakes-process.ts';
 
 type BytesOutcome = { readonly code: number; readonly out: Buffer; readonly err: Buffer };
 
-/** The line that ends a command is never longer. */
+/** The maximum length of the line that marks the end of a command. */
 const END_BYTES_MAX = 40;
 
 class Runner {
   readonly #child: ChildProcess;
-  #orders = 0;
+  #requests = 0;
 
   constructor() {
     this.#child = fork(join(import.meta.dirname, 'runner-child.ts'), {
       execArgv: [],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    // Its end is seen as the end of its outputs, by the command that waits for them.
+    // When the child ends, its outputs close, which the waiting command notices.
     this.#child.on('error', () => {});
-    this.#rest(true);
+    this.#keepAlive(false);
   }
 
   async run(directory: string, argv: readonly string[]): Promise<BytesOutcome> {
-    const number = ++this.#orders;
-    if (!this.#child.connected) throw new Error('the process ended after the command before this one');
-    this.#rest(false);
+    const number = ++this.#requests;
+    if (!this.#child.connected) throw new Error('the process ended after the previous command');
+    this.#keepAlive(true);
     try {
       this.#child.send({ number, directory, argv });
       const [out, err] = await Promise.all([
-        untilEnd(this.#child.stdout!, number),
-        untilEnd(this.#child.stderr!, number),
+        readOutput(this.#child.stdout!, number),
+        readOutput(this.#child.stderr!, number),
       ]);
       return { code: out.code, out: out.bytes, err: err.bytes };
     } finally {
-      this.#rest(true);
+      this.#keepAlive(false);
     }
   }
 
   async close(): Promise<void> {
     if (!this.#child.connected) return;
-    this.#rest(false);
+    this.#keepAlive(true);
     const ended = once(this.#child, 'close');
     this.#child.disconnect();
     await ended;
   }
 
-  /** Between commands it does not keep the tests from ending. */
-  #rest(isResting: boolean): void {
-    const call = isResting ? 'unref' : 'ref';
+  /** Between commands the child must not keep the test process alive. */
+  #keepAlive(isBusy: boolean): void {
+    const call = isBusy ? 'ref' : 'unref';
     this.#child[call]();
     this.#child.channel?.[call]();
     for (const output of [this.#child.stdout, this.#child.stderr])
@@ -63,8 +63,8 @@ class Runner {
   }
 }
 
-/** What came before the line that ends a command. */
-function untilEnd(output: Readable, number: number): Promise<{ bytes: Buffer; code: number }> {
+/** Reads the output of a command, up to the line that marks its end. */
+function readOutput(output: Readable, number: number): Promise<{ bytes: Buffer; code: number }> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let tail = '';
@@ -74,26 +74,26 @@ function untilEnd(output: Readable, number: number): Promise<{ bytes: Buffer; co
       const end = new RegExp(`\\u0000${number} (\\d+)\\n$`).exec(tail);
       if (!end) return;
       const bytes = Buffer.concat(pieces);
-      leave();
+      stopReading();
       resolve({ bytes: bytes.subarray(0, bytes.length - end[0].length), code: Number(end[1]) });
     };
-    const gone = () => {
-      leave();
-      reject(new Error(`the command took its process with it: ${Buffer.concat(pieces).toString()}`));
+    const fail = () => {
+      stopReading();
+      reject(new Error(`the command ended the process: ${Buffer.concat(pieces).toString()}`));
     };
-    const leave = () => {
+    const stopReading = () => {
       output.off('data', take);
-      output.off('close', gone);
+      output.off('close', fail);
     };
     output.on('data', take);
-    output.once('close', gone);
+    output.once('close', fail);
   });
 }
 
 let runner: Runner | undefined;
 after(() => runner?.close());
 
-/** One at a time: commands on a runner stand in the same directory. */
+/** Callers wait for each command, because all commands of a runner share its current directory. */
 async function run(directory: string, argv: readonly string[]): Promise<BytesOutcome> {
   runner ??= new Runner();
   try {
@@ -109,12 +109,12 @@ export async function pinakes(directory: string, ...argv: string[]): Promise<Out
   return { code, out: out.toString(), err: err.toString() };
 }
 
-/** What it printed, as bytes. */
+/** The output as bytes. */
 export async function pinakesBytes(directory: string, ...argv: string[]): Promise<Buffer> {
   return (await run(directory, argv)).out;
 }
 
-/** What it printed, as one JSON value a line. */
+/** The output as JSON values, one per line. */
 export async function pinakesJson(directory: string, ...argv: string[]): Promise<Record<string, unknown>[]> {
   const { out } = await pinakes(directory, ...argv);
   return linesOf(out).map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -1,29 +1,28 @@
 /**
- * Runs command lines one after another in one process, each with a program of its own: everything that
- * `src/cli/main.ts` does is done anew, and only the modules below it stay loaded. An order is one message, `{ number,
- * directory, argv }`. When the command is done, both outputs get a line of their own that ends what belongs to it: a
- * NUL, the number of the order, the exit code, a newline.
+ * Runs commands one after another in one process. `src/cli/main.ts` is evaluated again for each command, and only the
+ * modules that it imports stay loaded. A request is one message, `{ number, directory, argv }`. When the command is done,
+ * a line on both outputs marks the end of its output: a NUL, the number of the request, the exit code, a newline.
  */
 
-type Order = { readonly number: number; readonly directory: string; readonly argv: readonly string[] };
+type CommandRequest = { readonly number: number; readonly directory: string; readonly argv: readonly string[] };
 
 const PROGRAM = new URL('../../src/cli/main.ts', import.meta.url);
 
-// Every program watches the outputs and the interrupt for as long as the process lives.
+// Every command adds listeners to the outputs and the interrupt, which stay as long as the process.
 for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
 
-async function obey({ number, directory, argv }: Order): Promise<void> {
+async function runCommand({ number, directory, argv }: CommandRequest): Promise<void> {
   process.chdir(directory);
   process.argv.splice(1, process.argv.length, PROGRAM.pathname, ...argv);
   process.exitCode = undefined;
-  await import(`${PROGRAM.href}?order=${number}`);
+  await import(`${PROGRAM.href}?request=${number}`);
   const end = `\0${number} ${process.exitCode ?? 0}\n`;
   process.stdout.write(end);
   process.stderr.write(end);
 }
 
 let last = Promise.resolve();
-process.on('message', (order: Order) => {
-  last = last.then(() => obey(order));
+process.on('message', (request: CommandRequest) => {
+  last = last.then(() => runCommand(request));
 });
 process.on('disconnect', () => process.exit());

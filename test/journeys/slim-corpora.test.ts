@@ -1,4 +1,4 @@
-/** Slims the hand-over corpora: real files of many crawlers, valid and malformed, in place and to a target. */
+/** Slims the shared corpora: real files of many crawlers, valid and malformed, in place and to a target. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.ur
 const FOLDERS = ['arc', 'gzip', 'warc-http-bodies', 'warc-malformed', 'warc-revisit', 'warc-valid', 'zstd'];
 const skip = !existsSync(CORPORA) && 'shared corpora absent';
 
-/** ARC documents that are no HTTP message become resources; to a reader they are the same captures. */
+/** ARC documents that are not HTTP messages become resources, which count as the same captures here. */
 function capturesIn(records: readonly ArchivedRecord[]): string[] {
   const lines = capturesOf(records).filter((line) => /^(response|resource) /.test(line));
   return lines.map((line) => line.replace(/^(response|resource) /, '')).sort();
@@ -29,8 +29,8 @@ describe('the hand-over corpora', { skip }, async () => {
       const from = join(CORPORA, folder);
       if (!existsSync(from)) continue;
       for (const path of filesBelow(from)) {
-        // Two files of the corpora differ only in their compression's suffix, or in being ARC: a folder each keeps
-        // targets apart.
+        // Some files of the corpora differ only in the suffix of their compression or format, so that each gets a
+        // directory of its own in the target.
         cpSync(
           path,
           join(
@@ -50,7 +50,7 @@ describe('the hand-over corpora', { skip }, async () => {
 
   after(() => rmSync(base, { recursive: true, force: true }));
 
-  test('hold the same captures with the same payloads after a run in place', async () => {
+  test('have the same captures with the same payloads after a run in place', async () => {
     const earlier = await readAll(filesBelow(place('source')));
     const { code, err } = await pinakes(base, 'slim', 'run', place('in-place'), '--in-place', '--json');
     assert.equal(code, 1, err);
@@ -60,7 +60,7 @@ describe('the hand-over corpora', { skip }, async () => {
     assert.ok(count(later) > count(earlier) + 50, `${count(earlier)} revisits before, ${count(later)} after`);
   });
 
-  test('hold the same captures with the same payloads in a target, where ARC files became WARC files', async () => {
+  test('have the same captures with the same payloads in a target, where ARC files are converted', async () => {
     const earlier = await readAll(filesBelow(place('source')));
     const lines = await pinakesJson(base, 'slim', 'run', place('source'), '--to', place('target'), '--json');
     const summary = lines.at(-1)!;
@@ -71,7 +71,7 @@ describe('the hand-over corpora', { skip }, async () => {
     assert.ok((summary.bytesAfter as number) < (summary.bytesBefore as number));
   });
 
-  test('hold nothing more to slim afterwards but what is not worth it', async () => {
+  test('have no more duplicates that are worth a revisit after a run', async () => {
     const summary = (await pinakesJson(base, 'slim', 'run', place('in-place'), '--in-place', '--json')).at(-1)!;
     assert.equal(summary.revisits, 0);
   });
@@ -96,7 +96,7 @@ for (const [kind, revisits, path] of [
       );
       assert.equal(summary!.duplicates, 72);
       assert.equal(summary!.collisions, 0);
-      // Redirects with a few bytes of body: their revisits would be larger than they are.
+      // Redirects with a short body, whose revisits would be larger.
       assert.equal(summary!.revisits, revisits);
       t.diagnostic(JSON.stringify(summary));
       const later = await readAll(filesBelow(join(base, 'target')));

@@ -32,7 +32,7 @@ describe('pinakes slim', () => {
 
   const images = (name: string) => filesBelow(join(base, name)).map((path) => readFileSync(path));
 
-  test('assess tells what there is to save as a table and as JSON, and changes nothing', async () => {
+  test('assess prints the possible savings as a table and as JSON, and changes nothing', async () => {
     const earlier = images('crawl');
     const { code, out } = pinakesProcess(base, 'slim', 'assess', 'crawl');
     assert.equal(code, 0);
@@ -58,7 +58,7 @@ describe('pinakes slim', () => {
     assert.equal(existsSync(join(base, 'crawl', '.pinakes-slim')), false);
   });
 
-  test('a text manifest for which there is no room is refused and not cut short', () => {
+  test('a text manifest that does not fit on the disk is an error, and is not truncated', () => {
     const digest = (number: number) => digestOf('sha256', utf8(String(number)));
     const lines = Array.from(
       { length: 3000 },
@@ -76,7 +76,7 @@ describe('pinakes slim', () => {
     assert.deepEqual(readdirSync(join(base, 'cut')), []);
   });
 
-  test('a file that is named twice counts once', async () => {
+  test('a file that is named twice is counted once', async () => {
     mkdirSync(join(base, 'links'));
     symlinkSync('../crawl/a/plain.warc', join(base, 'links/again.warc'));
     const paths = ['crawl/a', 'links', 'crawl/a/plain.warc'];
@@ -86,7 +86,7 @@ describe('pinakes slim', () => {
     assert.deepEqual([summed.files, summed.records], [2, assessed.records]);
   });
 
-  test('findings that nobody takes do not break off a run, and at its end the output tells what became of it', {
+  test('findings that cannot be printed do not stop a run, and the broken output is reported at its end', {
     skip: !existsSync('/dev/full') && 'no /dev/full',
   }, () => {
     cpSync(join(base, 'crawl'), join(base, 'told'), { recursive: true });
@@ -104,10 +104,10 @@ describe('pinakes slim', () => {
     assert.deepEqual([gone.status, gone.stderr], [0, '']);
   });
 
-  test('what is odd in record after record is told a few times and then counted; with --json it is all there', async () => {
+  test('repeated findings are printed a few times and then counted, and --json prints all of them', async () => {
     const at = join(base, 'repeated');
     mkdirSync(at);
-    // Without an id, which is a warning, and with an address in brackets, which is a note.
+    // No record id, which is a warning, and a URI in brackets, which is a note.
     const record = (n: number) =>
       `WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: <http://odd.test/${n}>\r\n` +
       `WARC-Date: 2024-01-01T00:00:00Z\r\nContent-Length: 5\r\n\r\nodd ${n}\r\n\r\n`;
@@ -122,14 +122,14 @@ describe('pinakes slim', () => {
       assert.equal(codes.filter((known) => known === one).length, 8, one);
   });
 
-  test('assess says where it cannot put what does not fit into memory', async () => {
+  test('assess names the directory in which it cannot write its temporary files', async () => {
     writeFileSync(join(base, 'a-file'), '');
     const { code, err } = await pinakes(base, 'slim', 'assess', 'crawl', '--work', 'a-file');
     assert.equal(code, 2);
     assert.match(err, /^pinakes: a-file: a file stands where a directory is needed \[FILE_NOT_DIRECTORY\]\n/);
   });
 
-  test('run says of a file that was named as a directory that it is one, before it reads anything', async () => {
+  test('run refuses a file where a directory is needed, before it reads anything', async () => {
     writeFileSync(join(base, 'a-file'), '');
     for (const place of [['--to'], ['--in-place', '--keep-originals'], ['--in-place', '--work']]) {
       const { code, out, err } = await pinakes(base, 'slim', 'run', 'crawl', ...place, 'a-file');
@@ -138,7 +138,7 @@ describe('pinakes slim', () => {
     }
   });
 
-  test('run in place, undo and run again: the first and the last result are the same', async () => {
+  test('run in place, undo and run again give the same result as the first run', async () => {
     cpSync(join(base, 'crawl'), join(base, 'copy'), { recursive: true });
     const run = ['slim', 'run', 'copy', '--in-place', '--keep-originals', 'kept'];
     const first = pinakesProcess(base, ...run);
@@ -157,7 +157,7 @@ describe('pinakes slim', () => {
     assert.deepEqual(images('copy'), slimmed);
   });
 
-  test('the slimmed files have no findings, and compare finds the captures unchanged', async () => {
+  test('the slimmed files have no findings, and compare finds no difference', async () => {
     assert.equal((await pinakes(base, 'slim', 'run', 'crawl', '--to', 'target')).code, 0);
     assert.equal((await pinakes(base, 'warc', 'check', 'target')).code, 0);
     assert.equal((await pinakes(base, 'slim', 'sum', 'crawl', '--out', 'before.parquet')).code, 0);
@@ -179,7 +179,7 @@ describe('pinakes slim', () => {
     assert.ok(summary.missing! > 0);
   });
 
-  test('the stages follow one another on the command line', async () => {
+  test('the stages work one after another on the command line', async () => {
     cpSync(join(base, 'crawl'), join(base, 'staged'), { recursive: true });
     const steps = [
       ['sum', 'staged', '--out', 'm.parquet', '--algorithm', 'sha512'],
@@ -202,7 +202,7 @@ describe('pinakes slim', () => {
     assert.ok(sizes('staged') < sizes('crawl'));
   });
 
-  test('an ARC file beside a WARC file of the same name is written beside it, and both are whole', async () => {
+  test('an ARC file and a WARC file of the same name are both complete in the target', async () => {
     mkdirSync(join(base, 'twins', 'deep'), { recursive: true });
     const record = 'http://a.example/ 192.0.2.1 20200101000000 text/plain 5\nhello\n';
     const head =
@@ -224,7 +224,7 @@ describe('pinakes slim', () => {
     assert.equal((await pinakes(base, 'warc', 'check', 'both')).code, 0);
   });
 
-  test('a name that cannot be listed is refused by every stage, with what to do', async () => {
+  test('every stage refuses a file name that a manifest cannot contain, with advice', async () => {
     const [file] = filesBelow(join(base, 'crawl'));
     mkdirSync(join(base, 'odd'));
     cpSync(file!, join(base, 'odd', 'two\nlines.warc.gz'));
@@ -243,7 +243,7 @@ describe('pinakes slim', () => {
     }
   });
 
-  test('arguments that make no sense are refused before anything begins', async () => {
+  test('invalid arguments are refused before any work is done', async () => {
     const earlier = images('crawl');
     for (const args of [
       ['run', 'crawl'],

@@ -18,7 +18,7 @@ import {
   writeSample,
 } from './warc-sample.ts';
 
-test('cat prints the whole record, which is a WARC file of one record by itself', async (t) => {
+test('cat prints the whole record, which is a WARC file of one record', async (t) => {
   const at = scratch(t);
   const { offset, length } = (await writeSample(join(at, 'a.warc.gz')))[1]!;
   const whole = pinakesProcessBytes(at, 'warc', 'cat', 'a.warc.gz', String(offset));
@@ -30,7 +30,7 @@ test('cat prints the whole record, which is a WARC file of one record by itself'
   );
 });
 
-test('cat prints the part that is asked for', async (t) => {
+test('cat prints the requested part', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc.gz'));
   const { offset, length } = places[1]!;
@@ -44,7 +44,7 @@ test('cat prints the part that is asked for', async (t) => {
   assert.deepEqual(await part('raw'), readFileSync(join(at, 'a.warc.gz')).subarray(offset, offset + length));
 });
 
-test('cat --payload keeps the content coding, and --decoded takes it off', async (t) => {
+test('cat --payload keeps the content coding, and --decoded removes it', async (t) => {
   const at = scratch(t);
   const offset = String((await writeSample(join(at, 'a.warc.gz')))[6]!.offset);
   assert.equal(
@@ -54,7 +54,7 @@ test('cat --payload keeps the content coding, and --decoded takes it off', async
   assert.equal((await pinakesBytes(at, 'warc', 'cat', 'a.warc.gz', offset, '--decoded')).toString(), CODED_TEXT);
 });
 
-test('cat finds no record inside the line that begins one in an ARC file', async (t) => {
+test('cat finds no record inside the header line of an ARC record', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'a.arc'), ARC_FILE);
   const listed = (await pinakes(at, 'warc', 'ls', '--json', 'a.arc')).out.trim().split('\n');
@@ -68,7 +68,7 @@ test('cat finds no record inside the line that begins one in an ARC file', async
   }
 });
 
-test('cat finds a record in a package, and asks which file is meant when there are several', async (t) => {
+test('cat finds a record in a package, and refuses a package with several files without a file name', async (t) => {
   const at = scratch(t);
   const offset = String((await writeSample(join(at, 'data.warc.gz')))[1]!.offset);
   await writeSample(join(at, 'more.warc.gz'));
@@ -85,7 +85,7 @@ test('cat finds a record in a package, and asks which file is meant when there a
   assert.equal((await pinakes(at, 'warc', 'cat', 'two.wacz!archive/none.warc.gz', offset)).code, 2);
 });
 
-test('cat reads records of a file that its package compresses against the rules', async (t) => {
+test('cat reads a file that its package compresses, although it must not', async (t) => {
   const at = scratch(t);
   const { offset, length } = (await writeSample(join(at, 'data.warc.gz')))[1]!;
   const zip = new yazl.ZipFile();
@@ -97,7 +97,7 @@ test('cat reads records of a file that its package compresses against the rules'
   assert.deepEqual(await cat('--raw'), readFileSync(join(at, 'data.warc.gz')).subarray(offset, offset + length));
 });
 
-test('cat takes OFFSET+INNER for a record that shares its member, and says so when it has no bytes of its own', async (t) => {
+test('cat accepts OFFSET+INNER for a record that shares its member, and refuses --raw for it', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc'), 'none');
   gzipWhole(readFileSync(join(at, 'a.warc')), join(at, 'whole.warc.gz'));
@@ -109,7 +109,7 @@ test('cat takes OFFSET+INNER for a record that shares its member, and says so wh
   assert.equal((await pinakes(at, 'warc', 'cat', 'whole.warc.gz', `0+${places[1]!.offset + 1}`)).code, 2);
 });
 
-test('cat reads a file whose own name holds an exclamation mark', async (t) => {
+test('cat reads a file whose name contains an exclamation mark', async (t) => {
   const at = scratch(t);
   const offset = String((await writeSample(join(at, 'wow!.warc.gz')))[1]!.offset);
   assert.equal((await pinakes(at, 'warc', 'cat', 'wow!.warc.gz', offset, '--payload')).out, PAGE);
@@ -125,7 +125,7 @@ test('cat prints ARC records', async (t) => {
   );
 });
 
-test('cat refuses an offset where no record begins, and arguments it does not understand', async (t) => {
+test('cat refuses an offset where no record starts, and invalid arguments', async (t) => {
   const at = scratch(t);
   const { offset } = (await writeSample(join(at, 'a.warc.gz')))[1]!;
   for (const place of [String(offset + 1), '99999999']) {

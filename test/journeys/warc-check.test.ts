@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { linesOf, pinakes, pinakesJson } from './pinakes-process.ts';
 import { scratch, writePackage, writeSample } from './warc-sample.ts';
 
-/** The sample with one letter of the page changed, under the digest of the page as it was. */
+/** The sample with one letter of the page changed, and the digest of the unchanged page. */
 async function writeTampered(path: string): Promise<number> {
   const places = await writeSample(path, 'none');
   const bytes = readFileSync(path);
@@ -26,7 +26,7 @@ test('check finds nothing in a sound file and exits with 0', async (t) => {
   ]);
 });
 
-test('check tells a changed byte with file and offset and exits with 1', async (t) => {
+test('check reports a changed byte with file and offset and exits with 1', async (t) => {
   const at = scratch(t);
   const offset = await writeTampered(join(at, 'a.warc'));
   const { code, out } = pinakes(at, 'warc', 'check', 'a.warc');
@@ -37,7 +37,7 @@ test('check tells a changed byte with file and offset and exits with 1', async (
   assert.match(out, /^digests: 0 right, 1 wrong, 6 records without a digest to compare$/m);
 });
 
-test('check says how many bytes are missing, and what a length is that is none', (t) => {
+test('check reports how many bytes are missing, and an invalid length', (t) => {
   const at = scratch(t);
   const head = 'WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:a:1>\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n';
   writeFileSync(join(at, 'short.warc'), `${head}Content-Length: 6\r\n\r\nhello`);
@@ -49,13 +49,13 @@ test('check says how many bytes are missing, and what a length is that is none',
   assert.match(out, /^odd\.warc:0: error content-length-invalid: .* how long it is: Content-Length is "ten"$/m);
 });
 
-test('a path that is empty is told as such', (t) => {
+test('an empty path is reported as empty', (t) => {
   const { code, err } = pinakes(scratch(t), 'warc', 'check', '');
   assert.equal(code, 2);
   assert.match(err, /^pinakes: "": there is no such file or directory \(the path is empty\) \[FILE_MISSING\]/);
 });
 
-test('check --json gives findings, records and a summary, each of its kind', async (t) => {
+test('check --json prints findings, records and a summary, each with its kind', async (t) => {
   const at = scratch(t);
   const offset = await writeTampered(join(at, 'a.warc'));
   const lines = pinakesJson(at, 'warc', 'check', '--json', 'a.warc');
@@ -91,7 +91,7 @@ test('check --json gives findings, records and a summary, each of its kind', asy
   assert.equal(findings.length + records.length + 1, lines.length);
 });
 
-test('check --verbose says of every record which bytes its digests cover', async (t) => {
+test('check --verbose shows for every record which bytes its digests cover', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc.gz'));
   const { out } = pinakes(at, 'warc', 'check', '--verbose', 'a.warc.gz');
@@ -99,7 +99,7 @@ test('check --verbose says of every record which bytes its digests cover', async
   assert.match(out, new RegExp(`^a\\.warc\\.gz:${places[2]!.offset}: block unjudged, payload unjudged$`, 'm'));
 });
 
-test('check finds a flipped bit in a compressed file and goes on to the records after it', async (t) => {
+test('check finds a flipped bit in a compressed file and continues with the next record', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc.gz'));
   const bytes = readFileSync(join(at, 'a.warc.gz'));
@@ -127,7 +127,7 @@ test('check verifies a package as a whole and the files in it', async (t) => {
   assert.match(broken.out, /^x\.wacz!archive\/data\.warc\.gz:0: error /m);
 });
 
-test('check tells once what is wrong with a package, though it is met when it is read and when it is verified', async (t) => {
+test('check reports an error of a package once, although it is found twice', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'data.warc.gz'));
   await writePackage(join(at, 'x.wacz'), [join(at, 'data.warc.gz')]);

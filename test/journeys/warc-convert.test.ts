@@ -8,7 +8,7 @@ import { linesOf } from './pinakes-process.ts';
 import { pinakes, pinakesBytes, pinakesJson } from './pinakes-runner.ts';
 import { ARC_FILE, JPEG, PAGE, scratch, writePackage, writeSample, writeSite } from './warc-sample.ts';
 
-/** What must not change when only the compression does. */
+/** The facts that a change of compression must not change. */
 async function facts(directory: string, file: string): Promise<Record<string, unknown>[]> {
   return (await pinakesJson(directory, 'warc', 'ls', '--json', file)).map((record) => {
     const { file: _file, offset: _offset, length: _length, compressed_length: _compressed, ...kept } = record;
@@ -16,7 +16,7 @@ async function facts(directory: string, file: string): Promise<Record<string, un
   });
 }
 
-test('convert goes from gzip to zstd to plain and back, and every record stays what it was, byte for byte', async (t) => {
+test('convert from gzip to zstd to plain and back keeps every record byte for byte', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   const original = readFileSync(join(at, 'a.warc.gz'));
@@ -38,7 +38,7 @@ test('convert goes from gzip to zstd to plain and back, and every record stays w
   assert.deepEqual(readdirSync(at).sort(), ['a.warc', 'a.warc.gz', 'a.warc.zst', 'back']);
 });
 
-test('convert trains a dictionary for a file, or one for all files of a site, and both kinds read back', async (t) => {
+test('convert trains one dictionary per file or one per site, and files with both can be read', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one');
   await writeSite(join(at, 'two.warc.gz'), 'two');
@@ -92,7 +92,7 @@ test('convert trains a dictionary for a file, or one for all files of a site, an
   assert.deepEqual(await facts(at, 'site/two.warc.zst'), await facts(at, 'two.warc.gz'));
 });
 
-test('convert makes WARC of ARC: the version block a metadata record, dates and addresses kept, digests added', async (t) => {
+test('convert turns ARC into WARC: the version block becomes a metadata record, dates and addresses are kept, digests are added', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'demo.arc'), ARC_FILE);
   assert.equal((await pinakes(at, 'warc', 'convert', '--to', 'warc.gz', 'demo.arc')).code, 0);
@@ -116,7 +116,7 @@ test('convert makes WARC of ARC: the version block a metadata record, dates and 
   assert.equal(readFileSync(join(at, 'demo.arc'), 'latin1'), ARC_FILE);
 });
 
-test('convert takes the files out of packages, each under a name of its own', async (t) => {
+test('convert writes the files of packages, each under a unique name', async (t) => {
   const at = scratch(t);
   for (const name of ['one', 'two']) {
     mkdirSync(join(at, name));
@@ -147,7 +147,7 @@ test('convert takes the files out of packages, each under a name of its own', as
   assert.deepEqual(readdirSync(join(at, 'all')), ['both-one-data.warc', 'both-two-data.warc']);
 });
 
-test('convert never replaces a file unasked, and with --force it does', async (t) => {
+test('convert replaces a file only with --force', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   writeFileSync(join(at, 'a.warc'), 'precious');
@@ -160,7 +160,7 @@ test('convert never replaces a file unasked, and with --force it does', async (t
   assert.deepEqual(readdirSync(at).sort(), ['a.warc', 'a.warc.gz']);
 });
 
-test('convert replaces no source even with --force: neither its own, nor another of the same run, nor what it just wrote', async (t) => {
+test('convert never replaces a source or a file that it just wrote, even with --force', async (t) => {
   const at = scratch(t);
   for (const directory of ['x', 'y']) mkdirSync(join(at, directory));
   await writeSample(join(at, 'a.warc.gz'));
@@ -202,7 +202,7 @@ test('convert --out keeps the directories below the one that was named', async (
   assert.ok(existsSync(join(at, 'new/y/s.warc.zst')));
 });
 
-test('convert writes nothing for a file that is no archive, nor for one without records', async (t) => {
+test('convert writes nothing for a file that is not an archive file or has no records', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'photo.warc.gz'), JPEG);
   writeFileSync(join(at, 'empty.warc.gz'), '');
@@ -213,7 +213,7 @@ test('convert writes nothing for a file that is no archive, nor for one without 
   assert.deepEqual(readdirSync(at).sort(), ['empty.warc.gz', 'photo.warc.gz']);
 });
 
-test('convert keeps what can be read of a damaged file, tells what was lost, and exits with 1', async (t) => {
+test('convert keeps the readable part of a damaged file, reports the loss, and exits with 1', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc.gz'));
   const bytes = readFileSync(join(at, 'a.warc.gz'));
@@ -229,7 +229,7 @@ test('convert keeps what can be read of a damaged file, tells what was lost, and
   assert.deepEqual(await facts(at, 'bad.warc.zst'), await facts(at, 'a.warc.gz'));
 });
 
-test('a record cut off by the end of the file is converted with the length it has, and says that it is truncated', async (t) => {
+test('a record cut off by the end of the file is converted with its actual length and marked as truncated', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc'), 'none');
   const bytes = readFileSync(join(at, 'a.warc'));
@@ -245,7 +245,7 @@ test('a record cut off by the end of the file is converted with the length it ha
   assert.equal((await pinakesJson(at, 'warc', 'ls', '--json', 'cut.warc.gz')).at(-1)!.truncated, 'unspecified');
 });
 
-test('convert refuses what it does not understand before it reads anything', async (t) => {
+test('convert refuses invalid arguments before it reads anything', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   const refused = [
@@ -280,7 +280,7 @@ test('a record of a zstd file with a dictionary can be read by itself', async (t
   assert.equal(linesOf((await pinakes(at, 'warc', 'index', 's.warc.zst')).out).length, 400);
 });
 
-test('convert says once that --out is a file, however many there are to convert', async (t) => {
+test('convert reports only once that --out is a file', async (t) => {
   const at = scratch(t);
   for (const name of ['a', 'b']) await writeSample(join(at, `${name}.warc.gz`));
   const { code, out, err } = await pinakes(at, 'warc', 'convert', '--to', 'warc', '--out', 'a.warc.gz', '.');
@@ -288,7 +288,7 @@ test('convert says once that --out is a file, however many there are to convert'
   assert.match(err, /^pinakes: a\.warc\.gz: a file stands where a directory is needed \[FILE_NOT_DIRECTORY\]\n.*\n$/);
 });
 
-test('convert tells what is odd in record after record a few times and then counts it, but every change that it makes', async (t) => {
+test('convert prints repeated findings a few times and then counts them, but prints every change that it makes', async (t) => {
   const at = scratch(t);
   const record = (n: number) =>
     `WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: http://odd.test/${n}\r\n\r\n\r\n\r\n`;

@@ -57,7 +57,7 @@ test('index --sort puts the lines of several files into byte order and leaves no
   assert.deepEqual(readdirSync(temporary), []);
 });
 
-test('index leaves the line ends after a record out of lengths in uncompressed files, as other tools do', async (t) => {
+test('in uncompressed files, index does not count the line ends after a record, as other tools do', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc'), 'none');
   const [line] = linesOf(pinakes(at, 'warc', 'index', 'a.warc').out);
@@ -101,7 +101,7 @@ test('index names the file inside a package, as replay tools look it up', async 
   assert.deepEqual(lines, expectedLines(places, 'data.warc.gz', codedDigest(lines)));
 });
 
-test('index refuses a format it does not know', async (t) => {
+test('index refuses an unknown format', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   const { code, out, err } = pinakes(at, 'warc', 'index', '--format', 'cdx12', 'a.warc.gz');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { linesOf, pinakes, pinakesJson } from './pinakes-process.ts';
 import { ARC_FILE, gzipWhole, id, PAGE_SHA1, scratch, writePackage, writeSample } from './warc-sample.ts';
 
-test('ls prints one line a record: offset, length, type, status, date and URI', async (t) => {
+test('ls prints one line per record: offset, length, type, status, date and URI', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc.gz'));
   const { code, out, err } = pinakes(at, 'warc', 'ls', 'a.warc.gz');
@@ -34,7 +34,7 @@ test('ls prints one line a record: offset, length, type, status, date and URI', 
   ]);
 });
 
-test('ls --json gives every fact of a response under its name', async (t) => {
+test('ls --json prints every fact of a response under its name', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc.gz'));
   const records = pinakesJson(at, 'warc', 'ls', '--json', 'a.warc.gz');
@@ -63,7 +63,7 @@ test('ls --json gives every fact of a response under its name', async (t) => {
   });
 });
 
-test('ls --json gives what a revisit refers to, and nothing about a payload that is elsewhere', async (t) => {
+test('ls --json prints what a revisit refers to, and nothing about the payload of the other record', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc'), 'none');
   const revisit = pinakesJson(at, 'warc', 'ls', '--json', 'a.warc')[2]!;
@@ -89,7 +89,7 @@ test('ls --json gives what a revisit refers to, and nothing about a payload that
   });
 });
 
-test('ls names records in a shared member by offset and inner offset, and gives them no length', async (t) => {
+test('ls shows records in a shared member with offset and inner offset, and without a length', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc'), 'none');
   gzipWhole(readFileSync(join(at, 'a.warc')), join(at, 'whole.warc.gz'));
@@ -102,7 +102,7 @@ test('ls names records in a shared member by offset and inner offset, and gives 
   assert.ok(!('compressed_length' in shared));
 });
 
-test('ls reads ARC files and the files inside packages, whatever they are called', async (t) => {
+test('ls reads ARC files and files in packages under any name', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'old.dat'), ARC_FILE);
   const arc = pinakesJson(at, 'warc', 'ls', '--json', 'old.dat');
@@ -123,7 +123,7 @@ test('ls reads ARC files and the files inside packages, whatever they are called
   );
 });
 
-test('ls of a directory finds files at any depth and behind links, in the order of their names, and stays out of hidden directories', async (t) => {
+test('ls of a directory finds files at any depth and through links, in the order of their names, and skips hidden directories', async (t) => {
   const at = scratch(t);
   for (const directory of ['crawl/b', 'crawl/.hidden', 'elsewhere'])
     mkdirSync(join(at, directory), { recursive: true });
@@ -136,13 +136,13 @@ test('ls of a directory finds files at any depth and behind links, in the order 
   assert.deepEqual([...new Set(files)], ['crawl/a.warc', 'crawl/b/2.warc.gz', 'crawl/linked/4.warc.gz']);
 });
 
-test('ls of a file without a byte prints nothing and is content', (t) => {
+test('ls of an empty file prints nothing and exits with 0', (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'empty.warc.gz'), '');
   assert.deepEqual(pinakes(at, 'warc', 'ls', 'empty.warc.gz'), { code: 0, out: '', err: '' });
 });
 
-test('ls lists what can be read of a damaged file and tells the rest on standard error, also with --json', async (t) => {
+test('ls lists the readable records of a damaged file and reports the rest on standard error, also with --json', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc.gz'));
   const bytes = readFileSync(join(at, 'a.warc.gz'));
@@ -153,7 +153,7 @@ test('ls lists what can be read of a damaged file and tells the rest on standard
   assert.match(err, new RegExp(`cut\\.warc\\.gz:${places[6]!.offset}: error member-truncated`));
 });
 
-test('control characters out of an archive do not reach the terminal', (t) => {
+test('control characters from an archive do not reach the terminal', (t) => {
   const at = scratch(t);
   const record = `WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: ${id(1)}\r\nWARC-Date: 2024-03-01T10:00:00Z\r\nWARC-Target-URI: http://x.test/\x1b[2Jz\u202ecod\r\nContent-Length: 0\r\n\r\n\r\n\r\n`;
   writeFileSync(join(at, 'a.warc'), record);

@@ -21,7 +21,7 @@ import { JPEG, scratch, writeNoise, writeSample } from './warc-sample.ts';
 /** Every command that takes paths. */
 const COMMANDS = [['ls'], ['check'], ['index'], ['convert', '--to', 'warc.zst']];
 
-test('a path that leads nowhere is named, with what to do, and nothing is written', async (t) => {
+test('a missing path is reported with advice, and nothing is written', async (t) => {
   const at = scratch(t);
   mkdirSync(join(at, 'nothing'));
   for (const command of COMMANDS) {
@@ -38,7 +38,7 @@ test('a path that leads nowhere is named, with what to do, and nothing is writte
   assert.deepEqual(readdirSync(at), ['nothing']);
 });
 
-test('a picture under the name of an archive is refused, with what to do, and nothing is written', async (t) => {
+test('a picture with the name of an archive file is refused with advice, and nothing is written', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'photo.warc.gz'), JPEG);
   for (const command of COMMANDS) {
@@ -53,7 +53,7 @@ test('a picture under the name of an archive is refused, with what to do, and no
   assert.deepEqual(readdirSync(at), ['photo.warc.gz']);
 });
 
-test('a ZIP that holds no archives is refused', async (t) => {
+test('a ZIP file without archive files is refused', async (t) => {
   const at = scratch(t);
   const emptyZip = Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)]);
   writeFileSync(join(at, 'x.wacz'), emptyZip);
@@ -62,7 +62,7 @@ test('a ZIP that holds no archives is refused', async (t) => {
   assert.match(err, /x\.wacz: .*\[NOT_WACZ\]/);
 });
 
-test('a pipe is refused, and does not hang the program', {
+test('a pipe is refused, and the program does not hang', {
   skip: process.platform === 'win32' && 'no named pipes',
 }, async (t) => {
   const at = scratch(t);
@@ -72,7 +72,7 @@ test('a pipe is refused, and does not hang the program', {
   assert.match(err, /pipe\.warc: .*\[FILE_NOT_SEEKABLE\]/);
 });
 
-test('a file that may not be read is told so', {
+test('a file without read permission is reported as such', {
   skip: process.getuid?.() === 0 && 'the superuser may read every file',
 }, async (t) => {
   const at = scratch(t);
@@ -83,7 +83,7 @@ test('a file that may not be read is told so', {
   assert.match(err, /^pinakes: a\.warc\.gz: the file may not be read \[FILE_UNREADABLE\]\n/);
 });
 
-test('one bad path among good ones does not keep the others from being processed, and the exit code is 2', async (t) => {
+test('a bad path does not stop the others, and the exit code is 2', async (t) => {
   const at = scratch(t);
   mkdirSync(join(at, 'crawl'));
   await writeSample(join(at, 'a.warc.gz'));
@@ -105,7 +105,7 @@ test('one bad path among good ones does not keep the others from being processed
   assert.deepEqual(readdirSync(join(at, 'new')).sort(), ['a.warc.zst', 'b.warc.zst']);
 });
 
-test('arguments that are not understood end with 2, and help with 0', async (t) => {
+test('invalid arguments exit with 2, and help exits with 0', async (t) => {
   const at = scratch(t);
   const refused: string[][] = [
     [],
@@ -133,7 +133,7 @@ test('arguments that are not understood end with 2, and help with 0', async (t) 
   }
 });
 
-test('a reader that has seen enough ends a listing quietly', async (t) => {
+test('a listing ends without an error when its reader closes the pipe', async (t) => {
   const at = scratch(t);
   await writeNoise(join(at, 'a.warc'), 5000, 16);
   for (const command of ['ls', 'ls --json', 'check --verbose', 'index', 'index --sort']) {
@@ -143,7 +143,7 @@ test('a reader that has seen enough ends a listing quietly', async (t) => {
   }
 });
 
-test('a convert whose report nobody reads is finished all the same', async (t) => {
+test('convert finishes although the reader of its report is gone', async (t) => {
   const at = scratch(t);
   for (const name of ['a', 'b', 'c', 'd']) await writeSample(join(at, `${name}.warc.gz`));
   const line = `"${LAUNCHER}" warc convert --to warc a.warc.gz b.warc.gz c.warc.gz d.warc.gz | true; exit "\${PIPESTATUS[0]}"`;
@@ -155,7 +155,7 @@ test('a convert whose report nobody reads is finished all the same', async (t) =
   );
 });
 
-test('a full disk behind standard output is a failure and not a bug', {
+test('a full disk behind standard output is reported as a failure, not as a bug', {
   skip: !existsSync('/dev/full') && 'no /dev/full',
 }, async (t) => {
   const at = scratch(t);
@@ -170,7 +170,7 @@ test('a full disk behind standard output is a failure and not a bug', {
   assert.equal(linesOf(stderr).length, 2);
 });
 
-test('an interrupted convert ends with 130 and leaves nothing behind', async (t) => {
+test('an interrupted convert exits with 130 and leaves no files', async (t) => {
   const at = scratch(t);
   await writeNoise(join(at, 'big.warc'), 24, 1024 * 1024);
   const source = statSync(join(at, 'big.warc')).size;
@@ -195,7 +195,7 @@ test('an interrupted convert ends with 130 and leaves nothing behind', async (t)
   assert.equal(statSync(join(at, 'big.warc')).size, source);
 });
 
-test('an interrupted index --sort ends with 130, and prints no half an index', async (t) => {
+test('an interrupted index --sort exits with 130, and prints no partial index', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'first.warc'), 'none');
   appendFileSync(join(at, 'first.warc'), 'bytes of no record');
@@ -213,7 +213,7 @@ test('an interrupted index --sort ends with 130, and prints no half an index', a
     out += bytes;
   });
   const ended = once(child, 'exit');
-  // Its finding shows that the first file is done, and that the walk is under way.
+  // The finding shows that the first file is done and the walk is running.
   const [said] = await once(child.stderr!, 'data');
   assert.match(String(said), /first\.warc:\d+: error garbage-skipped/);
   child.kill('SIGINT');

@@ -42,7 +42,7 @@ export function id(number: number): string {
   return `<urn:uuid:00000000-0000-4000-8000-${String(number).padStart(12, '0')}>`;
 }
 
-/** A directory that goes away with the test. */
+/** A directory that is removed after the test. */
 export function scratch(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-journey-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -135,7 +135,7 @@ const SAMPLE_RECORDS: readonly (readonly [NewRecord, string | Uint8Array])[] = [
   ],
 ];
 
-/** Where each of SAMPLE_RECORDS lies. */
+/** The places of SAMPLE_RECORDS. */
 export type SamplePlaces = readonly WrittenRecord[];
 
 export async function writeSample(path: string, coding: Coding = 'gzip'): Promise<SamplePlaces> {
@@ -146,7 +146,7 @@ export async function writeSample(path: string, coding: Coding = 'gzip'): Promis
   return places;
 }
 
-/** Pages of one site, enough of them and alike enough for a dictionary to pay. */
+/** Pages of one site, numerous and similar enough that a dictionary saves space. */
 export async function writeSite(path: string, site: string, pages = 400): Promise<void> {
   const writer = await WarcFileWriter.create(path, { coding: 'gzip' });
   for (let page = 0; page < pages; page++) {
@@ -170,7 +170,7 @@ export async function writeSite(path: string, site: string, pages = 400): Promis
   await writer.finish();
 }
 
-/** Bytes that do not compress, so that work on them takes a while. */
+/** Bytes that do not compress, so that processing them takes a while. */
 export async function writeNoise(path: string, records: number, recordBytes: number): Promise<void> {
   const writer = await WarcFileWriter.create(path, { coding: 'none' });
   let state = 0x9e3779b9;
@@ -202,7 +202,7 @@ export const ARC_FILE =
   `http://www.example.test:80/a 192.0.2.10 20240301100000 text/html ${ARC_DOCUMENT.length}\n${ARC_DOCUMENT}\n` +
   `dns:www.example.test 192.0.2.53 20240301095959 text/dns 9\n192.0.2.1\n`;
 
-/** A package around WARC files, with a true index. */
+/** A package of WARC files with a correct index. */
 export async function writePackage(path: string, warcs: readonly string[]): Promise<void> {
   const indexLines: string[] = [];
   for (const warc of warcs) {
@@ -212,12 +212,12 @@ export async function writePackage(path: string, warcs: readonly string[]): Prom
   await writeWacz(path, { software: 'sample/1', createdMs: 1709287200000, warcs, pages: [], indexLines });
 }
 
-/** A file whose whole text is one gzip member, as careless tools make them. */
+/** A file that is compressed as a single gzip member, as some tools write it. */
 export function gzipWhole(plain: Uint8Array, path: string): void {
   writeFileSync(path, gzipSync(plain));
 }
 
-/** The beginning of a JPEG, which is no archive whatever it is called. */
+/** The beginning of a JPEG, which is not an archive file under any name. */
 export const JPEG = Buffer.concat([
   Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10]),
   Buffer.from('JFIF\0\x01\x01\0\0\x01\0\x01\0\0'),

@@ -20,7 +20,7 @@ test('a search without results prints the time of the index, and an incomplete i
   // The state after an `index` command that was interrupted before its first batch.
   await (await Indexer.open(archive)).close();
   await archive.close();
-  const unfinished = /may lack pages of the archive; `pinakes index --archive \S+` takes them in/;
+  const unfinished = /may lack pages of the archive; `pinakes index --archive \S+` adds them/;
   assert.match((await search('number')).err, unfinished);
   assert.match((await search('number', '--json')).err, unfinished);
   assert.match((await pinakes(directory, 'links', '-a', at, '--out', join(directory, 'all.csv'))).err, unfinished);

@@ -1,4 +1,4 @@
-/** ARC files in a run with a target, where they become WARC files. */
+/** ARC files in a run with a target, which converts them to WARC files. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { arcOf, bodyOf, SampleWriter } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
 for (const algorithm of ['sha256', 'sha512', 'sha1', 'md5'] as const) {
-  test(`an ARC file becomes a WARC file with revisits, told apart by ${algorithm}, under the digests that its records then declare`, async () => {
+  test(`an ARC file becomes a WARC file with revisits, compared by ${algorithm}, which name the digests of the converted records`, async () => {
     await inDirectory(async (directory) => {
       const [source, target] = [join(directory, 'source'), join(directory, 'target')];
       mkdirSync(source);
@@ -33,7 +33,7 @@ for (const algorithm of ['sha256', 'sha512', 'sha1', 'md5'] as const) {
   });
 }
 
-test('an ARC file that has no part in a run is copied as it is, under the name it has', async () => {
+test('an ARC file that is excluded from a run is copied unchanged under its own name', async () => {
   await inDirectory(async (directory) => {
     const [source, target] = [join(directory, 'source'), join(directory, 'target')];
     mkdirSync(source);
@@ -51,7 +51,7 @@ test('an ARC file that has no part in a run is copied as it is, under the name i
 });
 
 for (const name of ['old.arc', 'old.warc']) {
-  test(`by manifests, nothing leans on the records of an ARC file ${name} that is not converted, named in the run or not`, async () => {
+  test(`with manifests, no revisit refers to the records of an ARC file ${name} that is not converted, in the run or not`, async () => {
     await inDirectory(async (directory) => {
       const paths = [join(directory, name), join(directory, 'new.warc')] as const;
       writeFileSync(paths[0], arcOf(['http://a.example/1', 'http://a.example/2'], bodyOf(1)));
@@ -88,7 +88,7 @@ for (const name of ['old.arc', 'old.warc']) {
   });
 }
 
-test('by manifests too, an ARC file that is damaged is copied as it is, and nothing leans on it', async () => {
+test('with manifests too, a damaged ARC file is copied unchanged, and no revisit refers to it', async () => {
   await inDirectory(async (directory) => {
     const [source, target] = [join(directory, 'source'), join(directory, 'target')];
     mkdirSync(source);

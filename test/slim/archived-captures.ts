@@ -1,6 +1,6 @@
 /**
- * What a collection holds, read without slim: every capture with the payload it has once its revisit is resolved. Two
- * collections that hold the same captures are the same to a reader, however they are stored.
+ * The captures of a collection, read without slim: every capture with its payload, revisits resolved. Two collections
+ * with the same captures are the same for a reader, however they are stored.
  */
 import { digestOf, toHex } from '../../src/base/index.ts';
 import { BlockScanner, readRecords } from '../../src/warc/index.ts';
@@ -52,12 +52,12 @@ export async function readAll(files: readonly string[]): Promise<ArchivedRecord[
   return records;
 }
 
-/** Payload and chunking: what is stored in chunks cannot stand for what is not, nor the other way round. */
+/** Payload and chunking: a chunked body cannot replace an unchunked one, and the reverse. */
 export function storedAs({ payload, isChunked }: ArchivedRecord): string {
   return `${payload} ${isChunked}`;
 }
 
-/** The record that a revisit leans on: by id, else by URI and date. Never another revisit. */
+/** The original of a revisit: by id, else by URI and date. Never another revisit. */
 export function originalOf(revisit: ArchivedRecord, records: readonly ArchivedRecord[]): ArchivedRecord | undefined {
   const holders = records.filter((record) => record.type === 'response' || record.type === 'resource');
   return (
@@ -69,8 +69,8 @@ export function originalOf(revisit: ArchivedRecord, records: readonly ArchivedRe
 const CAPTURES = new Set(['response', 'revisit', 'resource', 'conversion', 'metadata', 'request', 'warcinfo']);
 
 /**
- * One line a capture: URI, date, HTTP head, and the payload it has in the end. Sorted. `missing` stands for a payload
- * that is nowhere.
+ * One line per capture: URI, date, HTTP head, and resolved payload, sorted. A payload that is not in the collection is
+ * written as `missing`.
  */
 export function capturesOf(records: readonly ArchivedRecord[]): string[] {
   const byId = new Map<string, ArchivedRecord>();

@@ -1,6 +1,6 @@
 /**
- * Contents that share a digest and are not the same are never merged (I7). Digests are made to collide by letting only
- * their first bytes count.
+ * Different contents with the same digest are never merged (I7). In these tests digests collide, because only their first
+ * bytes are compared.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
@@ -22,9 +22,9 @@ async function inCollection(seed: number, body: (directory: string) => Promise<v
   }
 }
 
-/** Contents are of one size for many pages, so the size does not tell them apart. */
+/** Many contents have the same size, so that the size does not distinguish them. */
 for (const digestBytes of [0, 1]) {
-  test(`with digests of which ${digestBytes} bytes count, contents stay apart and duplicates are still found`, async () => {
+  test(`with digests of ${digestBytes} bytes, contents are kept apart and duplicates are still found`, async () => {
     await inCollection(11, async (directory) => {
       const earlier = await readAll(filesBelow(directory));
       const responses = earlier.filter(({ type }) => type === 'response');
@@ -44,7 +44,7 @@ for (const digestBytes of [0, 1]) {
   });
 }
 
-test('a digest with known collisions is never trusted alone', async () => {
+test('a digest with known collisions is never enough', async () => {
   await inCollection(1, async (directory) => {
     for (const algorithm of ['md5', 'sha1'] as const) {
       const { options } = runOptions(directory, { algorithm, verify: 'digest' });
@@ -54,11 +54,11 @@ test('a digest with known collisions is never trusted alone', async () => {
 });
 
 const watch = { onFinding: () => {}, onFailure: assert.fail };
-/** Every content has the digest of every other one. */
+/** All contents have the same digest. */
 const COLLIDING = { algorithm: 'md5', trustHeaders: false, keepEmpty: false, workers: 1, digestBytes: 0 } as const;
 
 for (const format of ['parquet', 'warcsum'] as const) {
-  test(`records that cannot be compared join no cluster, however many rounds it takes to see that, by ${format}`, async () => {
+  test(`records that cannot be compared join no cluster, after any number of rounds, by ${format}`, async () => {
     await inDirectory(async (directory) => {
       const names = ['1', '1-again', '2', '2-again'];
       for (const [number, name] of names.entries()) {
@@ -71,7 +71,7 @@ for (const format of ['parquet', 'warcsum'] as const) {
       }
       const [manifest, resolved] = [join(directory, 'manifest'), join(directory, 'resolved')];
       await slimSum({ ...watch, ...COLLIDING, files: filesBelow(directory), out: manifest, format: 'parquet' });
-      // The first record of each content cannot be read to its end any more, so nothing can be said of the second.
+      // The first record of each content is cut off, so the second cannot be compared with it.
       for (const name of ['1', '2']) {
         const path = join(directory, `${name}.warc.gz`);
         truncateSync(path, statSync(path).size - 20_000);
@@ -89,7 +89,7 @@ for (const format of ['parquet', 'warcsum'] as const) {
     });
   });
 
-  test(`what was told apart in manifests resolved by themselves is compared again when they are resolved together, by ${format}`, async () => {
+  test(`colliding contents of separately resolved manifests are compared again when these are resolved together, by ${format}`, async () => {
     await inDirectory(async (directory) => {
       const resolved: string[] = [];
       const resolve = (manifests: readonly string[], out: string) =>
@@ -121,14 +121,14 @@ for (const format of ['parquet', 'warcsum'] as const) {
   });
 }
 
-test('the stages apart tell colliding contents apart as well, by extension', async () => {
+test('the separate stages also distinguish colliding contents, by extension', async () => {
   await inCollection(11, async (directory) => {
     const earlier = await readAll(filesBelow(directory));
     const work = `${directory}-manifests`;
     try {
       const [manifest, resolved] = [join(work, 'manifest.parquet'), join(work, 'resolved.parquet')];
       await slimSum({ ...watch, ...COLLIDING, files: filesBelow(directory), out: manifest, format: 'parquet' });
-      // Bytes are compared although digests were asked for: MD5 is not to be trusted.
+      // Bytes are compared although --verify digest was given, because MD5 has known collisions.
       const how = { verify: 'digest', format: 'parquet', workers: 2 } as const;
       const report = await slimResolve({ ...watch, ...how, manifests: [manifest], out: resolved });
       assert.equal(report.comparedBytes, true);

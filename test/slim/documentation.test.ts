@@ -13,7 +13,7 @@ import {
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/slim.md'), 'utf8');
 
-test('docs/slim.md shows the statements of SQL as they are run', () => {
+test('docs/slim.md shows the SQL statements exactly as they are run', () => {
   for (const statement of [RESOLVE_STATEMENT, REFERENCED_STATEMENT, AMBIGUOUS_STATEMENT]) {
     assert.ok(page.includes(`\`\`\`sql\n${statement}\n\`\`\``), statement);
   }

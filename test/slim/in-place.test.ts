@@ -1,4 +1,4 @@
-/** What a run in place leaves of the files that were there: kept for undo, and under the owner they had. */
+/** The old files after a run in place: kept for undo, and the new files with the same owner. */
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -23,7 +23,7 @@ import { slimRun, slimUndo } from '../../src/slim/index.ts';
 import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
-test('undo puts back every file as it was', async () => {
+test('undo restores every file', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     const keptDirectory = join(directory, 'kept');
@@ -51,7 +51,7 @@ test('undo puts back every file as it was', async () => {
   });
 });
 
-test('undo of a run that was killed leaves nothing behind, wherever it was killed', async () => {
+test('undo of a killed run leaves no other files, at whatever step it was killed', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     const keptDirectory = join(directory, 'kept');
@@ -63,10 +63,10 @@ test('undo of a run that was killed leaves nothing behind, wherever it was kille
     const { options } = runOptions(collection, { keptDirectory });
     await slimRun(options);
     const [first, second] = filesBelow(collection) as [string, string];
-    // Killed after the old file was kept and before the new one took its place: both names are the old file's.
+    // Killed between keeping the old file and installing the new one: both names belong to the old file.
     rmSync(first);
     linkSync(join(keptDirectory, first.slice(collection.length)), first);
-    // As the names of new files are made: with eight digits of the run they are of.
+    // The names of new files contain eight digits of their run.
     const run = Buffer.from(digestOf('sha256', utf8(join(options.workDirectory, 'run-0001'))).bytes).toString('hex');
     for (const path of [first, second])
       for (const remains of ['slim-new', 'slim-new.log'])
@@ -89,13 +89,13 @@ test('undo of a run that was killed leaves nothing behind, wherever it was kille
   });
 });
 
-/** Another device than that of `directory`, where the machine has one; hard links do not reach there. */
+/** A directory on another device than `directory`, where hard links are not possible; undefined when there is none. */
 function elsewhere(directory: string): string | undefined {
   const [here, there] = [statSync(directory), statSync('/dev/shm', { throwIfNoEntry: false })];
   return there && there.dev !== here.dev ? mkdtempSync('/dev/shm/pinakes-slim-') : undefined;
 }
 
-test('undo puts back a file from another device with the time, the permissions and the owner it had, wherever it was killed', async (t) => {
+test('undo restores a file from another device with its time, permissions and owner, at whatever step it was killed', async (t) => {
   await inDirectory(async (directory) => {
     const other = elsewhere(directory);
     if (other === undefined) return t.skip('there is no second device');
@@ -117,7 +117,7 @@ test('undo puts back a file from another device with the time, the permissions a
       const { options } = runOptions(collection, { keptDirectory: other });
       const { workDirectory } = options;
       assert.equal((await slimRun(options)).filesRewritten, 4);
-      // Killed after the first file was put back, before that was noted and before what was kept of it was removed.
+      // Killed after the first file was restored, but before the journal entry and before the kept file was removed.
       const first = before[0]!.path;
       rmSync(first);
       copyFileSync(join(other, relative(collection, first)), first);
@@ -134,7 +134,7 @@ test('undo puts back a file from another device with the time, the permissions a
   });
 });
 
-test('runs that rewrote the same file are undone one after the other, from another device too', async (t) => {
+test('several runs over the same file are undone one after the other, also from another device', async (t) => {
   await inDirectory(async (directory) => {
     const other = elsewhere(directory);
     if (other === undefined) return t.skip('there is no second device');
@@ -165,7 +165,7 @@ test('runs that rewrote the same file are undone one after the other, from anoth
   });
 });
 
-test('a directory that keeps other files of the same names is refused before anything is done, and nothing is in the way afterwards', async () => {
+test('a directory that keeps other files of the same names is refused before any work, and nothing blocks the next run', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     const keptDirectory = join(directory, 'kept');
@@ -187,7 +187,7 @@ test('a directory that keeps other files of the same names is refused before any
   });
 });
 
-test('a directory in the collection itself is refused for old and for new files, since the next run would take them for a part of it', async () => {
+test('a directory inside the collection is refused for old and new files, since the next run would read them', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     await writeSampleCollection(collection, 2);
@@ -210,7 +210,7 @@ test('a directory in the collection itself is refused for old and for new files,
   });
 });
 
-test('the directory of the files themselves does not keep them, also when they are named one by one', async () => {
+test('the old files cannot be kept in the directory of the collection, also when files are named one by one', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 2);
     const [path] = filesBelow(directory) as [string];
@@ -221,7 +221,7 @@ test('the directory of the files themselves does not keep them, also when they a
   });
 });
 
-test('undo does not take a file that is in place for the one that was kept', async () => {
+test('undo does not confuse the file in place with the kept file', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     const keptDirectory = join(directory, 'kept');
@@ -240,7 +240,7 @@ test('undo does not take a file that is in place for the one that was kept', asy
   });
 });
 
-test('a file that is rewritten in place keeps its permissions, and its owner as far as the user may give files away', async () => {
+test('a file that is rewritten in place keeps its permissions, and its owner where the user may change owners', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 2);
     const isRoot = process.getuid?.() === 0;

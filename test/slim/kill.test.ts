@@ -1,9 +1,9 @@
 /**
- * A run is killed at random, again and again, and resumed: it ends as an unbroken run does, and at no moment is a
- * content missing.
+ * Kills a run at random, again and again, and resumes it. The result is that of an uninterrupted run, and no content is
+ * missing at any moment.
  *
- * The collection is as small as it can be with two files of one compression, one of each other, and several checkpoints
- * in each: what a kill can meet are the steps of a run, and more records would only repeat the same step.
+ * The collection is as small as possible: two files of one compression, one of each other compression, several checkpoints
+ * in each. Only the steps of a run matter for a kill, and more records would only repeat the same step.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -30,7 +30,7 @@ const FILES: readonly SampleFile[] = Array.from({ length: 4 }, (_, number) => ({
 
 type Ended = { readonly isKilled: boolean; readonly lines: readonly string[]; readonly err: string };
 
-/** Runs the child, and kills it after so many lines and a moment more; never when `killAfter` is not given. */
+/** Runs the child and kills it after some lines and a moment; without `killAfter` it is not killed. */
 async function slim(collection: string, kept: string, killAfter?: number, momentMs = 0): Promise<Ended> {
   const child = spawn(process.execPath, [CHILD, collection, kept], { stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
@@ -47,7 +47,7 @@ async function slim(collection: string, kept: string, killAfter?: number, moment
   return { isKilled: (await ended) === 'SIGKILL', lines, err };
 }
 
-/** Everything below a directory, by name and digest; journals apart, which tell of the interruptions. */
+/** The files below a directory by name and digest, without journals, which contain the interruptions. */
 function imageOf(directory: string): Record<string, string> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8', withFileTypes: true });
   const files = names.filter((entry) => entry.isFile() && !entry.parentPath.includes('.pinakes-slim'));
@@ -59,18 +59,18 @@ function imageOf(directory: string): Record<string, string> {
   );
 }
 
-/** Whether the killed run had nothing left to do. */
+/** Whether the killed run was already finished. */
 function isFinished(collection: string): boolean {
   const journal = join(collection, '.pinakes-slim/run-0001/journal.jsonl');
   return existsSync(journal) && readFileSync(journal, 'utf8').includes('{"kind":"finished"}\n');
 }
 
-/** A place to kill at: any line of progress with about the same chance, then up to some milliseconds later. */
+/** A random moment to kill at: after any line of progress with the same chance, plus some milliseconds. */
 function aim(random: Random, lines: number): { after: number; momentMs: number } {
   return { after: Math.floor(random() * (lines + 1)), momentMs: random() * 40 };
 }
 
-test('a run that is killed at random and resumed ends as an unbroken one, and no content is ever missing', async (t) => {
+test('a run that is killed at random and resumed gives the result of an uninterrupted one, and no content is ever missing', async (t) => {
   t.diagnostic(`seed ${SEED}, ${KILLS} kills`);
   const random = seededRandom(SEED);
   const base = mkdtempSync(join(tmpdir(), 'pinakes-slim-kill-'));

@@ -1,7 +1,7 @@
 /**
- * Sizes that break programs: a record over 2 GB, a file over 4 GB, very many files. The process is a child, so that its
- * memory can be measured. `PINAKES_LARGE=1` uses the full sizes; without it they are smaller, and the bound on memory
- * is the same.
+ * Sizes that break programs: a record over 2 GB, a file over 4 GB, very many files. Slim runs in a child process, so that
+ * its memory can be measured. `PINAKES_LARGE=1` uses the full sizes. Without it the sizes are smaller, with the same memory
+ * limit.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -90,7 +90,7 @@ test(`duplicates on both sides of a hole of ${HOLE_BYTES} bytes are found and re
     };
     put(1);
     put(2);
-    // A resource of zeros, which the file system does not store.
+    // A resource of zeros, as a hole that the file system does not store.
     const hole = {
       type: 'resource',
       recordId: '<urn:x:hole>',

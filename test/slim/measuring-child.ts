@@ -1,4 +1,4 @@
-/** Slims the collection in a directory, in place, and prints summary and memory as JSON. */
+/** Slims the collection in a directory in place, and prints the summary and the peak memory as JSON. */
 import { slimRun } from '../../src/slim/index.ts';
 import { runOptions } from './slim-options.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Runs that have only some of their files in common: no run sees the revisits in files that it does not name, and none
- * may leave them without their content.
+ * Runs that have only some files in common. A run does not see the revisits in files that it does not name, but must not
+ * remove their content.
  */
 import assert from 'node:assert/strict';
 import {
@@ -37,7 +37,7 @@ const CRAWLS = [
   ['new', 3],
 ] as const;
 
-/** A directory with a file that has one page with the same body as all the others. Files of lower seeds are older. */
+/** A directory with a file of one page, whose body is the same in all files. Files with a lower seed are older. */
 async function writeCrawl(directory: string, name: string, seed: number): Promise<void> {
   mkdirSync(join(directory, name));
   const sample = await SampleWriter.create(join(directory, name, `${name}.warc.gz`), 'gzip', seed);
@@ -45,7 +45,7 @@ async function writeCrawl(directory: string, name: string, seed: number): Promis
   await sample.finish();
 }
 
-/** Options of a run over some of the crawls, which works beside the first of them. */
+/** Options of a run over some of the crawls, with its work directory beside the first of them. */
 function over(directory: string, names: readonly string[], more: Partial<SlimRunOptions> = {}): SlimRunOptions {
   const inputs = names.flatMap((name) =>
     filesBelow(join(directory, name)).map((path) => ({ path, root: join(directory, name) })),
@@ -53,7 +53,7 @@ function over(directory: string, names: readonly string[], more: Partial<SlimRun
   return runOptions(directory, { inputs, workDirectory: join(directory, names[0]!, '.pinakes-slim'), ...more }).options;
 }
 
-/** A manifest of crawls, with the duplicate in the later of them. */
+/** A manifest of crawls, with the duplicate in the later crawl. */
 async function resolvedOf(directory: string, names: readonly string[]): Promise<ResolvedInput> {
   const [sums, resolved] = [join(directory, 'sums.parquet'), join(directory, 'resolved.parquet')];
   const files = names.flatMap((name) => filesBelow(join(directory, name)));
@@ -63,14 +63,14 @@ async function resolvedOf(directory: string, names: readonly string[]): Promise<
   return { manifests: [resolved], trustOriginals: false };
 }
 
-/** Every capture has the content it had, and every revisit leans on a response itself. */
+/** Checks that every capture has its content, and that every revisit refers to a response. */
 function expectWhole(later: readonly ArchivedRecord[], earlier: readonly ArchivedRecord[]): void {
   assert.deepEqual(capturesOf(later), capturesOf(earlier));
   for (const revisit of later.filter(({ type }) => type === 'revisit'))
     assert.equal(originalOf(revisit, later)?.type, 'response', revisit.uri);
 }
 
-test('a record that a file leans on stays when a later run names its file, and not the one that leans on it', async () => {
+test('a record that a revisit refers to stays when a later run names its file, but not the file of the revisit', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
@@ -82,7 +82,7 @@ test('a record that a file leans on stays when a later run names its file, and n
   });
 });
 
-test('so it does when a manifest that was made before says what to do', async () => {
+test('the record also stays when the later run uses an older manifest', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
@@ -95,7 +95,7 @@ test('so it does when a manifest that was made before says what to do', async ()
   });
 });
 
-test('so it does when a manifest says what lies in files that are not named', async () => {
+test('the record also stays when a manifest lists files that are not named', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
@@ -111,13 +111,13 @@ test('so it does when a manifest says what lies in files that are not named', as
   });
 });
 
-test('undoing a run forgets what its revisits leaned on', async () => {
+test('undo removes the notes about the originals of the run', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
     const options = over(directory, ['new', 'middle'], { keptDirectory: join(directory, '.kept') });
     assert.equal((await slimRun(options)).revisits, 1);
-    // By another way to the same place.
+    // Another path to the same directory.
     symlinkSync(join(directory, 'new'), join(directory, 'link'));
     const workDirectory = join(directory, 'link', '.pinakes-slim');
     assert.deepEqual(await slimUndo({ workDirectory, onFinding: () => {} }), { restored: 1, left: 0 });
@@ -128,12 +128,12 @@ test('undoing a run forgets what its revisits leaned on', async () => {
   });
 });
 
-test('so it does when the run that would touch it was interrupted before, and goes on after the one that leans on it', async () => {
+test('the record also stays when an interrupted run continues after the run that refers to it', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
     const stopper = new AbortController();
-    // It has its plan, and has exchanged nothing.
+    // The run has its plan, and has replaced nothing.
     const onProgress = (phase: SlimPhase) => void (phase === 'resolve' && stopper.abort());
     const interrupted = over(directory, ['old', 'middle'], { onProgress, signal: stopper.signal });
     await assert.rejects(slimRun(interrupted), { name: 'AbortError' });
@@ -143,7 +143,7 @@ test('so it does when the run that would touch it was interrupted before, and go
   });
 });
 
-test('nothing is done where what is leaned on cannot be told', async () => {
+test('a run does nothing when the notes about originals cannot be read', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     assert.equal((await slimRun(over(directory, ['new', 'middle']))).revisits, 1);
@@ -161,7 +161,7 @@ test('nothing is done where what is leaned on cannot be told', async () => {
   });
 });
 
-test('where nothing can be noted that is told, and where files could be exchanged all the same nothing is done', async (t) => {
+test('a read-only directory gets no notes, which is reported, and a failure to write notes elsewhere stops the run', async (t) => {
   if (process.getuid?.() === 0) return t.skip('root may write anywhere');
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
@@ -184,7 +184,7 @@ test('where nothing can be noted that is told, and where files could be exchange
   });
 });
 
-test('files that a run writes elsewhere are leaned on there, too', async () => {
+test('the notes about originals are also written for files in a target', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));

@@ -1,6 +1,6 @@
 /**
- * What is told before a run: a dry run tells the very numbers that the run then comes to, an assessment what there is
- * to save, in place and otherwise.
+ * Predictions before a run: a dry run reports exactly the numbers of the run, and an assessment the possible saving, in
+ * place and with a target.
  */
 import assert from 'node:assert/strict';
 import { existsSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,8 @@ const CODINGS: readonly [name: string, coding: Coding][] = [
 ];
 
 /**
- * A collection with something of all that stays: small ones, other codings, originals with wrong digests, ARC files.
+ * A collection with every kind of duplicate that stays: small, with other codings, with a wrong digest of the original,
+ * in ARC files.
  */
 async function writeMixture(directory: string, seed: number): Promise<void> {
   mkdirSync(directory);
@@ -49,7 +50,7 @@ async function writeMixture(directory: string, seed: number): Promise<void> {
 
 for (const seed of [1, 2, 3, 4, 5]) {
   for (const isInPlace of [true, false]) {
-    test(`a dry run tells what the run does, changes nothing and leaves no trace: ${isInPlace ? 'in place' : 'elsewhere'}, seed ${seed}`, async () => {
+    test(`a dry run reports the numbers of the run, changes nothing and leaves no files: ${isInPlace ? 'in place' : 'with a target'}, seed ${seed}`, async () => {
       await inDirectory(async (directory) => {
         const [source, target] = [join(directory, 'source'), isInPlace ? undefined : join(directory, 'target')];
         await writeMixture(source, seed);
@@ -78,7 +79,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
   }
 }
 
-test('a file that has two names in the collection is left in place, which an assessment foretells', async () => {
+test('a file with two names in the collection is not rewritten in place, and an assessment counts it so', async () => {
   await inDirectory(async (directory) => {
     for (const [number, name] of ['first', 'second'].entries()) {
       const sample = await SampleWriter.create(join(directory, `${name}.warc.gz`), 'gzip', number + 1);
@@ -115,7 +116,7 @@ test('a file that has two names in the collection is left in place, which an ass
   });
 });
 
-test('an assessment tells apart what a run in place saves, which leaves ARC files, and what one that converts them does', async () => {
+test('an assessment shows what a run in place saves, without ARC files, and what a run that converts them saves', async () => {
   await inDirectory(async (directory) => {
     const uris = ['a', 'b', 'c'].map((name) => `http://old.example/${name}`);
     writeFileSync(join(directory, 'old.arc'), arcOf(uris, bodyOf(1)));

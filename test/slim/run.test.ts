@@ -36,7 +36,7 @@ describe('a run in place over files of every compression', () => {
     assert.ok(!capturesOf(later).some((line) => line.endsWith('missing')));
   });
 
-  test('turns every duplicate into a revisit and keeps one record for each content, in chunks or not', () => {
+  test('turns every duplicate into a revisit and keeps one chunked and one unchunked record of each content', () => {
     const contents = new Set(earlier.filter(({ type }) => type === 'response').map(storedAs));
     const responses = later.filter(({ type }) => type === 'response');
     assert.equal(responses.length, contents.size);
@@ -56,7 +56,7 @@ describe('a run in place over files of every compression', () => {
     }
   });
 
-  test('points every revisit at a response, by id, URI and date, and never at a revisit', () => {
+  test('every revisit refers to a response by id, URI and date, and never to a revisit', () => {
     for (const revisit of later.filter(({ type }) => type === 'revisit')) {
       const original = originalOf(revisit, later);
       assert.equal(original?.type, 'response');
@@ -68,7 +68,7 @@ describe('a run in place over files of every compression', () => {
     }
   });
 
-  test('writes revisits that say what they replace, what was cut, and the digest that the original declares', () => {
+  test('writes revisits with the id of the replaced record, WARC-Truncated, and the digest that the original declares', () => {
     const value = (record: ArchivedRecord, name: string) => record.fields.find((field) => field.name === name)?.value;
     for (const revisit of later.filter(({ type }) => type === 'revisit')) {
       const replaced = earlier.find(
@@ -108,7 +108,7 @@ describe('a run in place over files of every compression', () => {
   });
 });
 
-test('an address may hold what some take for the end of a line', async () => {
+test('a URI may contain characters that some tools treat as line ends', async () => {
   await inDirectory(async (directory) => {
     const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
     for (const end of ['\u2028', '\u2029', '\u0085'])
@@ -122,7 +122,7 @@ test('an address may hold what some take for the end of a line', async () => {
   });
 });
 
-test('every kept record lies in the new file byte for byte as the member it was', async () => {
+test('every kept record is in the new file as the same member, byte for byte', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 3);
     const before = new Map(filesBelow(directory).map((path) => [path, readFileSync(path)]));
@@ -142,7 +142,7 @@ test('every kept record lies in the new file byte for byte as the member it was'
   });
 });
 
-test('with a target the whole collection is there, and the source is untouched', async () => {
+test('a target contains the whole collection, and the source is unchanged', async () => {
   await inDirectory(async (directory) => {
     const [source, target, inPlace] = ['source', 'target', 'in-place'].map((name) => join(directory, name)) as [
       string,
@@ -165,7 +165,7 @@ test('with a target the whole collection is there, and the source is untouched',
 });
 
 describe('what must not become a revisit', () => {
-  /** Writes one file, slims it, and says the type of the record that each URI has afterwards. */
+  /** Writes one file, slims it, and returns the type of the record of each URI. */
   async function typesAfter(
     write: (sample: SampleWriter) => Promise<void>,
     look?: (later: readonly ArchivedRecord[]) => void,
@@ -190,7 +190,7 @@ describe('what must not become a revisit', () => {
   const [first, second, third] = ['http://a.example/1', 'http://a.example/2', 'http://a.example/3'] as const;
   const body = bodyOf(1);
 
-  test('a plain duplicate does, so the cases below mean something', async () => {
+  test('a plain duplicate does become one, so that the cases below are meaningful', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       await sample.page({ uri: second, body });
@@ -220,7 +220,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...types.values()], ['response', 'response']);
   });
 
-  test('the original of a revisit that is there already, found by id', async () => {
+  test('the original of an existing revisit, found by id', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       const { recordId } = await sample.page({ uri: second, body });
@@ -236,7 +236,7 @@ describe('what must not become a revisit', () => {
     );
   });
 
-  test('the original of a revisit that is there already, found by URI and date', async () => {
+  test('the original of an existing revisit, found by URI and date', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       const { date } = await sample.page({ uri: second, body });
@@ -274,7 +274,7 @@ describe('what must not become a revisit', () => {
     ['without a body, but not a GET', 'POST', ''],
     ['of another kind', 'OPTIONS', ''],
   ] as const) {
-    test(`the response to a request ${what}, nor does anything lean on it`, async () => {
+    test(`the response to a request ${what}, and no revisit refers to it`, async () => {
       const request = `${start} /1 HTTP/1.1\r\nHost: a.example\r\n\r\n${content}`;
       let leansOn: string | undefined;
       const write = async (sample: SampleWriter) => {
@@ -297,7 +297,7 @@ describe('what must not become a revisit', () => {
     ['whose URI is written otherwise', (uri: string) => uri.replace('http://a.', 'HTTP://A.'), 0],
     ['whose date is off and whose URI is written otherwise', (uri: string) => uri.replace('a.ex', 'A.EX'), 3600],
   ] as const) {
-    test(`the original of a revisit that is there already, ${what}`, async () => {
+    test(`the original of an existing revisit, ${what}`, async () => {
       const types = await typesAfter(async (sample) => {
         await sample.page({ uri: first, body });
         const { date } = await sample.page({ uri: second, body });
@@ -308,7 +308,7 @@ describe('what must not become a revisit', () => {
     });
   }
 
-  test('the original of a revisit that is there already, whose id is written without its brackets', async () => {
+  test('the original of an existing revisit, whose id is written without its brackets', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       const { recordId } = await sample.page({ uri: second, body });
@@ -322,7 +322,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...types.values()], ['response', 'response', 'revisit']);
   });
 
-  test('the original of a revisit that is there already, which has the digest that indexers compute for it and declares none', async () => {
+  test('the original of an existing revisit that does not declare a digest and has the one that indexers compute', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       await sample.page({ uri: second, body, withDigest: false });
@@ -331,7 +331,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...types.values()], ['response', 'response', 'revisit']);
   });
 
-  test('the captures of the URI of a revisit that says neither time nor digest, and names a record that is nowhere', async () => {
+  test('the captures of the URI of a revisit without time and digest that names a missing record', async () => {
     const write = async (sample: SampleWriter) => {
       await sample.page({ uri: first, body });
       await sample.page({ uri: second, body });
@@ -352,7 +352,7 @@ describe('what must not become a revisit', () => {
     });
   });
 
-  test('a record that is truncated, nor does anything lean on one', async () => {
+  test('a truncated record, and no revisit refers to one', async () => {
     const fields = [{ name: 'WARC-Truncated', value: 'length' }];
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
@@ -366,7 +366,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...others.values()], ['response', 'response']);
   });
 
-  test("a body whose content coding is another than the original's, which would be decoded wrongly", async () => {
+  test('a body with another content coding than the original, which would be decoded wrongly', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       await sample.page({ uri: second, body, head: 'Content-Type: text/html\r\nContent-Encoding: br\r\n' });
@@ -374,7 +374,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...types.values()], ['response', 'response']);
   });
 
-  test('a resource record, nor does a response lean on one, whose head replay would not show', async () => {
+  test('a resource record, and no revisit of a response refers to one, since replay would not show its head', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.resource(first, body);
       await sample.resource(second, body);
@@ -427,7 +427,7 @@ describe('what must not become a revisit', () => {
   });
 });
 
-test('what is stored in chunks leans on what is, and what is not on what is not, since replay shows the body of the one under the head of the other', async () => {
+test('a chunked duplicate refers only to a chunked original and an unchunked one to an unchunked original', async () => {
   await inDirectory(async (directory) => {
     const body = bodyOf(1);
     const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
@@ -452,7 +452,7 @@ describe('the digest of a revisit, under which replay looks for its original', (
   const uris = ['http://a.example/1', 'http://a.example/2'] as const;
   const body = bodyOf(1);
 
-  /** The first record and what the second became, with the findings of the run. */
+  /** The first record and the second record after the run, with the findings of the run. */
   async function slimmed(page: { isChunked?: boolean; withDigest?: boolean; digest?: string }) {
     let found: { original: ArchivedRecord; other: ArchivedRecord; codes: string[] } | undefined;
     await inDirectory(async (directory) => {
@@ -472,13 +472,13 @@ describe('the digest of a revisit, under which replay looks for its original', (
 
   const digestIn = ({ fields }: ArchivedRecord) => fields.find(({ name }) => name === 'WARC-Payload-Digest')?.value;
 
-  test('is what the original declares', async () => {
+  test('is the one that the original declares', async () => {
     const { original, other } = await slimmed({});
     assert.equal(other.type, 'revisit');
     assert.equal(digestIn(other), digestIn(original));
   });
 
-  test('is what indexers compute for an original that declares none: the SHA-1 of the body as it is stored', async () => {
+  test('is the one that indexers compute for an original that declares none: the SHA-1 of the stored body', async () => {
     const plain = await slimmed({ withDigest: false });
     assert.equal(plain.other.type, 'revisit');
     assert.equal(digestIn(plain.other), formatDigest(digestOf('sha1', body)));
@@ -487,7 +487,7 @@ describe('the digest of a revisit, under which replay looks for its original', (
     assert.equal(digestIn(inChunks.other), formatDigest(digestOf('sha1', chunked(body))));
   });
 
-  test('would be nowhere with an original that declares another than its own, so nothing leans on it', async () => {
+  test('does not exist for an original that declares a wrong one, so no revisit refers to it', async () => {
     for (const digest of [formatDigest(digestOf('sha1', bodyOf(2))), 'sha1:nonsense']) {
       const { other, codes } = await slimmed({ digest });
       assert.equal(other.type, 'response');

@@ -1,6 +1,6 @@
 /**
- * A collection as crawlers leave it, for tests: files of every compression, duplicates within and across them, and
- * everything that must not become a revisit. Deterministic from a seed.
+ * A sample collection like that of a crawler: files of every compression, duplicates within and across them, and records
+ * that must not become revisits. Deterministic from a seed.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,14 +23,14 @@ type Page = {
   readonly head?: string;
   readonly isChunked?: boolean;
   readonly withDigest?: boolean;
-  /** What is declared as the payload digest, instead of the true one. */
+  /** The declared payload digest, when it is not the correct one. */
   readonly digest?: string;
   readonly request?: string;
   readonly date?: string;
   readonly recordId?: string;
 };
 
-/** Text that does not compress away, so that revisits are worth it. */
+/** Text that does not compress well, so that revisits save space. */
 export function bodyOf(number: number, bytes = 3000): Uint8Array {
   const random = seededRandom(number + 77);
   let text = `<!doctype html><title>Page ${number}</title>\n`;
@@ -71,7 +71,7 @@ export class SampleWriter {
     await this.#writer.write(record, block);
   }
 
-  /** A response and its request. Says id and date of the response. */
+  /** Writes a response and its request, and returns the id and date of the response. */
   async page(page: Page): Promise<{ recordId: string; date: string }> {
     const recordId = page.recordId ?? this.newId();
     const date = page.date ?? this.nextDate();
@@ -146,7 +146,7 @@ export function arcOf(uris: readonly string[], body: Uint8Array): Uint8Array {
   return Buffer.concat(parts);
 }
 
-/** A body as it is stored in chunks. */
+/** A body in chunked coding. */
 export function chunked(body: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [];
   for (let at = 0; at < body.length; at += 700) {
@@ -156,7 +156,7 @@ export function chunked(body: Uint8Array): Uint8Array {
   return Buffer.concat([...parts, utf8('0\r\n\r\n')]);
 }
 
-/** Writes the collection below a directory. `pages` is how many different contents the files draw from. */
+/** Writes the collection below a directory. `pages` is the number of different contents to choose from. */
 export async function writeSampleCollection(
   directory: string,
   seed = 1,

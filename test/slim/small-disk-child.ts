@@ -1,9 +1,9 @@
 /**
- * Slims a collection on a disk that is too small for a second copy of its file, then again with room, and prints what
- * it saw as JSON.
+ * Slims a collection on a disk that is too small for a second copy of its file, then again with enough space, and prints
+ * the results as JSON.
  *
- * Arguments: a directory on the small disk, a sample to copy there, and how many bytes are to be free. With none free
- * the journal lies on the disk too.
+ * Arguments: a directory on the small disk, a sample to copy there, and the number of bytes to leave free. With 0, the
+ * journal is on this disk too.
  */
 import { copyFileSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { runOptions } from './slim-options.ts';
 
 export type SmallDisk = {
   readonly codes: readonly string[];
-  /** Whether the file was what it was after the failure, and whether nothing else was left beside it. */
+  /** Whether the file was unchanged after the failure, without other files beside it. */
   readonly isIntact: boolean;
   readonly revisitsAfterwards: number;
 };
@@ -22,11 +22,11 @@ async function main(directory: string, sample: string, freeBytes: number): Promi
   const file = join(directory, 'one.warc.gz');
   copyFileSync(sample, file);
   const image = readFileSync(file);
-  // What is left is less than the file that is to be written.
+  // The free space is smaller than the file to write.
   const { bavail, bsize } = statfsSync(directory);
   const ballast = join(directory, 'ballast');
   writeFileSync(ballast, Buffer.alloc(bavail * bsize - freeBytes, 1));
-  // Elsewhere, the journal leaves it to the new file to find no room.
+  // On another disk the journal can be written, so that writing the new file fails.
   const workDirectory = freeBytes > 0 ? `${sample}-work` : join(directory, '.work');
   const { options, failures } = runOptions(directory, { workDirectory });
   await slimRun(options).catch((error: PinakesError) => failures.push(error));

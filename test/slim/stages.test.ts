@@ -1,4 +1,4 @@
-/** The stages apart come to the same as a whole run, byte for byte, by Parquet and by text. */
+/** The separate stages give the result of a whole run, byte for byte, by Parquet and by text. */
 import assert from 'node:assert/strict';
 import {
   cpSync,
@@ -64,7 +64,7 @@ describe('slim by stages', () => {
   const resolve = (manifests: string[], out: string, format: ManifestFormat = 'parquet') =>
     slimResolve({ ...watch, manifests, out, format, verify: 'digest', workers: 2 });
 
-  /** Rewrites a copy from resolved manifests, and says where it is. */
+  /** Rewrites a copy from resolved manifests, and returns its directory. */
   async function refs(manifests: readonly string[], name: string): Promise<string> {
     const copy = join(base, name);
     cpSync(collection, copy, { recursive: true });
@@ -85,7 +85,7 @@ describe('slim by stages', () => {
     assert.deepEqual(images(await refs([resolved], 'by-stages')), images(whole));
   });
 
-  test('a manifest that is split and resolved in parts gives the same', async () => {
+  test('a manifest that is split and resolved in parts gives the same result', async () => {
     const parts = await slimSplit({ manifests: [manifest], parts: 5, out: join(base, 'parts'), format: 'parquet' });
     assert.equal(parts.length, 5);
     const resolved: string[] = [];
@@ -96,7 +96,7 @@ describe('slim by stages', () => {
     assert.deepEqual(images(await refs(resolved, 'by-parts')), images(whole));
   });
 
-  test('split into parts, a place or a record id that several contents share is pointed at no more than in a whole run', async () => {
+  test('after a split, no revisit refers to a place or a record id that several contents share, as in a whole run', async () => {
     const directory = mkdtempSync(join(base, 'shared-place-'));
     const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
     const date = '2023-01-01T00:00:00Z';
@@ -130,8 +130,8 @@ describe('slim by stages', () => {
     const copy = await refs([resolved], 'by-text');
     const later = await readAll(filesBelow(copy));
     assert.deepEqual(capturesOf(later), capturesOf(await readAll(filesBelow(collection))));
-    // Text does not say what is stored in chunks: of each content there is one original, and what is stored otherwise
-    // stays.
+    // Text does not show which bodies are chunked: each content has one original, and records with other chunking
+    // stay.
     const pages = (await readAll(filesBelow(collection))).filter(({ type }) => type === 'response');
     const dates = (payload: string | undefined) =>
       pages.filter((page) => page.payload === payload).map(({ date }) => date);
@@ -143,7 +143,7 @@ describe('slim by stages', () => {
     assert.ok(alike.length < pages.length);
   });
 
-  test('resolved as text from Parquet, which knows what is stored in chunks, gives the revisits of a whole run', async () => {
+  test('resolving Parquet to text gives the revisits of a whole run, because Parquet shows which bodies are chunked', async () => {
     const resolved = join(base, 'resolved-as.txt');
     await resolve([manifest], resolved, 'warcsum');
     const later = await readAll(filesBelow(await refs([resolved], 'by-resolved-text')));
@@ -160,7 +160,7 @@ describe('slim by stages', () => {
     ['Parquet that is resolved to text', 'parquet', 'warcsum'],
     ['Parquet', 'parquet', 'parquet'],
   ] as const) {
-    test(`by ${what}, what revisits and requests lean on stays`, async () => {
+    test(`by ${what}, the records that revisits and requests refer to stay`, async () => {
       const directory = mkdtempSync(join(base, 'pointed-at-'));
       const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
       const body = bodyOf(1);
@@ -185,7 +185,7 @@ describe('slim by stages', () => {
     });
   }
 
-  describe('no record is taken for a duplicate of itself, nor for one of what leans on it,', () => {
+  describe('no record becomes a duplicate of itself or of a record that refers to it,', () => {
     /**
      * Two files with one content each under the same date, so that their names decide which is the original, and one
      * more copy.
@@ -203,7 +203,7 @@ describe('slim by stages', () => {
     }
 
     /**
-     * Rewrites by resolved manifests; says how many revisits there are, when all captures have the contents they had.
+     * Rewrites by resolved manifests, checks that all captures have their contents, and returns the number of revisits.
      */
     async function revisitsBy(directory: string, manifests: readonly string[]): Promise<number> {
       const files = filesBelow(directory).filter((path) => !lstatSync(path).isSymbolicLink());
@@ -217,7 +217,7 @@ describe('slim by stages', () => {
       return (await readAll(files)).filter(({ type }) => type === 'revisit').length;
     }
 
-    test('when its file stands in the manifest under two names', async () => {
+    test('when its file is in the manifest under two names', async () => {
       const directory = await threePages();
       for (const name of ['x', 'y']) symlinkSync(`${name}.warc.gz`, join(directory, `${name}-again.warc.gz`));
       const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
@@ -226,7 +226,7 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, [resolved]), 2);
     });
 
-    test('when it stands in several manifests', async () => {
+    test('when it is in several manifests', async () => {
       const directory = await threePages();
       const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
       await sum(directory, summed);
@@ -235,7 +235,7 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, [resolved]), 2);
     });
 
-    test('and duplicates are counted by records, not by the lines that name them or by what other machines have', async () => {
+    test('and duplicates are counted by records of this machine, not by lines', async () => {
       const directory = await threePages();
       const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
       await sum(directory, summed);
@@ -251,7 +251,7 @@ describe('slim by stages', () => {
       const summary = await slimRun({ ...options, resolved: { manifests, trustOriginals: false } });
       assert.deepEqual([summary.duplicates, summary.revisits, summary.stayed.original], [2, 2, 0]);
       assert.deepEqual(findings, []);
-      // The original lies where nobody can look.
+      // The original is on another machine.
       const inputs = [{ path: join(directory, 'y.warc.gz'), root: directory }];
       rmSync(join(directory, 'x.warc.gz'));
       const alone = await slimRun({
@@ -261,7 +261,7 @@ describe('slim by stages', () => {
       assert.deepEqual([alone.duplicates, alone.revisits, alone.stayed.original], [2, 0, 2]);
     });
 
-    test('when manifests that were resolved apart contradict one another', async () => {
+    test('when manifests that were resolved separately contradict each other', async () => {
       const directory = await threePages();
       const others = join(directory, 'others');
       mkdirSync(others);
@@ -280,7 +280,7 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, resolved), 1);
     });
 
-    test('when manifests of the same files are heeded one after the other', async () => {
+    test('when manifests of the same files are used one after the other', async () => {
       const directory = await threePages();
       const resolved: string[] = [];
       for (const names of [['y'], ['x', 'y']]) {
@@ -293,7 +293,7 @@ describe('slim by stages', () => {
       for (const manifest of resolved) assert.equal(await revisitsBy(directory, [manifest]), 1);
     });
 
-    test('when nothing but URI and date tells which record the original is', async () => {
+    test('when the original is known only by URI and date', async () => {
       const directory = await threePages();
       const summed = join(directory, 'summed');
       await sum(directory, summed, 'warcsum');
@@ -301,7 +301,7 @@ describe('slim by stages', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.split(' '));
-      // No line has copy number 1, which would say where the original lies.
+      // No line has copy number 1, which would have the place of the original.
       for (const [name, pairs] of Object.entries({
         'in-turn': [
           [x, y],
@@ -323,7 +323,7 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, [join(directory, 'back')]), 1);
     });
 
-    test('when its file is named at a path that is on another machine, and here two files have that name', async () => {
+    test('when its file has a path of another machine, and here two files have that name', async () => {
       const directory = await threePages();
       const paths = ['x', 'y'].map((name) => join(directory, `${name}.warc.gz`));
       const resolved: string[] = [];
@@ -344,7 +344,7 @@ describe('slim by stages', () => {
     });
   });
 
-  test('compare finds no difference between a collection and what a run made of it', async () => {
+  test('compare finds no difference between a collection before and after a run', async () => {
     const after = join(base, 'after.parquet');
     await sum(whole, after);
     const differences: Difference[] = [];
@@ -383,7 +383,7 @@ describe('slim by stages', () => {
     assert.deepEqual([report.missing, report.added], [0, 0]);
   });
 
-  test('a manifest that was made Parquet from text knows no sizes either: it is compared without, and resolved by bytes', async () => {
+  test('a Parquet manifest that was made from text has no sizes: it is compared without them, and resolved by bytes', async () => {
     const [text, parts] = [join(base, 'without-sizes.txt'), join(base, 'without-sizes')];
     await sum(collection, text, 'warcsum');
     const [part] = await slimSplit({ manifests: [text], parts: 1, out: parts, format: 'parquet' });
@@ -402,7 +402,7 @@ describe('slim by stages', () => {
     assert.equal((await resolve([part!.path], join(base, 'without-sizes.resolved'))).comparedBytes, true);
   });
 
-  test('compare tells of a capture that is missing and of one whose content is another', async () => {
+  test('compare reports a missing capture and a capture with another content', async () => {
     const broken = join(base, 'broken');
     mkdirSync(broken);
     await writeSampleCollection(broken, 21, { pages: 39 });
@@ -422,13 +422,13 @@ describe('slim by stages', () => {
     assert.deepEqual([report.missing, report.added], [missing, added]);
   });
 
-  test('a file that changed after its manifest was made is left as it is', async () => {
+  test('a file that changed after its manifest was made stays unchanged', async () => {
     const resolved = join(base, 'resolved.parquet');
     const copy = join(base, 'changed');
     cpSync(collection, copy, { recursive: true });
     const [first] = filesBelow(copy);
     const image = readFileSync(first!);
-    // Two bytes of every record's compressed content are flipped: places and lengths are right, contents are not.
+    // Two bytes in the compressed content of every record are flipped: only the contents are wrong.
     for (let at = 2000; at < image.length; at += 900) image[at]! ^= 0xff;
     writeFileSync(first!, image);
     const { options, findings } = runOptions(copy);
@@ -438,7 +438,7 @@ describe('slim by stages', () => {
   });
 
   for (const coding of ['gzip', 'none', 'zstd'] as const) {
-    test(`a manifest that takes a record for longer or shorter than it is costs none that stands beside it (${coding})`, async () => {
+    test(`a manifest with a wrong record length does not damage the records beside it (${coding})`, async () => {
       const directory = mkdtempSync(join(base, 'edited-'));
       const sample = await SampleWriter.create(join(directory, 'one.warc'), coding, 1);
       for (const page of [1, 1, 2, 3]) await sample.page({ uri: `http://a.example/${page}`, body: bodyOf(page) });
@@ -465,7 +465,7 @@ describe('slim by stages', () => {
     });
   }
 
-  test('split replaces no part that is there, unless it is told to', async () => {
+  test('split replaces existing parts only with force', async () => {
     const out = join(base, 'parts-again');
     const split = (force: boolean) => slimSplit({ manifests: [manifest], parts: 2, out, format: 'parquet', force });
     const [, second] = await split(false);
@@ -478,7 +478,7 @@ describe('slim by stages', () => {
     assert.equal(readFileSync(second!.path, 'latin1').slice(0, 4), 'PAR1');
   });
 
-  test('split puts all parts or none', async () => {
+  test('split writes all parts or none', async () => {
     const out = join(base, 'parts-or-none');
     mkdirSync(join(out, 'part-0002-of-0003.parquet'), { recursive: true });
     const split = slimSplit({ manifests: [manifest], parts: 3, out, format: 'parquet', force: true });
@@ -486,7 +486,7 @@ describe('slim by stages', () => {
     assert.deepEqual(readdirSync(out), ['part-0002-of-0003.parquet']);
   });
 
-  test('what lies beside a manifest is not taken for something to work in', async () => {
+  test('files beside a manifest are not used as temporary files', async () => {
     const out = join(base, 'beside.parquet');
     mkdirSync(`${out}.work`);
     const others = [join(`${out}.work`, 'thesis.txt'), `${out}.tmp`];
@@ -497,7 +497,7 @@ describe('slim by stages', () => {
     assert.deepEqual(beside, ['beside.parquet', 'beside.parquet.tmp', 'beside.parquet.work']);
   });
 
-  test('an interrupted stage ends, and leaves nothing', async () => {
+  test('an interrupted stage stops, and leaves no files', async () => {
     const directory = mkdtempSync(join(base, 'interrupted-'));
     const [out, text] = [join(directory, 'out'), join(base, 'to-interrupt.txt')];
     await sum(collection, text, 'warcsum');
@@ -518,7 +518,7 @@ describe('slim by stages', () => {
     );
   });
 
-  test('originals that are taken as manifests describe them are looked at all the same where they can be', async () => {
+  test('with trusted manifests, originals on this machine are still checked', async () => {
     const directory = mkdtempSync(join(base, 'trusted-'));
     const [here, gone] = [join(directory, 'a.warc.gz'), join(directory, 'b.warc.gz')] as const;
     for (const [number, path] of [here, gone, join(directory, 'c.warc.gz')].entries()) {
@@ -530,7 +530,7 @@ describe('slim by stages', () => {
     const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
     await sum(directory, summed);
     await resolve([summed], resolved);
-    // The one is on another machine, the other was overwritten since.
+    // One original is on another machine, the other was overwritten.
     rmSync(gone);
     writeFileSync(here, readFileSync(join(directory, 'c.warc.gz')).subarray(0, 1000));
     const inputs = [{ path: join(directory, 'c.warc.gz'), root: directory }];
@@ -544,7 +544,7 @@ describe('slim by stages', () => {
     assert.deepEqual(types, ['warcinfo', 'response', 'request', 'revisit', 'request']);
   });
 
-  test("another machine's file is not taken for the one that has its name here", async () => {
+  test('a file of another machine is not confused with a local file of the same name', async () => {
     const directory = mkdtempSync(join(base, 'machines-'));
     const paths = ['elsewhere', 'here'].map((name) => join(directory, name, 'crawl.warc.gz')) as [string, string];
     for (const [number, path] of paths.entries()) {
@@ -568,11 +568,11 @@ describe('slim by stages', () => {
     assert.deepEqual(types, ['warcinfo', 'revisit', 'request', 'revisit', 'request']);
   });
 
-  test('what is no manifest is refused by name', async () => {
+  test('a file that is not a manifest is refused by name', async () => {
     const text = join(base, 'no-manifest.txt');
     writeFileSync(text, 'this is not\na manifest\n');
     await assert.rejects(resolve([text], join(base, 'x')), { code: 'MANIFEST_UNREADABLE', where: `${text}:1` });
-    // Cut off within the date of an original, a line may be one all the same.
+    // A line that is cut off within the date of an original can still be a valid line.
     await sum(collection, text, 'warcsum');
     writeFileSync(text, readFileSync(text, 'utf8').trimEnd());
     await assert.rejects(resolve([text], join(base, 'x')), { code: 'MANIFEST_UNREADABLE', where: text });

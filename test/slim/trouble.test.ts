@@ -1,5 +1,6 @@
 /**
- * Damaged input, busy files, a full disk, changes under the run: what is in doubt stays as it is, and the rest goes on.
+ * Damaged input, busy files, a full disk, changes during the run: the affected file stays unchanged, and the run goes on
+ * with the others.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -15,7 +16,7 @@ import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 import type { SmallDisk } from './small-disk-child.ts';
 
-/** Files whose pages are those of the numbers given; the n-th file is later than the one before. */
+/** Files with the pages of the given numbers. Each file is later than the one before. */
 async function writeFiles(directory: string, files: Record<string, readonly number[]>, bytes = 3000): Promise<void> {
   for (const [number, [name, pages]] of Object.entries(files).entries()) {
     const sample = await SampleWriter.create(join(directory, name), 'gzip', number + 1);
@@ -24,7 +25,7 @@ async function writeFiles(directory: string, files: Record<string, readonly numb
   }
 }
 
-test('a damaged file is told of and left as it is, nothing leans on it, and the others are slimmed', async () => {
+test('a damaged file is reported and stays unchanged, no revisit refers to it, and the others are slimmed', async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'a.warc.gz': [1, 2, 3], 'b.warc.gz': [1, 2, 4], 'c.warc.gz': [1, 2, 4] });
     const damaged = join(directory, 'a.warc.gz');
@@ -44,7 +45,7 @@ test('a damaged file is told of and left as it is, nothing leans on it, and the 
   });
 });
 
-test('a file of one single gzip member is left as it is, in place and in a target', async () => {
+test('a file of a single gzip member stays unchanged, in place and in a target', async () => {
   await inDirectory(async (directory) => {
     const source = join(directory, 'source');
     mkdirSync(source);
@@ -65,7 +66,7 @@ test('a file of one single gzip member is left as it is, in place and in a targe
 });
 
 test('a file that another process has open for writing is refused', {
-  skip: !existsSync('/proc/self/fdinfo') && 'this system does not tell',
+  skip: !existsSync('/proc/self/fdinfo') && 'the system does not list open files',
 }, async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2] });
@@ -90,7 +91,7 @@ test('a file that another process has open for writing is refused', {
   });
 });
 
-test('a file that grows while the run is at work is left as it is', async () => {
+test('a file that grows during the run stays unchanged', async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2], 'c.warc.gz': [1, 2] });
     const growing = join(directory, 'b.warc.gz');
@@ -110,7 +111,7 @@ test('a file that grows while the run is at work is left as it is', async () => 
   });
 });
 
-test('when the file with the originals goes away, the files that were to lean on it stay as they are', async () => {
+test('when the file with the originals disappears, the files with the duplicates stay unchanged', async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'z.warc.gz': [1, 2], 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2] });
     const originals = join(directory, 'z.warc.gz');
@@ -132,7 +133,7 @@ test('when the file with the originals goes away, the files that were to lean on
   });
 });
 
-test('a run is refused while another is at work, and goes on after one that died', async () => {
+test('a run is refused while another runs, and continues after one that was killed', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 1);
     const keptDirectory = join(directory, '.kept');
@@ -149,7 +150,7 @@ test('a run is refused while another is at work, and goes on after one that died
   });
 });
 
-test('of two runs of one process in the same place one is refused', async () => {
+test('the second of two runs in the same directory and process is refused', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 1);
     const { options } = runOptions(directory);
@@ -161,7 +162,7 @@ test('of two runs of one process in the same place one is refused', async () => 
   });
 });
 
-test("two runs over the same files that keep their journals apart do not get into each other's new files", async () => {
+test("two runs over the same files with separate journals do not use each other's new files", async () => {
   await inDirectory(async (directory) => {
     const names = Array.from({ length: 24 }, (_, number) => `${String(number).padStart(2, '0')}.warc.gz`);
     await writeFiles(directory, Object.fromEntries(names.map((name) => [name, [1, 2, 3, 4]])));
@@ -176,7 +177,7 @@ test("two runs over the same files that keep their journals apart do not get int
   });
 });
 
-test('an interrupted run goes on only with the options it was begun with', async () => {
+test('an interrupted run continues only with the same options', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 1);
     const stop = new AbortController();
@@ -190,7 +191,7 @@ test('an interrupted run goes on only with the options it was begun with', async
   });
 });
 
-test('an interrupted run goes on only over files that are named again, and names those that came since', async () => {
+test('an interrupted run continues only when all its files are named again, and reports files that are new', async () => {
   await inDirectory(async (directory) => {
     const [mine, yours] = [join(directory, 'mine'), join(directory, 'yours')];
     for (const path of [mine, yours]) {
@@ -220,7 +221,7 @@ test('an interrupted run goes on only over files that are named again, and names
   });
 });
 
-test('a target that holds a file of the same name keeps it', async () => {
+test('a file of the same name in the target is not replaced', async () => {
   await inDirectory(async (directory) => {
     const [source, target] = [join(directory, 'source'), join(directory, 'target')];
     for (const path of [source, target]) mkdirSync(path);
@@ -236,7 +237,7 @@ test('a target that holds a file of the same name keeps it', async () => {
   });
 });
 
-test('a file that may not be read costs only itself', async () => {
+test('a file without read permission does not stop the others', async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2], 'c.warc.gz': [1] });
     const { options, failures } = runOptions(directory);
@@ -257,8 +258,8 @@ for (const [what, freeBytes] of [
   ['the new file', 100_000],
   ['the lock and the journal', 0],
 ] as const)
-  test(`a disk without room for ${what} is reported, the old file is intact, and with room the run goes on`, {
-    skip: !mayMount && 'no right to mount a small disk',
+  test(`a disk too full for ${what} is reported, the old file is intact, and with free space the run continues`, {
+    skip: !mayMount && 'this user may not mount a small disk',
   }, async () => {
     await inDirectory(async (directory) => {
       await writeFiles(directory, { 'one.warc.gz': [1, 2, 1, 2] }, 200_000);
@@ -284,7 +285,7 @@ for (const [what, freeBytes] of [
     });
   });
 
-test('two files of one collection that are the same file are one', async () => {
+test('two paths to the same file are one file of the collection', async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'a.warc.gz': [1, 2] });
     const path = join(directory, 'a.warc.gz');
@@ -297,7 +298,7 @@ test('two files of one collection that are the same file are one', async () => {
   });
 });
 
-test('copies of a whole file become revisits with ids of their own', async () => {
+test('the records of a copied file become revisits with unique ids', async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'a.warc.gz': [1, 2] });
     mkdirSync(join(directory, 'copy'));
