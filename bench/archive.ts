@@ -1,6 +1,6 @@
 /**
- * The archive against its limits, in the same run: `add` against a two-worker scan of the same file, random retrieval
- * against pread and inflate of the same members, and the duplicate check with eight volumes against one.
+ * Compares the archive with its limits in the same run: `add` with a two-worker scan of the same file, random retrieval
+ * with pread and inflate of the same members, and the duplicate check over eight volumes with the check over one.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
@@ -16,9 +16,9 @@ import { writeSampleWarc } from './sample-warc.ts';
 
 const RUNS = 5;
 const RETRIEVALS = 4000;
-/** Captures that one way retrieves before the next has its turn. */
+/** How many captures one method retrieves before the next method has its turn. */
 const TURN = 1000;
-/** Captures that are retrieved at a time, as a server does it. */
+/** How many captures are retrieved concurrently, as a server does. */
 const TOGETHER = 16;
 
 export async function benchArchive(argv: readonly string[]): Promise<void> {
@@ -52,7 +52,7 @@ async function benchAdd(file: string, at: string): Promise<void> {
   print(`  resident memory               ${memory} MB in a process of its own   (bar 500)`);
 }
 
-/** The most memory that a process of its own had while it added the file to a new archive, in megabytes. */
+/** The peak memory, in megabytes, of a separate process that adds the file to a new archive. */
 function residentMemory(file: string, at: string): string {
   rmSync(at, { recursive: true, force: true });
   const module = JSON.stringify(new URL('../src/archive/index.ts', import.meta.url).href);
@@ -70,10 +70,10 @@ function residentMemory(file: string, at: string): string {
 }
 
 /**
- * Random retrieval: of captures at hand (from the capture to its payload, as `open` gives it), one after another or
- * several at a time, and by URL and time (with the catalog's search for the nearest). The limit reads and inflates the
- * same members and looks into nothing. All take turns, some captures at a time, so that whatever else the machine does
- * falls on all of them.
+ * Random retrieval: of known captures (from the capture to its payload, by `open`), one after another or concurrently, and
+ * by URL and time (with the catalog's search for the nearest capture). The limit reads and inflates the same members and
+ * does not parse them. All methods take turns, some captures at a time, so that other work of the machine affects all of
+ * them.
  */
 async function benchRetrieve(at: string): Promise<void> {
   const archive = await open(at);
@@ -106,8 +106,8 @@ async function benchRetrieve(at: string): Promise<void> {
     for (let from = 0; from < chosen.length; from += TURN) {
       const some = chosen.slice(from, from + TURN);
       for (const [index, way] of ways.entries()) {
-        // Each pays for its own garbage, and nobody for that of the one before; nobody finds records at hand that
-        // another asked for.
+        // Each method collects its own garbage and not that of the method before, and finds no records cached by
+        // another method.
         globalThis.gc?.();
         archive.forgetRecentRecords();
         const before = process.cpuUsage();
@@ -155,7 +155,7 @@ function rawRead(at: string, archive: Awaited<ReturnType<typeof open>>, captures
   }
 }
 
-/** Asks whether digests are held, in archives of one and of eight volumes with the same contents. */
+/** Looks up digests in archives of one and of eight volumes with the same contents. */
 async function benchVolumes(directory: string): Promise<void> {
   const times = new Map<number, number[]>([
     [1, []],
@@ -196,7 +196,7 @@ async function benchVolumes(directory: string): Promise<void> {
     const sums = new Map([...catalogs.keys()].map((volumes) => [volumes, 0]));
     for (let round = 0; round < 10; round++) {
       for (let at = 0; at < 4000; at += 500) {
-        // Whoever comes second finds the caches warm; each is first as often as the other.
+        // The second lookup finds warm caches, so each catalog is first equally often.
         const inTurn = round % 2 === 0 ? [...catalogs] : [...catalogs].reverse();
         for (const [volumes, catalog] of inTurn) {
           const some = digests.get(volumes)!.slice(at, at + 500);
@@ -211,7 +211,7 @@ async function benchVolumes(directory: string): Promise<void> {
   print(`  cost with 8 volumes / with 1  ${ratio(times.get(8)!, times.get(1)!)}   (bar at most 1.05)`);
 }
 
-/** With ids as the program makes them. */
+/** The options of an archive, with random record ids like those of the program. */
 function open(at: string) {
   const newId = () => `<urn:uuid:${crypto.randomUUID()}>`;
   return openArchive(at, { clock: Date.now, newId, stopwatch: () => performance.now(), purpose: 'bench' });

@@ -1,4 +1,4 @@
-/** What the bench uses of the package, which brings no types of its own. */
+/** The types of the package that the bench uses; the package does not have its own. */
 declare module 'autocannon' {
   type Options = {
     url: string;

@@ -1,9 +1,9 @@
 /**
- * The catalog against raw `classic-level` writing the very same rows, and what it takes on disk.
+ * Compares the catalog with raw `classic-level` writing exactly the same rows, and prints its size on disk.
  *
- * A million captures over 2,000 hosts come in random order of keys, in batches of 5,000: 55 % with a block of their
- * own, the others with a block chosen among all earlier ones; every block has one alias. URLs are made of words, years
- * and numbers, each of them captured once or twice.
+ * A million captures of 2,000 hosts arrive in random key order, in batches of 5,000. 55 % of them have a new block, the
+ * others a block chosen among all earlier blocks; every block has one alias. URLs consist of words, years and numbers,
+ * and each is captured once or twice.
  */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -48,8 +48,8 @@ export async function benchCatalog(): Promise<void> {
 }
 
 /**
- * Writing batches through the catalog, and the rows it wrote through raw LevelDB into a database with the same
- * settings: a batch here, as many rows there, in turns, so that whatever else the machine does falls on both.
+ * Writes batches through the catalog, and the same rows through raw LevelDB into a database with the same settings. The
+ * two take turns, so that other work of the machine affects both.
  */
 async function benchInsert(directory: string, crawl: Crawl): Promise<void> {
   const batches = Array.from({ length: RUN_BATCHES }, () => crawl.batch(BATCH_CAPTURES));
@@ -129,7 +129,7 @@ async function fillCatalog(catalog: Catalog, crawl: Crawl, batches: number): Pro
 
 const MIB = 1024 * 1024;
 
-/** The catalog's own, so that only its work is measured and not another setting. */
+/** The settings of the catalog, so that only its own work makes a difference. */
 const SETTINGS = {
   keyEncoding: 'buffer',
   valueEncoding: 'buffer',
@@ -151,7 +151,7 @@ async function compactAll(directory: string): Promise<void> {
   await database.close();
 }
 
-/** The rows that these batches wrote: all that are there, and those of blocks as often as they were put. */
+/** The rows that these batches wrote: all rows in the database, with block rows repeated for each time they were put. */
 async function rowsOf(directory: string, batches: readonly CatalogBatch[]): Promise<[Buffer, Buffer][]> {
   const database = new ClassicLevel<Buffer, Buffer>(directory, SETTINGS);
   await database.open();
@@ -163,7 +163,7 @@ async function rowsOf(directory: string, batches: readonly CatalogBatch[]): Prom
   return [...others, ...puts.map(({ key }) => blockRows.get(Buffer.from(key.digest).toString('latin1', 0, 6))!)];
 }
 
-/** Makes captures as a crawl of many hosts does. */
+/** Makes captures like those of a crawl of many hosts. */
 class Crawl {
   readonly #random: () => number;
   readonly #words: string[];
@@ -202,7 +202,7 @@ class Crawl {
     return { putCaptures, putBlocks: [...putBlocks.values()], putAliases };
   }
 
-  /** Half of them held, half not. */
+  /** Digests to look up: half of them are in the catalog, half are not. */
   digests(count: number, call: number): Uint8Array[] {
     return Array.from({ length: count }, (_, index) =>
       index % 2 === 0 ? blockKey(this.#pick(this.#held)).digest : hash('sha256', `absent ${call} ${index}`),

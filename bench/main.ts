@@ -1,4 +1,4 @@
-/** `npm run bench -- NAME`: runs one bench, or lists them. */
+/** `npm run bench -- NAME`: runs one bench; without a name lists all benches. */
 import { enableCompileCache } from 'node:module';
 import { benchArchive } from './archive.ts';
 import { benchCatalog } from './catalog.ts';
@@ -26,7 +26,7 @@ const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   stream: benchStream,
 };
 
-// As the launcher does: what is measured is the work, not the compiling of the program.
+// Uses the compile cache as the launcher does, so that compiling the program is not measured.
 enableCompileCache();
 
 const [name = '', ...rest] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * Medians and ratios. Every bench prints ratios against something measured in the same run; bare times depend on the
- * machine's mood.
+ * Medians and ratios. Every bench prints ratios to a baseline measured in the same run, because bare times depend on the
+ * load of the machine.
  */
 
 export function median(values: readonly number[]): number {
@@ -8,7 +8,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)]!;
 }
 
-/** Median of the runs' own ratios of `limit` to `ours`: over 1 means that ours is faster. */
+/** The median over the runs of the ratio of `limit` to `ours`; above 1 means that ours is faster. */
 export function ratio(limit: readonly number[], ours: readonly number[]): string {
   return median(limit.map((value, run) => value / ours[run]!)).toFixed(2);
 }

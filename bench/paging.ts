@@ -1,8 +1,8 @@
 /**
- * Paging through very many captures: `/cdx` and `/api/urls` from the first page to the last by their keys. What a page
- * costs must not depend on where it stands, and every capture must come once.
+ * Pages through very many captures: `/cdx` and `/api/urls` from the first page to the last by their keys. The time of a
+ * page must not depend on its position, and every capture must be returned once.
  *
- * The catalog is filled directly, without records: lines of an index need none.
+ * The catalog is filled directly, without records, because index lines do not need them.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ const START = Date.UTC(2020, 0, 1);
 const CAPTURES_OF_URL = 5;
 const BATCH = 10_000;
 const PAGE = 1000;
-/** Pages at each end that are compared. */
+/** How many pages at each end are compared. */
 const ENDS = 50;
 
 export async function benchPaging(argv: readonly string[]): Promise<void> {
@@ -99,7 +99,7 @@ function captureOf(at: number): Capture {
 
 type Page = { readonly keys: readonly string[]; readonly next: string | undefined };
 
-/** From the first page to the last; all lines in order and none twice. */
+/** Reads from the first page to the last, and checks that all lines are in order and none is repeated. */
 async function walk(name: string, expected: number, ask: (key: string | undefined) => Promise<Page>): Promise<void> {
   const costs: number[] = [];
   let seen = 0;
@@ -118,7 +118,7 @@ async function walk(name: string, expected: number, ask: (key: string | undefine
     key = page.next;
   }
   if (seen !== expected) throw new Error(`${seen} came of ${expected}`);
-  // The last page is shorter than the others, and the first pays for what is compiled.
+  // The last page is shorter than the others, and the first includes compilation.
   const [first, end] = [median(costs.slice(1, 1 + ENDS)), median(costs.slice(-1 - ENDS, -1))];
   print(
     `  ${name.padEnd(22)} ${costs.length} pages, ${seen} in order, none twice; a page at the end ${(end / first).toFixed(2)} of one at the start (bar 1.25; ${end.toFixed(1)} ms)`,

@@ -1,6 +1,5 @@
 /**
- * How fast replay is: rewriting HTML against the bare tokenizer that it is built on, and whole answers against the
- * rewriting alone.
+ * The speed of replay: rewriting HTML compared with its bare tokenizer, and whole replies compared with rewriting alone.
  *
  *     npm run bench -- replay
  */

@@ -1,11 +1,11 @@
-/** Writes WARC files of sample pages for benches: warcinfo, then request and response pairs, as a crawler would. */
+/** Writes WARC files of sample pages for benches: a warcinfo record, then requests and responses, as a crawler would. */
 import { digestOf, seededIds, seededRandom, utf8 } from '../src/base/index.ts';
 import { WarcFileWriter, warcFields } from '../src/warc/index.ts';
 import { SamplePages } from './sample-pages.ts';
 
 export type SampleOptions = {
   readonly bytes: number;
-  /** Share of responses whose body was in the file before, under another URL. */
+  /** The share of responses whose body is already in the file under another URL. */
   readonly duplicates?: number;
 };
 

@@ -1,10 +1,10 @@
 /**
- * Scan and hash of a generated `.warc.gz`, against `zcat` piped into `openssl dgst -sha256` on the same bytes.
+ * Scans and hashes a generated `.warc.gz`, compared with `zcat` piped into `openssl dgst -sha256` on the same bytes.
  *
- * The ratio compares CPU time: user time of zcat and openssl together, over CPU time of our own process scanning on one
- * thread. The second ratio compares elapsed time of one and two worker threads: in this process, where the threads of
- * the scan before are found at rest, and in processes of their own, where each thread has to be started and warmed up
- * for the one scan.
+ * The first ratio compares CPU time: the user time of zcat and openssl together, divided by the CPU time of our process
+ * that scans on one thread. The second ratio compares the elapsed time of one and two worker threads: in this process,
+ * which reuses the threads of the scan before, and in separate processes, which have to start and warm up the threads for
+ * one scan.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
@@ -58,7 +58,7 @@ async function scan(file: string, workers: number): Promise<number> {
   return records;
 }
 
-/** A scan in a process of its own: its time, and the most memory that the process had. */
+/** Scans in a separate process, and returns the time and the peak memory of the process. */
 function scanAlone(file: string, workers: number): { readonly seconds: number; readonly megabytes: number } {
   const module = JSON.stringify(new URL('../src/warc/index.ts', import.meta.url).href);
   const script = `import(${module}).then(async ({ scanFiles }) => {

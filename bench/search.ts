@@ -1,7 +1,7 @@
 /**
- * The search: how fast the index takes a WARC file in, against a scan of the same file on one thread; what part of the
- * time the full-text tables take; how long searches over many pages take, against a plain scan of their texts; how long
- * PageRank takes, against one pass over the same links.
+ * The search: the speed of indexing a WARC file, compared with a scan of the same file on one thread; the share of that
+ * time for the full-text tables; the time of searches over many pages, compared with a plain scan of their texts; the time
+ * of PageRank, compared with one pass over the same links.
  */
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ export async function benchSearch(argv: readonly string[]): Promise<void> {
   await benchSearching(directory, pages);
 }
 
-/** Processor time of this process in seconds while the work is done. */
+/** The processor time of this process, in seconds, that the work takes. */
 async function processorSeconds(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -104,7 +104,7 @@ async function benchSearching(directory: string, pages: number): Promise<void> {
   await searches(at);
 }
 
-/** Queries as people ask them: mostly one to three words, common and rare, with a field now and then. */
+/** Queries like those of people: mostly one to three words, common and rare, sometimes with a field. */
 async function searches(at: string): Promise<void> {
   const search = openSearch(at);
   const random = seededRandom(5);
@@ -141,7 +141,7 @@ async function searches(at: string): Promise<void> {
 
 const VOCABULARY = 50_000;
 
-/** The n-th most common word of a made-up language. */
+/** The n-th most common word of an invented language. */
 function wordAt(rank: number): string {
   const syllables = ['ka', 'lo', 'mi', 'ne', 'ru', 'sa', 'to', 've', 'wi', 'zo', 'pa', 'di', 'fu', 'gi', 'he', 'ja'];
   let word = '';
@@ -149,7 +149,7 @@ function wordAt(rank: number): string {
   return word;
 }
 
-/** An archive of short pages, some hundred words each, that link to one another ten times. */
+/** An archive of short pages of about a hundred words, each with ten links to other pages. */
 async function makeIndex(at: string, pages: number): Promise<void> {
   const file = `${at}.warc.gz`;
   const random = seededRandom(3);

@@ -1,4 +1,4 @@
-/** The server of the bench, in a process of its own: says its addresses, serves until its input ends. */
+/** The server of the bench, in a separate process: prints its addresses and serves until its input ends. */
 import { openArchive } from '../src/archive/index.ts';
 import { seededIds, seededRandom } from '../src/base/index.ts';
 import { startServer } from '../src/server/index.ts';

@@ -1,4 +1,4 @@
-/** The client of the bench, in a process of its own: reads what to ask for, and says how many answers came a second. */
+/** The client of the bench, in a separate process: reads the requests to send, and prints the replies per second. */
 import autocannon from 'autocannon';
 
 type Order = { address: string; paths: string[]; seconds: number; connections: number };
@@ -10,7 +10,7 @@ const result = await autocannon({
   url: address,
   connections,
   duration: seconds,
-  // [<id>] in a path becomes another text each time.
+  // [<id>] in a path is replaced by another text for each request.
   idReplacement: paths.some((path) => path.includes('[<id>]')),
   requests: paths.map((path) => ({ method: 'GET' as const, path })),
 });

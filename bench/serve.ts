@@ -1,17 +1,17 @@
 /**
- * How fast the server answers, against a bare node:http server that sends the same bytes from memory, asked by the same
- * client (autocannon, in a process of its own) in the same run:
+ * The speed of the server, compared with a bare node:http server that sends the same bytes from memory. The same client
+ * (autocannon, in a separate process) requests both in the same run:
  *
- *     npm run bench -- serve [--minutes N] [--seconds N]        no minutes: no endurance; no seconds: nothing else
+ *     npm run bench -- serve [--minutes N] [--seconds N]        0 minutes: no endurance test; 0 seconds: only that
  *
  * - replay of stored bytes (`id_`): at least 0.4 of the bare server
- * - exact CDX lookups: at least 0.3 of it; besides, lookups of URLs of which each is asked for once, which nothing can
- *   have at hand
+ * - exact CDX lookups: at least 0.3 of the bare server; also lookups of URLs that are each requested once, so that no
+ *   cache can help
  * - rewritten pages: printed
  * - memory over some minutes of mixed load at 64 connections: printed at the start, the middle and the end
  *
- * The servers run in a process each, so that neither pays for the other's garbage. Before each comparison both are
- * asked for a while, until their code is compiled: a server runs for months.
+ * Each server runs in a separate process, so that it does not collect the garbage of the other. Before each comparison,
+ * both are warmed up until their code is compiled, because a server runs for months.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -52,7 +52,7 @@ function numberOf(argv: readonly string[], option: string, otherwise: number): n
   return at < 0 ? otherwise : Number(argv[at + 1]);
 }
 
-/** Pages of some 10 KB with links, styles and scripts, as pages are. */
+/** Pages of about 10 KB with links, styles and scripts. */
 async function fill(directory: string): Promise<void> {
   await createArchive(directory, { name: 'bench' });
   let now = TIME;
@@ -99,7 +99,7 @@ async function start(file: string, argv: readonly string[]): Promise<Child> {
 
 type Load = { readonly perSecond: number; readonly errors: number };
 
-/** Requests to one address, spread over its paths, from a process of its own. */
+/** Sends requests to several paths of one server from a separate process. */
 async function load(address: string, paths: readonly string[], seconds: number, connections: number): Promise<Load> {
   const path = fileURLToPath(new URL('serve-client.ts', import.meta.url));
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -161,7 +161,7 @@ async function compare({ ui, replay }: Child['addresses'], seconds: number): Pro
   }
 }
 
-/** Everything at once, for minutes, and what the server's memory does meanwhile. */
+/** Runs mixed load for minutes, and measures the memory of the server meanwhile. */
 async function endure({ addresses, pid }: Child, minutes: number): Promise<void> {
   if (minutes <= 0) return;
   const numbers = Array.from({ length: PAGES }, (_, i) => i);

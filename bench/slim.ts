@@ -1,8 +1,8 @@
 /**
  * `slim run` and `slim assess` on a generated collection of which 40 % of the responses are duplicates.
  *
- * The limit for a run is what it cannot do without: scanning everything once on two threads, and copying as many bytes
- * as it leaves. The limit for an assessment is the scan alone. Elapsed time; every run works on a fresh copy.
+ * The limit for a run is the work that it cannot avoid: scanning everything once on two threads, and copying the bytes
+ * that remain. The limit for an assessment is the scan alone. Times are elapsed times; every run works on a fresh copy.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,7 +1,6 @@
 /**
- * A server for the bench of streams, in a process of its own: `archive DIRECTORY` serves an archive, `files FILE...`
- * the same files with node:http as they are. Prints its address, and for every line on its standard input how much
- * memory it takes.
+ * A server for the bench of streams, in a separate process. `archive DIRECTORY` serves an archive, `files FILE...` serves
+ * the files unchanged with node:http. It prints its address, and its memory for every line on its standard input.
  */
 import { createReadStream } from 'node:fs';
 import { createServer } from 'node:http';
@@ -37,7 +36,7 @@ async function serveArchive(directory: string): Promise<string> {
     for (const bytes of found) reads.bytes += bytes.length;
     return found;
   };
-  // As `pinakes serve` does.
+  // Like `pinakes serve`.
   limitHeapGrowth();
   limitYoungSpace();
   const server = await startServer({
@@ -54,7 +53,7 @@ async function serveArchive(directory: string): Promise<string> {
   return `${server.uiAddress}/api/stream`;
 }
 
-/** All files one after the other, as a static server sends one. */
+/** Sends all files one after another, as a static server sends one file. */
 async function serveFiles(paths: readonly string[]): Promise<string> {
   const server = createServer(async (_, response) => {
     response.writeHead(200, { 'content-type': 'application/warc' });

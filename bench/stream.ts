@@ -1,5 +1,5 @@
 /**
- * How fast the whole archive streams over loopback, against node:http sending the same files:
+ * The speed of streaming the whole archive over loopback, compared with node:http sending the same files:
  *
  *     npm run bench -- stream [MB]
  *
@@ -7,7 +7,7 @@
  * - one client among 63 slow ones: at least 0.8 of its speed alone
  * - 64 clients at random speeds: at most 1.5 scans read from the volume, less than 300 MB of memory
  *
- * Each server runs in a process of its own, and the clients in this one.
+ * Each server runs in a separate process, and the clients run in this one.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ export async function benchStream(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Bodies that do not compress, so that the files are as large as asked for. */
+/** Bodies that do not compress, so that the files have the requested size. */
 async function fill(directory: string, bytesMax: number): Promise<{ files: string[]; bytes: number }> {
   await createArchive(directory, { name: 'bench' });
   const archive = await openArchive(directory, { clock: () => 0, newId: seededIds(seededRandom(1)) });
@@ -93,7 +93,7 @@ async function compare(ours: string, bare: string, bytes: number): Promise<void>
 async function crowd(ours: Child, bytes: number): Promise<void> {
   const random = seededRandom(64);
   const alone = median(await several(RUNS, () => take(ours.address)));
-  // Together they take a tenth of what one takes alone, so that the fastest is held up by the sharing or by nothing.
+  // Together the slow clients read a tenth of the speed of one alone, so only the sharing can slow down the fastest.
   const breakOff = new AbortController();
   const share = bytes / alone / 10 / (CLIENTS - 1);
   const slow = Array.from({ length: CLIENTS - 1 }, () =>
@@ -119,7 +119,7 @@ async function several(runs: number, take: () => Promise<{ seconds: number }>): 
   return seconds;
 }
 
-/** Reads a reply to its end, at a speed in bytes a second at most. */
+/** Reads a reply to its end, at a limited speed in bytes per second. */
 async function take(
   address: string,
   speed = Number.POSITIVE_INFINITY,

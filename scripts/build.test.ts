@@ -21,7 +21,7 @@ import { parseSource } from './tidy/source.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-// Inside the checkout, so that what was built finds its packages.
+// Inside the checkout, so that the built files find their packages.
 let directory: string;
 let dist: string;
 
@@ -34,7 +34,7 @@ before(() => {
 
 after(() => rmSync(directory, { recursive: true, force: true }));
 
-/** What was built of src/, without what is bundled for browsers. */
+/** The files built from src/, without the bundles for browsers. */
 function builtFiles(pattern: string): string[] {
   return globSync(pattern, { cwd: dist }).filter((name) => !isBundled(name));
 }
@@ -43,7 +43,7 @@ function isBundled(name: string): boolean {
   return /^(?:ui|replay[\\/]in-page)[\\/]/.test(name);
 }
 
-test('every source but the tests is built, as code and as declarations', () => {
+test('every source except tests is built, as code and as declarations', () => {
   const sources = globSync('**/*.ts', { cwd: join(ROOT, 'src') }).filter((name) => !/\.test\.ts$/.test(name));
   const expected = sources
     .filter((name) => !isBundled(name))
@@ -55,13 +55,13 @@ test('the web pages are built beside the code', () => {
   assert.ok(existsSync(join(dist, 'ui/index.html')));
 });
 
-test('the scripts of replayed pages are bundled, and the built code gives the same as the sources', async () => {
+test('the scripts of replayed pages are bundled, and the built code returns the same assets as the sources', async () => {
   const { replayAssets: built } = await import(pathToFileURL(join(dist, 'replay/index.js')).href);
   const { replayAssets: source } = await import('../src/replay/index.ts');
   assert.deepEqual([...built()], [...source()]);
 });
 
-test('built code without the scripts of replayed pages says which file is missing', () => {
+test('built code without the scripts of replayed pages names the missing file', () => {
   const copy = join(directory, 'damaged');
   cpSync(dist, copy, { recursive: true });
   rmSync(join(copy, 'replay/in-page'), { recursive: true });
@@ -74,7 +74,7 @@ test('built code without the scripts of replayed pages says which file is missin
   assert.match(run.stdout, /in-page\/[a-z-]+\.js: there is no such file or directory/);
 });
 
-test('everything built names only files that were built', () => {
+test('the built files only name built files', () => {
   let followed = 0;
   for (const name of builtFiles('**/*.{js,d.ts}')) {
     for (const { specifier } of importsOf(parseSource(readFileSync(join(dist, name), 'utf8')))) {
@@ -87,14 +87,14 @@ test('everything built names only files that were built', () => {
   assert.ok(followed > 0, 'no import was seen at all');
 });
 
-test('the built library loads and gives what the sources give', async () => {
+test('the built library loads and exports the same names as the sources', async () => {
   const built = await import(pathToFileURL(join(dist, 'index.js')).href);
   const source = await import('../src/index.ts');
   assert.deepEqual(Object.keys(built).sort(), Object.keys(source).sort());
   assert.equal(new built.PinakesError('FILE_MISSING').code, 'FILE_MISSING');
 });
 
-test('a program in TypeScript can be checked against what was built, with no settings of ours', () => {
+test('a TypeScript program can be checked against the built declarations without our settings', () => {
   const consumer = join(directory, 'consumer.ts');
   writeFileSync(
     consumer,
@@ -123,18 +123,18 @@ test('a program in TypeScript can be checked against what was built, with no set
   assert.equal(run.status, 0, run.stdout + run.stderr);
 });
 
-/** The file that an installed package runs. */
+/** The file that runs in an installed package. */
 function programFile(): string {
   return join(directory, JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).bin.pinakes);
 }
 
-test('the program is executable and starts with the line that finds Node', () => {
+test('the program is executable and starts with a line that finds Node', () => {
   const program = programFile();
   assert.match(readFileSync(program, 'utf8'), /^#!\/usr\/bin\/env node\n/);
   if (process.platform !== 'win32') assert.equal(statSync(program).mode & 0o111, 0o111);
 });
 
-test('the program runs, and on a Node that is too old it says so instead', () => {
+test('the program runs, and on a Node that is too old it prints a message', () => {
   const run = (...options: string[]) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [...options, programFile(), '--version']);
     return { status, out: stdout.toString(), err: stderr.toString() };
@@ -147,7 +147,7 @@ test('the program runs, and on a Node that is too old it says so instead', () =>
   assert.match(refused.err, /^pinakes: this is Node 20\.9\.0, but Pinakes needs Node 24 or newer\.\n/);
 });
 
-test('the papers of the staged package lead to files that are in it', () => {
+test('links in the documents of the staged package lead to files in it', () => {
   const papers = globSync('{*,docs/*}.md', { cwd: directory });
   assert.ok(papers.length > 10);
   for (const paper of papers) {
@@ -156,7 +156,7 @@ test('the papers of the staged package lead to files that are in it', () => {
   }
 });
 
-test('the staged package holds the papers, and every file its package.json names', () => {
+test('the staged package contains the documents, and every file that its package.json names', () => {
   const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
   for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs/errors.md']) {
     assert.ok(existsSync(join(directory, name)), name);
@@ -185,7 +185,7 @@ test('the published package.json lacks the scripts, the development packages and
   assert.doesNotMatch(JSON.stringify(publishedManifest(own)), /node-(?:linux|win|darwin)-/);
 });
 
-test('relative .ts names turn into .js in every form, and nothing else does', () => {
+test('relative .ts names change to .js in every form, and nothing else changes', () => {
   const cases: [before: string, after: string][] = [
     [`export * from './a.ts';`, `export * from './a.js';`],
     [`type A = import("../b/a.ts").A;`, `type A = import("../b/a.js").A;`],

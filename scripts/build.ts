@@ -4,9 +4,8 @@
  *
  *     node scripts/build.ts
  *
- * The compiler turns the `.ts` of import specifiers into `.js` in code, but leaves declarations and `new
- * URL('./worker.ts', import.meta.url)` as they are; those are turned here, so that nothing built names a file that is
- * not there.
+ * The compiler changes `.ts` in import specifiers to `.js` in code, but not in declarations and in `new
+ * URL('./worker.ts', import.meta.url)`. These are changed here, so that the built files only name files that exist.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +17,7 @@ import { parseSource } from './tidy/source.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 const SHEBANG = '#!/usr/bin/env node\n';
 
-/** Builds into `outDir`, replacing what is there. Throws with the compiler's words when it refuses. */
+/** Builds into `outDir` and replaces its content. Throws an error with the messages of the compiler when it fails. */
 export function build(outDir: string): void {
   rmSync(outDir, { recursive: true, force: true });
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -47,7 +46,7 @@ function run(what: string, program: readonly string[]): void {
   if (status !== 0) throw new Error(`${what} failed:\n${stdout}${stderr}`);
 }
 
-/** The same text with every relative `.ts` module name ending in `.js`. */
+/** The text with `.ts` changed to `.js` in every relative module name. */
 export function toBuiltSpecifiers(text: string): string {
   let turned = '';
   let from = 0;

@@ -8,7 +8,7 @@ import { FINDING_CATALOGUE, INDEX_FINDING_CATALOGUE } from '../src/warc/index.ts
 const DOCS = resolve(import.meta.dirname, '../docs');
 
 const errors: Readonly<Record<string, ErrorEntry>> = ERROR_CATALOGUE;
-/** The finding catalogues, by the heading that their table has in docs/findings.md. */
+/** The finding catalogues, by the heading of their table in docs/findings.md. */
 const findings: Readonly<Record<string, Readonly<Record<string, { level: string; says: string }>>>> = {
   'WARC and ARC files': FINDING_CATALOGUE,
   'Index files and WACZ packages': INDEX_FINDING_CATALOGUE,
@@ -73,7 +73,7 @@ for (const [heading, catalogue] of Object.entries(findings)) {
   });
 }
 
-test('no code stands in two finding catalogues', () => {
+test('no code is in two finding catalogues', () => {
   const codes = Object.values(findings).flatMap((catalogue) => Object.keys(catalogue));
   assert.equal(new Set(codes).size, codes.length);
 });

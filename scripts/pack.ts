@@ -1,11 +1,11 @@
 /**
- * Makes the package that is published, pinakes-<version>.tgz in the root, from a staged copy; nothing in the checkout
- * is rewritten.
+ * Makes the package to publish, pinakes-<version>.tgz in the root, from a staged copy. Files of the checkout are not
+ * changed.
  *
  *     node scripts/pack.ts
  *
- * The staged package.json lacks what only a checkout needs: its scripts, its development packages, and the Node that
- * the checkout brings along. Whoever installs the package brings their own Node, and `engines` says which.
+ * The staged package.json lacks the parts that only a checkout needs: scripts, development packages, and the Node of
+ * the checkout. Users of the package use their own Node, and `engines` names the required version.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,19 +14,19 @@ import { build } from './build.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** The packages that hold nothing but a Node program. */
+/** The packages that contain only a Node program. */
 const RUNTIME_PACKAGE = /^node-(?:darwin|linux|win)-/;
 
 type Manifest = Record<string, unknown> & { files: string[]; optionalDependencies?: Record<string, string> };
 
-/** The package.json to publish, from the one in the checkout. */
+/** Derives the package.json to publish from the one in the checkout. */
 export function publishedManifest(manifest: Manifest): Record<string, unknown> {
   const { scripts: _, devDependencies: __, optionalDependencies = {}, ...published } = manifest;
   const optional = Object.entries(optionalDependencies).filter(([name]) => !RUNTIME_PACKAGE.test(name));
   return optional.length > 0 ? { ...published, optionalDependencies: Object.fromEntries(optional) } : published;
 }
 
-/** Lays out the package in a directory. */
+/** Copies the files of the package into a directory. */
 export function stage(directory: string): void {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
   mkdirSync(directory, { recursive: true });
@@ -44,7 +44,7 @@ if (import.meta.main) {
   const directory = mkdtempSync(join(ROOT, '.tmp/package-'));
   try {
     stage(directory);
-    // Started through a shell, because npm is a script on Windows; there is nothing in the arguments to quote.
+    // Started through a shell, because npm is a script on Windows. The arguments do not need quoting.
     const run = spawnSync('npm pack --pack-destination ../..', { cwd: directory, stdio: 'inherit', shell: true });
     process.exitCode = run.status ?? 1;
   } catch (error) {

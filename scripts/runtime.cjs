@@ -1,6 +1,6 @@
 'use strict';
-// Stops a script early, with a sentence a person can act on, when it runs on a Node that Pinakes cannot use.
-// It is CommonJS and old syntax on purpose: it has to be readable by the very runtimes it refuses.
+// Stops a script early, with advice, when it runs on a Node that Pinakes cannot use.
+// It is CommonJS and old syntax on purpose: the runtimes that it refuses must be able to parse it.
 
 var major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {

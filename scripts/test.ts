@@ -1,9 +1,9 @@
 /**
- * Runs the tests: all of them, or those of the files that are named (`npm test -- test/archive/add.test.ts`).
+ * Runs all tests, or those of the named files (`npm test -- test/archive/add.test.ts`).
  *
- * The tests start hundreds of processes, and each would compile the same sources; with a shared cache of compiled code
- * they start in a third of the time. Files that take long begin first, so that no core is idle at the end for want of
- * other files; one file more than there are cores runs at a time, since many wait for disks, browsers and clocks.
+ * The tests start hundreds of processes, and each would compile the same sources. With a shared cache of compiled code,
+ * they start in a third of the time. Slow files start first, so that no core is idle at the end. One more file than
+ * cores runs at a time, since many tests wait for disks, browsers and clocks.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,12 +16,12 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SOURCES = ['src', 'scripts', 'ui', 'test'].map((directory) => `${directory}/**/*.test.ts`);
-/** No more than eight: every browser wants memory. */
+/** At most eight, because every browser needs memory. */
 const CONCURRENCY = Math.min(availableParallelism() + 1, 8);
 
 /**
- * What takes longest, about in that order, with tests that mostly wait between those that compute. What is not named
- * here comes after, which costs time and nothing else.
+ * The slowest files, approximately in order, with files that mostly wait between files that compute. Other files run
+ * later; a slow file that is missing here only costs time.
  */
 const LONGEST = [
   'test/fuzz.test.ts',

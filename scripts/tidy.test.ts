@@ -14,7 +14,7 @@ const REPOSITORY = resolve(import.meta.dirname, '..');
 
 type Files = Readonly<Record<string, string>>;
 
-/** A small repository that keeps every rule, with something in it that each rule looks at. */
+/** A small repository that follows every rule, with something in it that each rule checks. */
 const CLEAN: Files = {
   '.gitignore': 'node_modules/\ndist/\n*.tgz\n/scratch/\n',
   '.npmrc': 'omit-lockfile-registry-resolved=true\n',
@@ -77,11 +77,11 @@ function inTree<T>(files: Files, use: (root: string) => T): T {
   }
 }
 
-/** Files laid over the clean tree, and what must be reported, as `file:line rule`, and nothing else. */
+/** Files to add to the clean tree, and the exact violations to report, as `file:line rule`. */
 type Fault = { readonly plant: Files; readonly expect: readonly string[] };
 
 const lines = (...text: string[]) => `${text.join('\n')}\n`;
-// Written in pieces, because this file has to keep the rules as well.
+// Written in pieces, because this file has to follow the rules too.
 const machinePath = (top: string) => ['', top, 'someone', 'pinakes'].join('/');
 const registryHost = ['registry', 'npm', 'example'].join('.');
 
@@ -398,11 +398,11 @@ test('ARCHITECTURE.md names only files that exist, and every sub-room', () => {
   });
 });
 
-test('the repository keeps its rules', () => {
+test('the repository follows its rules', () => {
   assert.deepEqual(report(REPOSITORY), []);
 });
 
-test('a clean tree gives no violation', () => {
+test('a clean tree has no violations', () => {
   inTree(CLEAN, (root) => assert.deepEqual(report(root), []));
 });
 
@@ -415,7 +415,7 @@ for (const [name, { plant, expect }] of Object.entries(FAULTS)) {
   });
 }
 
-test('what git ignores, binary files and links are not looked at', () => {
+test('files that git ignores, binary files and links are not checked', () => {
   const fault = lines('export default Date.now();');
   const ignored = {
     'node_modules/a/index.ts': fault,
@@ -458,7 +458,7 @@ test('the map of rooms has no cycle, and names every folder of src and every pac
   }
 });
 
-test('folders that import one another in a circle are reported', () => {
+test('folders that import each other in a cycle are reported', () => {
   const map = { warc: { a: ['b'], b: ['c'], c: ['a'], d: ['a'] } };
   assert.deepEqual(
     checkMap(map).map(({ message }) => message.split(' ')[0]),

@@ -26,7 +26,7 @@ test('the pages stay small', () => {
   assert.ok(report.allBytes < ALL_BYTES_MAX, `${report.allBytes} bytes in all`);
 });
 
-test('everything that the page names is there, under a name with a hash', () => {
+test('every file that the page names exists, with a hash in its name', () => {
   const named = [...read('index.html').matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
   assert.equal(named.length, 4);
   for (const path of named) {
@@ -46,7 +46,7 @@ test('the page passes a strict content security policy: no inline scripts or sty
   }
 });
 
-test('nothing in our pages is made of text that is taken for markup', () => {
+test('our pages never parse text as markup', () => {
   const sources = globSync('ui/**/*.{ts,tsx}', { cwd: ROOT });
   assert.ok(sources.length > 20);
   for (const name of sources) {
@@ -55,13 +55,13 @@ test('nothing in our pages is made of text that is taken for markup', () => {
   }
 });
 
-test('the licences of the packages in it come along', () => {
+test('the licences of the bundled packages are included', () => {
   const licences = read('assets/licences.txt');
   for (const name of ['preact', 'uplot', 'diff']) assert.match(licences, new RegExp(`^${name} \\d`, 'm'));
   assert.match(licences, /Permission is hereby granted/);
 });
 
-test('building again gives the same names, and leaves nothing beside', async () => {
+test('a second build gives the same names, and leaves no other files', async () => {
   const names = globSync('**/*', { cwd: report.directory }).sort();
   await buildUi(report.directory);
   assert.deepEqual(globSync('**/*', { cwd: report.directory }).sort(), names);

@@ -1,11 +1,10 @@
 /**
  * Builds the web pages of ui/ into a directory of static files: index.html, and under assets/ scripts, styles and
- * pictures whose names hold a hash of their bytes, so that they can be cached for ever.
+ * pictures. Their names contain a hash of their bytes, so that browsers can cache them for ever.
  *
  *     node scripts/ui.ts [DIRECTORY]
  *
- * Without a directory the files go to build/ui/. The licences of packages that became part of the scripts are kept in
- * assets/licences.txt.
+ * Without a directory the files go to build/ui/. The licences of the bundled packages are in assets/licences.txt.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,8 +18,8 @@ const UI = join(ROOT, 'ui');
 const UI_DIRECTORY: string = join(ROOT, 'build/ui');
 
 /**
- * The library that draws asks the browser for its language as soon as it is loaded, and fails on names that no standard
- * knows, as of the POSIX locale.
+ * The drawing library reads the language of the browser when it is loaded, and fails on non-standard names, such as
+ * that of the POSIX locale.
  */
 const ENGLISH_NUMBERS: Plugin = {
   name: 'english-numbers',
@@ -34,10 +33,13 @@ const ENGLISH_NUMBERS: Plugin = {
   },
 };
 
-/** What a browser fetches before the first screen stands: compressed bytes of the page, its scripts and its styles. */
+/**
+ * The compressed size of the files that a browser fetches before it shows the first screen: page, scripts and
+ * styles.
+ */
 export type UiReport = { readonly directory: string; readonly firstBytes: number; readonly allBytes: number };
 
-/** Builds into a directory, replacing what is there in one step. */
+/** Builds into a directory, and replaces its content in one step. */
 export async function buildUi(directory: string = UI_DIRECTORY): Promise<UiReport> {
   mkdirSync(dirname(directory), { recursive: true });
   const staged = mkdtempSync(`${directory}-`);
@@ -115,20 +117,20 @@ async function bundle(
   return { files: outputFiles, metafile };
 }
 
-/** The path, as a page names it, of the script that an entry became. */
+/** The path, as the page names it, of the script built from an entry. */
 function scriptOf(files: readonly OutputFile[], name: string): string {
   const file = files.find(({ path }) => new RegExp(`/${name}-\\w+\\.js$`).test(path));
   if (!file) throw new Error(`no script was made of ${name}`);
   return `/${relative(UI, file.path)}`;
 }
 
-/** The scripts that a script needs before it runs. */
+/** The scripts that must be loaded before a script can run. */
 function chunksOf({ outputs }: Metafile, script: string): string[] {
   const imports = outputs[script]?.imports ?? [];
   return imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
 }
 
-/** The licences of all packages that any of the builds took something from. */
+/** The licences of all packages that are part of a build. */
 function licencesOf(metafiles: readonly Metafile[]): string {
   const packages = new Set<string>();
   for (const path of metafiles.flatMap(({ inputs }) => Object.keys(inputs))) {

@@ -1,5 +1,5 @@
 /**
- * Rules about files as such: their names and lengths, notes left in them, and traces of the machine they were made on.
+ * Rules about whole files: their names and lengths, notes left in them, and traces of the machine they were written on.
  */
 import { posix } from 'node:path';
 import type { TextFile } from './tree.ts';
@@ -12,7 +12,7 @@ const CODE_FILE = /\.(?:[cm]?[jt]sx?|css|html)$/;
 const NAMELESS = /^(?:utils?|helpers?|common|misc|types?)$/;
 const NAME = /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/;
 
-// The bracketed letters keep these patterns from finding themselves.
+// The bracketed letters keep these patterns from matching themselves.
 const NOTE = /\b(?:TO[D]O|FIX[M]E|X[X]X)\b/g;
 const REGISTRY_HOST =
   /\bregistry\.(?:[a-z0-9-]+\.)+[a-z]{2,}\b|\bnpm\.pkg\.[a-z0-9.-]+|\b(?:pypi|pythonhosted)\.org\b/gi;

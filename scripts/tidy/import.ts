@@ -1,5 +1,5 @@
 /**
- * The other modules that a source names: `import` and `export ... from` in every form, type-only ones too,
+ * Finds the other modules that a source names: `import` and `export ... from` in every form, also type-only ones,
  * `import('...')` as call and as type, `import.meta.resolve('...')`, and `new URL('./file.ts', import.meta.url)`, which
  * is how worker threads are started.
  */
@@ -9,9 +9,9 @@ export type ImportKind = 'static' | 'dynamic' | 'url';
 
 export type Import = {
   readonly kind: ImportKind;
-  /** As written, or undefined when it is computed and cannot be followed. */
+  /** The specifier as written; undefined when it is computed. */
   readonly specifier: string | undefined;
-  /** Offset of the specifier's opening quote. */
+  /** The offset of the opening quote of the specifier. */
   readonly offset: number;
   readonly line: number;
 };
@@ -42,7 +42,7 @@ export function importsOf(source: Source): Import[] {
   return found.sort((a, b) => a.offset - b.offset);
 }
 
-/** Name of the npm package that a specifier reaches into; undefined for files, the platform's own modules and URLs. */
+/** The npm package that a specifier belongs to; undefined for files, modules of Node and URLs. */
 export function packageOf(specifier: string): string | undefined {
   if (/^(?:[./#]|[a-z]+:)/.test(specifier)) return undefined;
   return specifier

@@ -1,6 +1,6 @@
 /**
- * Which room may import which, and which room may import which package. ARCHITECTURE.md says why; this is where it is
- * enforced.
+ * The rooms that each room may import, and the rooms that may import each package. ARCHITECTURE.md gives the reasons;
+ * this map is the one that is enforced.
  */
 
 /** Room -> the rooms it may import, always through their index.ts. */
@@ -21,14 +21,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   cli: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'page', 'search', 'crawl', 'replay', 'server'],
 };
 
-/** The room that may print, exit, and ask the machine for the time and for random numbers. */
+/** The room that may print, exit, and read the clock and random numbers of the machine. */
 export const PRINTING_ROOM = 'cli';
 
-/** The library's front door, src/index.ts, speaks for every room but the command line. */
+/** The front door of the library, src/index.ts, may import every room except the command line. */
 export const LIBRARY_IMPORTS: readonly string[] = Object.keys(ROOM_IMPORTS).filter((room) => room !== PRINTING_ROOM);
 
 /**
- * Package -> the rooms whose code may import it. Unit tests and everything outside src/ may also use development
+ * Package -> the rooms whose code may import it. Unit tests and files outside of src/ may also use development
  * packages.
  */
 export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -59,12 +59,12 @@ export function isBrowserCode(path: string): boolean {
   return path.startsWith(`${BROWSER_FOLDER}/`);
 }
 
-/** Files that the outside may name in a room: its front door, and for the command line the program itself. */
+/** Whether files outside of a room may import this file: its front door, and for the command line the program. */
 export function isFrontDoor(path: string): boolean {
   return path === 'src/index.ts' || path === 'src/cli/main.ts' || /^src\/[^/]+\/index\.ts$/.test(path);
 }
 
-/** Room of a path, '' for files directly under src/, undefined outside of src/. */
+/** The room of a path: '' for files directly under src/, undefined outside of src/. */
 export function roomOf(path: string): string | undefined {
   const parts = path.split('/');
   if (parts[0] !== 'src') return undefined;

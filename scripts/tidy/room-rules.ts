@@ -2,8 +2,8 @@
  * Rules about imports: rooms import only the rooms of the map, through their front doors; test/ and bench/ see front
  * doors only; packages belong to rooms; browser code imports itself only; files of src/ form no cycle.
  *
- * Every import counts for cycles, type-only ones and worker threads included: files in a cycle cannot be understood one
- * after the other, whatever the compiler erases. A type that two files need is a noun of its own and gets its own file.
+ * Every import counts for cycles, also type-only imports and worker threads: files in a cycle cannot be understood one
+ * after another, even when the compiler erases the import. A type that two files need is a noun and gets its own file.
  */
 import { posix } from 'node:path';
 import { type Import, importsOf, packageOf } from './import.ts';
@@ -48,7 +48,7 @@ export function checkRooms(files: readonly TextFile[]): Violation[] {
   return [...violations, ...cycles(graph)];
 }
 
-/** The path that a relative import names. */
+/** Resolves a relative import to a path. */
 function targetOf({ specifier }: Import, path: string): string | undefined {
   return specifier?.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined;
 }
@@ -105,7 +105,7 @@ function packageFault(room: string, name: string): Fault | undefined {
   return rooms.includes(room) ? undefined : ['package', `package ${name} belongs to ${rooms.join(' and ')}`];
 }
 
-/** One violation for each cycle that a depth-first walk in path order closes. */
+/** One violation for each cycle that a depth-first walk in path order finds. */
 function cycles(graph: ReadonlyMap<string, readonly Edge[]>): Violation[] {
   const violations: Violation[] = [];
   const done = new Set<string>();

@@ -8,7 +8,7 @@ import { readTree } from './tree.ts';
 
 const specifiers = (text: string) => importsOf(parseSource(text)).map((found) => found.specifier);
 
-test('comments, strings, templates and regular expressions are blanked, code and offsets stay', () => {
+test('comments, strings, templates and regular expressions are blanked; code and offsets stay', () => {
   const cases: [text: string, code: string][] = [
     ['a // b\nc', 'a     \nc'],
     ['a /* b\nc */ d', 'a     \n     d'],
@@ -74,7 +74,7 @@ test('every form of import is found', () => {
   for (const [text, expected] of cases) assert.deepEqual(specifiers(text), expected, text);
 });
 
-test('what only looks like an import is none', () => {
+test('text that only looks like an import is not reported', () => {
   for (const text of [
     `// import a from './a.ts';`,
     `/* import('./a.ts') */`,
@@ -94,7 +94,7 @@ test('what only looks like an import is none', () => {
   }
 });
 
-test('an import is told with the line of its specifier', () => {
+test('an import is reported with the line of its specifier', () => {
   const [found] = importsOf(parseSource(`\nimport {\n  a,\n} from './a.ts';\n`));
   assert.equal(found?.line, 4);
 });
@@ -108,7 +108,7 @@ test('a package is the first part of its specifier, the first two when it has a 
   }
 });
 
-test('brackets balance in the code of every file of the repository, so the scanner kept its way', () => {
+test('the scanner handles every file of the repository: brackets balance in its code', () => {
   const opens: Record<string, string> = { ')': '(', ']': '[', '}': '{' };
   for (const { path, source } of readTree(resolve(import.meta.dirname, '../..'))) {
     if (!source || /\.[jt]sx$/.test(path)) continue;

@@ -1,22 +1,22 @@
 /**
- * A source file taken apart just far enough to look for words in its code: comments, the insides of strings, template
- * texts and regular expressions are blanked, newlines and all offsets stay. TypeScript 7 offers no parser to programs,
- * and a search over the raw text would trip over every comment that talks about what it forbids.
+ * A source file, parsed just enough to search for words in its code: comments and the content of strings, templates and
+ * regular expressions are blanked; newlines and offsets stay. TypeScript 7 does not have a parser for programs, and a
+ * search over the raw text would find every comment about a forbidden word.
  *
- * Whether a slash divides or opens a regular expression is told by what stands before it. A statement that begins with
- * a regular expression after `)` or `}` is misjudged; the formatter and linter leave none of those.
+ * The token before a slash decides whether it divides or opens a regular expression. A statement that starts with a
+ * regular expression after `)` or `}` is misread; the formatter and linter do not allow such statements.
  */
 
 export type Source = {
   readonly text: string;
-  /** The text with everything but code blanked; quotes stay. Same length, same lines. */
+  /** The text with everything except code and quotes blanked; same length, same lines. */
   readonly code: string;
   /**
-   * Values of string and template literals by the offset of their opening quote; templates with expressions are left
-   * out.
+   * The values of string and template literals by the offset of their opening quote, without templates that contain
+   * expressions.
    */
   readonly strings: ReadonlyMap<number, string>;
-  /** Line of an offset, counted from 1. */
+  /** The line of an offset, counted from 1. */
   lineAt(offset: number): number;
 };
 
@@ -27,7 +27,7 @@ const WORDS_BEFORE_VALUE = new Set(
 export function parseSource(text: string): Source {
   const code = text.split('');
   const strings = new Map<number, string>();
-  // Depth of braces inside each open `${`; the innermost stands last.
+  // The depth of braces inside each open `${`; the innermost is last.
   const templates: { start: number; braces: number }[] = [];
   let at = 0;
 
@@ -95,7 +95,7 @@ export function parseSource(text: string): Source {
       at++;
       readTemplate(innermost.start, false);
     } else if (letter === '/' && expectsValue(code, at) && readRegex()) {
-      // readRegex has moved on.
+      // readRegex has advanced the position.
     } else {
       if (innermost && letter === '{') innermost.braces++;
       if (innermost && letter === '}') innermost.braces--;
@@ -112,14 +112,14 @@ function endOf(text: string, mark: string, from: number): number {
   return found < 0 ? text.length : found;
 }
 
-/** Whether a value, and so a regular expression, may begin at this offset. */
+/** Whether a value, and so a regular expression, may start at this offset. */
 function expectsValue(code: readonly string[], at: number): boolean {
   let last = at - 1;
   while (last >= 0 && /\s/.test(code[last]!)) last--;
   if (last < 0) return true;
   const letter = code[last]!;
   if (letter === '+' || letter === '-') return code[last - 1] !== letter;
-  // `!` negates a value that follows, or follows a value that it says is not null.
+  // `!` is either a negation before a value, or a non-null assertion after a value.
   if (letter === '!') return expectsValue(code, last);
   if (/[)\]}'"`/]/.test(letter)) return false;
   if (!/[\w$]/.test(letter)) return true;

@@ -1,10 +1,10 @@
 /**
- * The folders inside of rooms, and which of them may import which. A folder imports nothing of another one that imports
- * it, directly or by way of others. Files that lie directly in a room belong to all of it: every folder may import
- * them, and they may import every folder. Unit tests may import everything of their room.
+ * The folders of rooms, and which folder may import which. Two folders never import each other, directly or through
+ * other folders. Files directly in a room belong to the whole room: every folder may import them, and they may import
+ * every folder. Unit tests may import everything in their room.
  */
 
-/** How many source files may lie directly in one folder of src/, tests not counted. */
+/** The maximum number of source files directly in one folder of src/, without tests. */
 export const FOLDER_FILES_MAX = 30;
 
 /** Room -> folder -> the folders it may import. */
@@ -54,7 +54,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
   },
 };
 
-/** The folder of a room that a path lies in; '' for files directly in the room, undefined outside of rooms. */
+/** The folder of a path inside its room; '' for files directly in the room, undefined outside of rooms. */
 export function subRoomOf(path: string): string | undefined {
   const parts = path.split('/');
   if (parts[0] !== 'src' || parts.length < 3) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Rules about the folders inside of rooms: which may import which, that none imports itself by way of others, and how
- * many files one may have.
+ * Rules about the folders of rooms: which folder may import which, that folders do not form cycles, and how many files
+ * a folder may have.
  */
 import { posix } from 'node:path';
 import { importsOf } from './import.ts';
@@ -42,7 +42,7 @@ function checkSizes(sources: readonly TextFile[]): Violation[] {
   });
 }
 
-/** Folders that import themselves by way of others. */
+/** Finds folders that import themselves through other folders. */
 export function checkMap(map: SubRoomMap): Violation[] {
   return Object.entries(map).flatMap(([room, folders]) =>
     Object.keys(folders).flatMap((folder) => {

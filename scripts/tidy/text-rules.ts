@@ -1,5 +1,5 @@
 /**
- * Rules about how code reads: no line is longer than the formatter's width, and private words are not used, neither in
+ * Rules about readable text: no line is longer than the width of the formatter, and private words are used neither in
  * names nor in comments and messages.
  */
 import { isTest } from './room-map.ts';
@@ -9,9 +9,9 @@ import type { Violation } from './violation.ts';
 /** The line width of biome.json, which the formatter keeps in code but not in comments and strings. */
 export const LINE_LENGTH_MAX = 120;
 
-/** Folders that keep these rules yet, each with all folders in it; the other folders follow. */
+/** The folders, with their subfolders, for which these rules are checked so far. */
 export const PLAIN_FOLDERS: readonly string[] = [
-  // One a line, in order.
+  // One per line, in order.
   'scripts',
   'src/archive/revisit',
   'src/client',
@@ -24,7 +24,7 @@ const CODE_FILE = /\.(?:[cm]?[jt]sx?|css|html)$/;
 /** A literal that cannot be broken over two lines. */
 const UNBREAKABLE = /['"`/]\S{61,}/;
 
-/** The bracketed letters keep these patterns from finding themselves. */
+/** The bracketed letters keep these patterns from matching themselves. */
 const PRIVATE_WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   { pattern: /glimps[e]/gi, instead: 'file identity' },
   { pattern: /parce[l]/gi, instead: 'stream chunk' },

@@ -1,17 +1,17 @@
 /**
- * The text files of the repository: everything under the root but what .gitignore names, .git itself, links, and binary
- * files. Reading the ignore file, rather than asking git, lets the check run on an unpacked tarball and inside a git
- * hook alike.
+ * The text files of the repository: all files under the root except those that .gitignore names, .git itself, links,
+ * and binary files. Because it reads .gitignore instead of calling git, the check also runs in an unpacked tarball and
+ * inside a git hook.
  *
- * Of the ignore file's language only what ours uses is understood: a name or glob for any depth, a leading slash for
- * the root, a trailing slash for directories.
+ * It supports only the syntax that our .gitignore uses: a name or glob for any depth, a leading slash for the root, a
+ * trailing slash for directories.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { parseSource, type Source } from './source.ts';
 
 export type TextFile = {
-  /** Path from the root, with forward slashes. */
+  /** The path from the root, with forward slashes. */
   readonly path: string;
   readonly text: string;
   /** Present for TypeScript and JavaScript. */

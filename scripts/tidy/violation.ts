@@ -1,7 +1,7 @@
-/** A house rule broken at a line of a file. */
+/** A violation of a house rule at a line of a file. */
 
 export type Violation = {
-  /** Path from the root of the repository, with forward slashes. */
+  /** The path from the root of the repository, with forward slashes. */
   readonly file: string;
   readonly line: number;
   readonly rule: string;

@@ -1,7 +1,7 @@
 /**
- * Rules about words in the code: what only the command line may touch (printing, exiting, the clock, randomness), and
- * default exports. The rest of src/ is handed its clock, its randomness and its output, so that a run can be repeated.
- * Unit tests are callers and free.
+ * Rules about words in the code. Only the command line may print, exit, and read the clock and random numbers. The
+ * other rooms get these as parameters, so that a run can be repeated. Default exports are forbidden. Unit tests are
+ * exempt, because they are callers.
  */
 import { importsOf } from './import.ts';
 import { isBrowserCode, isTest, PRINTING_ROOM, roomOf } from './room-map.ts';
@@ -31,7 +31,7 @@ const BANS: readonly Ban[] = [
   },
 ];
 
-/** Modules that are another way to the same things. */
+/** Modules that offer the same functions. */
 const BANNED_MODULES: Readonly<Record<string, string>> = {
   'node:console': PRINTING,
   'node:process': 'the process belongs to src/cli',
