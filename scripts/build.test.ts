@@ -55,7 +55,7 @@ test('the web pages are built beside the code', () => {
   assert.ok(existsSync(join(dist, 'ui/index.html')));
 });
 
-test('the scripts of replayed pages are bundled, and the built code returns the same assets as the sources', async () => {
+test('the scripts of replayed pages are bundled, with the same result as from the sources', async () => {
   const { replayAssets: built } = await import(pathToFileURL(join(dist, 'replay/index.js')).href);
   const { replayAssets: source } = await import('../src/replay/index.ts');
   assert.deepEqual([...built()], [...source()]);

@@ -199,7 +199,12 @@ class Rewriting {
         }
         const { head, facts } = record;
         const { payloadBytes, isChunkingBroken } = facts;
-        replace(planned, { head, http: facts.http!, payloadBytes, isIncomplete: isChunkingBroken || isTruncated(head) });
+        replace(planned, {
+          head,
+          http: facts.http!,
+          payloadBytes,
+          isIncomplete: isChunkingBroken || isTruncated(head),
+        });
       },
     });
   }
