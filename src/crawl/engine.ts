@@ -114,7 +114,12 @@ export class CrawlEngine {
     const { archive, state, run, fetcher, links } = options;
     this.#clock = steadyClock(() => archive.clock());
     const { settings } = run;
-    this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, depthMatters(settings));
+    this.frontier = new Frontier(state, {
+      collection: run.collection,
+      run: run.number,
+      urlsPerHostMax: settings.urlsPerHostMax,
+      depthMatters: depthMatters(settings),
+    });
     // A recrawl reads only pages that changed.
     this.frontier.rereadsNearer = run.kind === 'first';
     this.#robots = new RobotsCache(state, settings.productToken);
@@ -131,7 +136,7 @@ export class CrawlEngine {
     // A process that was killed did not write when it ended.
     const lastRequestAt = options.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
     this.#delays = new HostDelays(settings, this.#clock, lastRequestAt);
-    this.#hosts = new ActiveHosts(this.frontier, settings, this.#delays);
+    this.#hosts = new ActiveHosts(this.frontier, settings.hostConcurrency, this.#delays);
     this.#visitLog = new VisitLog({
       state,
       run,

@@ -104,7 +104,7 @@ export function resumeRun(state: CrawlState, run: CrawlRun, settings: CrawlSetti
 
 /** Drops the queue of an unfinished run. Its captures stay. */
 export function dropRun(state: CrawlState, run: CrawlRun): void {
-  new Frontier(state, run.collection, run.number, 0).clearQueue();
+  new Frontier(state, { collection: run.collection, run: run.number, urlsPerHostMax: 0 }).clearQueue();
   state.run("UPDATE crawl SET state = 'dropped' WHERE number = ?", run.number);
 }
 

@@ -32,7 +32,7 @@ test('queued pages of depth 0 count as seeds, also targets of seeds, and after a
       const item = frontier.peek(id, -1, 100).find(({ url }) => url === `http://a.test/${path}`)!;
       frontier.settle(failedSettlement(item), item.rank);
     });
-  const frontier = new Frontier(state, 'default', number, 1000);
+  const frontier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   assert.equal(frontier.hasQueuedSeeds, false);
   offer(frontier, 'seed', 'page', 0);
   offer(frontier, 'page', 'page', 1);
@@ -42,7 +42,7 @@ test('queued pages of depth 0 count as seeds, also targets of seeds, and after a
   offer(frontier, 'moved', 'page', 0, 1);
   settle(frontier, 'seed');
   assert.equal(frontier.hasQueuedSeeds, true);
-  const later = new Frontier(state, 'default', number, 1000);
+  const later = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   assert.equal(later.hasQueuedSeeds, true);
   settle(later, 'moved');
   assert.equal(later.hasQueuedSeeds, false);
@@ -53,7 +53,11 @@ test('queued pages of depth 0 count as seeds, also targets of seeds, and after a
 test('URLs of a recrawl and new ones have ranks of their own, and each leaves the queue alone', (t) => {
   const state = openState(t);
   const settings = { ...CRAWL_DEFAULTS, fixed: true };
-  const first = new Frontier(state, 'default', beginRun(state, 'first', [], settings, 0).number, 1000);
+  const first = new Frontier(state, {
+    collection: 'default',
+    run: beginRun(state, 'first', [], settings, 0).number,
+    urlsPerHostMax: 1000,
+  });
   first.transaction(() => {
     for (let page = 0; page < 40; page++)
       first.offer({ url: `http://a.test/${page}`, role: 'page', depth: 0, hops: 0 }, false);
@@ -65,7 +69,7 @@ test('URLs of a recrawl and new ones have ranks of their own, and each leaves th
   assert.equal(first.totals().queued, 0);
 
   const again = beginRun(state, 'again', ['http://a.test/'], settings, 1);
-  const frontier = new Frontier(state, 'default', again.number, 1000);
+  const frontier = new Frontier(state, { collection: 'default', run: again.number, urlsPerHostMax: 1000 });
   planRecrawl(state, again, 2);
   frontier.transaction(() => {
     for (let file = 0; file < 40; file++) {
@@ -89,7 +93,7 @@ test('URLs of a recrawl and new ones have ranks of their own, and each leaves th
 test('a queued page that a visited page needs moves up to the embeds, also after a restart', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
-  const frontier = new Frontier(state, 'default', number, 1000);
+  const frontier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   const offer = (path: string, role: Role, depth: number, hops: number, isHint = false) => {
     let verdict: string | undefined;
     frontier.transaction(() => {
@@ -111,7 +115,7 @@ test('a queued page that a visited page needs moves up to the embeds, also after
     frontier.offer({ url: 'http://a.test/new', role: 'embed', depth: 1, hops: 1 }, false);
   });
 
-  const later = new Frontier(state, 'default', number, 1000);
+  const later = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   const { id, queued } = later.hostsWithQueue(-1, 1)[0]!;
   const items = later.peek(id, -1, 100);
   assert.deepEqual(
@@ -135,7 +139,7 @@ test('a queued page that a visited page needs moves up to the embeds, also after
 test('a page that is needed during its visit leaves the queue when it is settled, and is not queued again', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
-  const frontier = new Frontier(state, 'default', number, 1000);
+  const frontier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   const offer = (role: Role) => {
     const hops = role === 'embed' ? 1 : 0;
     return frontier.offer({ url: 'http://a.test/picture', role, depth: 1, hops }, false);
@@ -155,7 +159,11 @@ test('a page that is needed during its visit leaves the queue when it is settled
 test('a page of a recrawl that a changed page needs is visited as an embed', (t) => {
   const state = openState(t);
   const settings = { ...CRAWL_DEFAULTS, fixed: true };
-  const first = new Frontier(state, 'default', beginRun(state, 'first', [], settings, 0).number, 1000);
+  const first = new Frontier(state, {
+    collection: 'default',
+    run: beginRun(state, 'first', [], settings, 0).number,
+    urlsPerHostMax: 1000,
+  });
   first.transaction(() => {
     for (const path of ['one', 'picture'])
       first.offer({ url: `http://a.test/${path}`, role: 'page', depth: 1, hops: 0 }, false);
@@ -167,7 +175,7 @@ test('a page of a recrawl that a changed page needs is visited as an embed', (t)
   });
   const again = beginRun(state, 'again', ['http://a.test/'], { ...settings, lifetimeMs: 1000 }, 1);
   planRecrawl(state, again, 2);
-  const frontier = new Frontier(state, 'default', again.number, 1000);
+  const frontier = new Frontier(state, { collection: 'default', run: again.number, urlsPerHostMax: 1000 });
   frontier.transaction(() => frontier.offer({ url: 'http://a.test/picture', role: 'embed', depth: 1, hops: 1 }, true));
   assert.deepEqual(
     frontier.peek(id, -1, 100).map(({ role, url }) => `${role} ${url}`),
@@ -180,7 +188,7 @@ test('a run queues a few of the URLs that share a key, whatever earlier runs que
   const state = openState(t);
   const crawl = (session: (number: number) => string) => {
     const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
-    const frontier = new Frontier(state, 'default', number, 1000);
+    const frontier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
     const verdicts = new Map<string, number>();
     frontier.transaction(() => {
       for (let visit = 0; visit < 40; visit++) {
@@ -217,7 +225,7 @@ test('a run queues a few of the URLs that share a key, whatever earlier runs que
 test('a page that is found nearer during its visit is read again as a page, and is not counted as a seed', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
-  const frontier = new Frontier(state, 'default', number, 1000);
+  const frontier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   frontier.rereadsNearer = true;
   const offer = (role: Role, depth: number, hops: number) =>
     frontier.transaction(() => frontier.offer({ url: 'http://a.test/x', role, depth, hops }, false));

@@ -90,6 +90,15 @@ const hostsFrom = (condition: string) =>
 const HOSTS_ALL = hostsFrom('');
 const HOSTS_NEEDS = hostsFrom(`AND EXISTS (SELECT 1 FROM ${QUEUED_URL} WHERE queue.host = host.id AND ${IS_NEED})`);
 
+export type FrontierOptions = {
+  readonly collection: string;
+  /** The number of the run. */
+  readonly run: number;
+  readonly urlsPerHostMax: number;
+  /** Whether the shortest path to a page must be found; true by default. */
+  readonly depthMatters?: boolean;
+};
+
 export class Frontier {
   readonly #state: CrawlState;
   readonly #collection: string;
@@ -113,7 +122,7 @@ export class Frontier {
   /** Queued pages of depth 0; undefined until it is needed. */
   #queuedSeeds: number | undefined;
 
-  constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, depthMatters = true) {
+  constructor(state: CrawlState, { collection, run, urlsPerHostMax, depthMatters = true }: FrontierOptions) {
     this.#state = state;
     this.#collection = collection;
     this.#hosts = new HostRows(state, collection);

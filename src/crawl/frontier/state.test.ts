@@ -20,7 +20,7 @@ test('a file of an earlier version keeps its queue, and one of a later version i
   };
   const state = CrawlState.open(directory);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
-  const earlier = new Frontier(state, 'default', number, 1000);
+  const earlier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   earlier.transaction(() => {
     for (const path of ['one', 'picture'])
       earlier.offer({ url: `http://a.test/${path}`, role: 'page', depth: 1, hops: 0 }, false);
@@ -29,7 +29,7 @@ test('a file of an earlier version keeps its queue, and one of a later version i
   change('DROP TABLE need; ALTER TABLE url DROP COLUMN rank; PRAGMA user_version = 1');
 
   const taken = CrawlState.open(directory);
-  const frontier = new Frontier(taken, 'default', number, 1000);
+  const frontier = new Frontier(taken, { collection: 'default', run: number, urlsPerHostMax: 1000 });
   frontier.transaction(() => frontier.offer({ url: 'http://a.test/picture', role: 'embed', depth: 1, hops: 1 }, false));
   const { id, queued } = frontier.hostsWithQueue(-1, 1)[0]!;
   assert.equal(queued, 2);

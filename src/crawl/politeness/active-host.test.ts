@@ -16,7 +16,7 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-host-'));
   const state = CrawlState.open(directory);
   try {
-    const frontier = new Frontier(state, 'default', 1, 1_000_000);
+    const frontier = new Frontier(state, { collection: 'default', run: 1, urlsPerHostMax: 1_000_000 });
     let host: ActiveHost | undefined;
     const offer = (offered: Offer) =>
       frontier.transaction(() => {
@@ -25,7 +25,7 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
     offer({ url: 'http://a.test/', role: 'page', depth: 0, hops: 0 });
     const [{ id, name } = { id: 0, name: '' }] = frontier.hostsWithQueue(-1, 1);
     const settings = { ...CRAWL_DEFAULTS, hostConcurrency: 1 };
-    host = new ActiveHost(id, name, frontier, settings, new HostDelay(settings));
+    host = new ActiveHost({ id, name, delay: new HostDelay(settings), frontier, hostConcurrency: 1 });
     work(frontier, offer, host);
   } finally {
     state.close();

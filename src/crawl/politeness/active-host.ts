@@ -2,7 +2,6 @@
 import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
 import type { QueuedUrl } from '../frontier/known-url.ts';
-import type { CrawlSettings } from '../settings.ts';
 import type { HostDelay } from './host-delay.ts';
 
 /** How many URLs are read from the queue at once, for each request that may run at a time. */
@@ -14,6 +13,14 @@ const READ_AHEAD = 32;
 const LONG_WAIT_MS = 4000;
 
 export type TakenUrl = QueuedUrl & { readonly rank: number };
+
+export type ActiveHostOptions = {
+  readonly id: number;
+  readonly name: string;
+  readonly delay: HostDelay;
+  readonly frontier: Frontier;
+  readonly hostConcurrency: number;
+};
 
 export class ActiveHost {
   readonly id: number;
@@ -34,12 +41,12 @@ export class ActiveHost {
   readonly robotsTries = new Map<string, number>();
   fetchingRobots: string | undefined;
 
-  constructor(id: number, name: string, frontier: Frontier, settings: CrawlSettings, delay: HostDelay) {
+  constructor({ id, name, delay, frontier, hostConcurrency }: ActiveHostOptions) {
     this.id = id;
     this.name = name;
     this.#frontier = frontier;
     this.delay = delay;
-    this.#readAhead = READ_AHEAD * settings.hostConcurrency;
+    this.#readAhead = READ_AHEAD * hostConcurrency;
   }
 
   /** Whether nothing is queued or being visited. */

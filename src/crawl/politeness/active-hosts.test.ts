@@ -20,7 +20,7 @@ function frontierOf(t: TestContext, count: number): Frontier {
     state.close();
     rmSync(directory, { recursive: true });
   });
-  const frontier = new Frontier(state, 'default', 1, 1000);
+  const frontier = new Frontier(state, { collection: 'default', run: 1, urlsPerHostMax: 1000 });
   const names = Array.from({ length: count }, (_, number) => `${number}.test`);
   frontier.transaction(() => {
     for (const name of names) frontier.offer({ url: `http://${name}/`, role: 'page', depth: 0, hops: 0 }, false);
@@ -31,7 +31,7 @@ function frontierOf(t: TestContext, count: number): Frontier {
 test('when more hosts wait than have room, each has its turn after its pause', (t) => {
   const frontier = frontierOf(t, COUNT);
   let now = 0;
-  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => now));
+  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS.hostConcurrency, new HostDelays(CRAWL_DEFAULTS, () => now));
   const asked = new Set<string>();
   const askAll = () => {
     asked.clear();
@@ -52,7 +52,7 @@ test('when more hosts wait than have room, each has its turn after its pause', (
 
 test('hosts without an address keep no place, however many they are', (t) => {
   const frontier = frontierOf(t, COUNT);
-  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
+  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS.hostConcurrency, new HostDelays(CRAWL_DEFAULTS, () => 0));
   while (hosts.fill(0))
     for (const host of hosts.inRotation()) {
       host.delay.noteMissingName(0);
@@ -65,7 +65,11 @@ test('hosts without an address keep no place, however many they are', (t) => {
 });
 
 test('a postponed host that answered another request is visited again', (t) => {
-  const hosts = new ActiveHosts(frontierOf(t, 1), CRAWL_DEFAULTS, new HostDelays(CRAWL_DEFAULTS, () => 0));
+  const hosts = new ActiveHosts(
+    frontierOf(t, 1),
+    CRAWL_DEFAULTS.hostConcurrency,
+    new HostDelays(CRAWL_DEFAULTS, () => 0),
+  );
   hosts.fill(0);
   const [host] = hosts.inRotation();
   host!.delay.noteMissingName(0);

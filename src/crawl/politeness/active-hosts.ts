@@ -7,7 +7,6 @@
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
-import type { CrawlSettings } from '../settings.ts';
 import { ActiveHost } from './active-host.ts';
 import type { HostDelays } from './host-delays.ts';
 
@@ -16,7 +15,7 @@ const WAITING_HOSTS_MAX = 16_384;
 
 export class ActiveHosts {
   readonly #frontier: Frontier;
-  readonly #settings: CrawlSettings;
+  readonly #hostConcurrency: number;
   readonly #delays: HostDelays;
   readonly #byName = new Map<string, ActiveHost>();
   /** Hosts that wait without a place, and until when, the longest waiting first. */
@@ -31,9 +30,9 @@ export class ActiveHosts {
   #lastId = -1;
   #turn = 0;
 
-  constructor(frontier: Frontier, settings: CrawlSettings, delays: HostDelays) {
+  constructor(frontier: Frontier, hostConcurrency: number, delays: HostDelays) {
     this.#frontier = frontier;
-    this.#settings = settings;
+    this.#hostConcurrency = hostConcurrency;
     this.#delays = delays;
   }
 
@@ -75,7 +74,16 @@ export class ActiveHosts {
         this.#lastId = id;
         if (this.#ids.has(id)) continue;
         this.#ids.add(id);
-        this.#byName.set(name, new ActiveHost(id, name, this.#frontier, this.#settings, this.#delays.of(name)));
+        this.#byName.set(
+          name,
+          new ActiveHost({
+            id,
+            name,
+            delay: this.#delays.of(name),
+            frontier: this.#frontier,
+            hostConcurrency: this.#hostConcurrency,
+          }),
+        );
         isMore = true;
       }
     }
