@@ -128,9 +128,12 @@ export class CrawlEngine {
     this.#isWantedKnown = isAgain ? knownUrlFilter(state, run) : () => false;
     const cookies = new RedirectCookies();
     this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, cookies, isAgain });
-    this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures, (host) =>
-      this.#turns.next(host, this.#stop.signal),
-    );
+    this.#robotsVisitor = new RobotsVisitor({
+      archive,
+      fetcher,
+      captures: this.#captures,
+      turnAt: (host) => this.#turns.next(host, this.#stop.signal),
+    });
     this.tally = new CrawlTally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
     // A process that was killed did not write when it ended.

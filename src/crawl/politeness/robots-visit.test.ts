@@ -42,10 +42,12 @@ test('when two robots.txt redirect to one file, a host with tries left is not gi
   const onReceived = (exchange: unknown) => {
     if (exchange === undefined && ++redirected === 2) areRedirected.resolve();
   };
-  const visitor = new RobotsVisitor(archive, fetcher, new CrawlCaptures(archive, CRAWL_DEFAULTS, 0), async () => {
+  const captures = new CrawlCaptures(archive, CRAWL_DEFAULTS, 0);
+  const turnAt = async () => {
     await areRedirected.promise;
     return { end() {}, noteRefusal() {} };
-  });
+  };
+  const visitor = new RobotsVisitor({ archive, fetcher, captures, turnAt });
   const [last, first] = await Promise.all([
     visitor.visit(one!, { isLastTry: true, mayBeDoneBy: undefined, onReceived }),
     visitor.visit(two!, { isLastTry: false, mayBeDoneBy: undefined, onReceived }),

@@ -49,34 +49,32 @@ type RobotsAnswer = {
 
 type RobotsFetch = RobotsAnswer | Unreachable | RobotsRetry;
 
-export class RobotsVisitor {
-  readonly #archive: Archive;
-  readonly #fetcher: Fetcher;
-  readonly #captures: CrawlCaptures;
-  readonly #turnAt: (host: string) => Promise<Turn | undefined>;
-  /** Files that others redirect to and that are being fetched. */
-  readonly #underWay = new Map<string, Promise<RobotsFetch>>();
+export type RobotsVisitorOptions = {
+  readonly archive: Archive;
+  readonly fetcher: Fetcher;
+  readonly captures: CrawlCaptures;
+  /** Waits until a request may be sent to a host; undefined when the host is given up. */
+  readonly turnAt: (host: string) => Promise<Turn | undefined>;
+};
 
-  /** `turnAt` waits until a request may be sent to a host; undefined when the host is given up. */
-  constructor(
-    archive: Archive,
-    fetcher: Fetcher,
-    captures: CrawlCaptures,
-    turnAt: (host: string) => Promise<Turn | undefined>,
-  ) {
-    this.#archive = archive;
-    this.#fetcher = fetcher;
-    this.#captures = captures;
-    this.#turnAt = turnAt;
+export type RobotsVisitOptions = Pick<VisitOptions, 'signal' | 'isLastTry' | 'mayBeDoneBy' | 'onReceived'>;
+
+export class RobotsVisitor {
+  readonly #options: RobotsVisitorOptions;
+  /** Files that others redirect to and that are being fetched. */
+  readonly #running = new Map<string, Promise<RobotsFetch>>();
+
+  constructor(options: RobotsVisitorOptions) {
+    this.#options = options;
   }
 
   /** Fetches and stores the robots.txt of an origin. */
-  async visit(origin: string, options: VisitOptions): Promise<RobotsOutcome | RobotsRetry> {
+  async visit(origin: string, options: RobotsVisitOptions): Promise<RobotsOutcome | RobotsRetry> {
     let url = `${origin}/robots.txt`;
     let captures = 0;
     let bytes = 0;
     const forbid = (unreachable: Unreachable): RobotsOutcome => ({
-      ...robotsForbidden(unreachable, this.#archive.clock()),
+      ...robotsForbidden(unreachable, this.#options.archive.clock()),
       captures,
       bytes,
     });
@@ -101,24 +99,24 @@ export class RobotsVisitor {
     }
   }
 
-  async #fetchRedirected(url: string, options: VisitOptions): Promise<RobotsFetch> {
+  async #fetchRedirected(url: string, options: RobotsVisitOptions): Promise<RobotsFetch> {
     // A visit must not wait for a turn while it holds one. If the redirect was found in the archive, its turn is not
     // over yet.
     options.onReceived(undefined, 0);
     // A visit with tries left must not be given up with one that has none, so these do not share a fetch.
     const shared = `${options.isLastTry} ${url}`;
-    const underWay = this.#underWay.get(shared);
-    if (underWay) {
-      const answer = await underWay;
+    const running = this.#running.get(shared);
+    if (running) {
+      const answer = await running;
       return 'status' in answer ? { ...answer, bytes: 0, isShared: true } : answer;
     }
-    const fetching = this.#fetchInTurn(url, options).finally(() => this.#underWay.delete(shared));
-    this.#underWay.set(shared, fetching);
+    const fetching = this.#fetchInTurn(url, options).finally(() => this.#running.delete(shared));
+    this.#running.set(shared, fetching);
     return fetching;
   }
 
-  async #fetchInTurn(url: string, options: VisitOptions): Promise<RobotsFetch> {
-    const turn = await this.#turnAt(hostName(url));
+  async #fetchInTurn(url: string, options: RobotsVisitOptions): Promise<RobotsFetch> {
+    const turn = await this.#options.turnAt(hostName(url));
     if (!turn) return { reason: 'busy', detail: `${url}: the host is given up` };
     try {
       const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
@@ -130,8 +128,8 @@ export class RobotsVisitor {
     }
   }
 
-  async #fetch(url: string, options: VisitOptions): Promise<RobotsFetch> {
-    const fetched = await this.#fetcher.fetch({ url }, options.signal && { signal: options.signal });
+  async #fetch(url: string, options: RobotsVisitOptions): Promise<RobotsFetch> {
+    const fetched = await this.#options.fetcher.fetch({ url }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
       const { reason } = fetched;
       const detail = `${url}: ${fetched.detail}`;
@@ -141,7 +139,7 @@ export class RobotsVisitor {
     const { status, head, time } = fetched;
     if (isUnavailable(status) && !options.isLastTry) {
       fetched.abandon();
-      const waitMs = retryAfterMs(head.get('retry-after'), this.#archive.clock());
+      const waitMs = retryAfterMs(head.get('retry-after'), this.#options.archive.clock());
       return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
     }
     const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
@@ -149,20 +147,21 @@ export class RobotsVisitor {
     const isCut = () => status >= 200 && status < 300 && isIncomplete(fetched.truncated());
     const again: RobotsRetry = { kind: 'retry', waitMs: undefined, why: `${url} was cut` };
     if (isCut() && !options.isLastTry) return again;
-    const { capture } = await this.#captures.store(fetched, body, undefined);
+    const { capture } = await this.#options.captures.store(fetched, body, undefined);
     if (isCut() && !options.isLastTry) return again;
     const content = body.whole
       ? contentOf(body.whole, head, true)
-      : (await this.#captures.readResponse(capture))?.content;
+      : (await this.#options.captures.readResponse(capture))?.content;
     return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut(), isShared: false };
   }
 
   /** What this crawl captured before. A capture that is a day old, cut, or an error of the host does not count. */
   async #stored(url: string): Promise<RobotsAnswer | undefined> {
-    const capture = await this.#captures.findDone(url);
-    if (!capture || !isFresh(capture.time, this.#archive.clock()) || isUnavailable(capture.status)) return undefined;
-    const stored = await this.#captures.readResponse(capture);
-    const { http, head } = await this.#archive.open(capture);
+    const capture = await this.#options.captures.findDone(url);
+    if (!capture || !isFresh(capture.time, this.#options.archive.clock()) || isUnavailable(capture.status))
+      return undefined;
+    const stored = await this.#options.captures.readResponse(capture);
+    const { http, head } = await this.#options.archive.open(capture);
     if (!http || isIncomplete(head.get('warc-truncated'))) return undefined;
     const content = stored?.content.bytes ?? EMPTY;
     return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false, isShared: true };
