@@ -1,10 +1,10 @@
 /**
- * One way of fetching all pages of the bench site, in its own process, so that no other way has influenced its compiled
- * code or its heap. `crawl` is the crawler. `own`, `fetch` and `agent` are bare clients that discard the pages.
- * `packed` makes gzip members of them before, which no crawler that writes WARC files can avoid.
+ * One way of fetching all pages of the bench site. It has its own process, so that no other way has influenced its
+ * compiled code or its heap. `crawl` is the crawler. `own`, `fetch` and `agent` are bare clients that discard the
+ * pages. `packed` makes gzip members of them before, which no crawler that writes WARC files can avoid.
  *
  * The process fetches the site each time it receives a number of requests at a time, and posts the cost. Before that it
- * fetches a part of the site, untimed: while other ways run, the platform discards compiled code, which would not
+ * fetches a part of the site, untimed. While other ways run, the platform discards compiled code, which would not
  * happen in a crawl of that length.
  */
 import { rmSync } from 'node:fs';

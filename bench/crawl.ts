@@ -1,14 +1,14 @@
 /**
- * Compares the crawler with its limits in the same run: the same pages fetched by the bare client at the same
- * concurrency and discarded, and `wget --recursive --warc-file` on the same site, if wget is installed. Also measures
- * the memory of a crawl that knows a million URLs.
+ * Compares the crawler with its limits in the same run. One limit is the bare client, which fetches the same pages at
+ * the same concurrency and discards them. The other is `wget --recursive --warc-file` on the same site, if wget is
+ * installed. Also measures the memory of a crawl that knows a million URLs.
  *
- * Not everything is equal: wget sends one request at a time, as the others do in half of their runs, and syncs nothing
- * to disk, while the crawler syncs everything that it acknowledges. Wget is run twice: as usually typed, which leaves a
- * file for every page beside the WARC file and prints what it does, and with the options that let it do least. Each way
- * has its own process, which the ways on Node keep from run to run. All share the machine with the site, which makes
- * its pages on request and uses part of a core. The bare client is that of the crawler, the fastest one here; the
- * `fetch` of the platform and its older HTTP client are there for scale.
+ * Not everything is equal. Wget sends one request at a time, as the others do in half of their runs. It syncs nothing
+ * to disk, while the crawler syncs everything that it acknowledges. Wget is run twice. As usually typed, it leaves a
+ * file for every page beside the WARC file and prints what it does. The second time it gets the options that let it do
+ * least. Each way has its own process, which the ways on Node keep from run to run. All share the machine with the
+ * site, which makes its pages on request and uses part of a core. The bare client is that of the crawler, the fastest
+ * one here; the `fetch` of the platform and its older HTTP client are there for scale.
  */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * Replays a stored archive as if it were being crawled: stores its pages in another archive, in order of time and at a
- * set rate (WebBase, crawl emulator). It tests what comes after a crawler: storing, indexing, streams.
+ * Replays a stored archive as if it were being crawled (WebBase, crawl emulator). It stores the pages in another
+ * archive, in order of time and at a set rate. It tests what comes after a crawler: storing, indexing, streams.
  *
  * Times and addresses stay those of the source, so no page seems to be captured now. Damaged records and revisits of
  * contents that the source does not hold are left out and reported. A new copy of them would look intact.

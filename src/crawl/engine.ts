@@ -43,8 +43,8 @@ import { VisitLog } from './visit-log.ts';
 const UNACKNOWLEDGED_MAX = 768;
 const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 /**
- * After this many URLs of a host that need no request, other hosts and a request to stop have their turn: a host can
- * have millions.
+ * After this many URLs of a host that need no request, other hosts have their turn, and the crawl can be stopped. A
+ * host can have millions of them.
  */
 const SETTLED_AT_ONCE_MAX = 256;
 const PROGRESS_MS = 500;

@@ -88,7 +88,7 @@ test('a page that must only be read again is read even if its host is given up',
       response.end(body);
     });
   const links = (...paths: string[]) => paths.map((path) => `<a href="${path}">x</a>`).join('');
-  // While the pictures of the slow page are being fetched, and the page it names waits to be read again, the host asks
+  // The pictures of the slow page are being fetched, and the page it names waits to be read again. Then the host asks
   // for a pause of two hours.
   put('/', html('home', links('/busy', '/slow', '/long')));
   put('/busy', '', gates.pictures.promise, 429, { 'retry-after': '7200' });

@@ -1,10 +1,10 @@
 /**
  * Removes what browsers leave in the temporary directory. The program that drives them makes a profile there for each
- * browser and removes it when the browser ends, but not when this process is killed.
+ * browser. It removes the profile when the browser ends, but not when this process is killed.
  *
- * So every browser also has a directory of ours, named for this process and machine, and its profile contains a marker
- * file of the same name. When the next browser is started, directories named for processes that have ended are removed.
- * Only directories of this user are, since other users may create anything there.
+ * So every browser also has a directory of ours, named for this process and machine. Its profile contains a marker file
+ * of the same name. When the next browser is started, directories named for processes that have ended are removed. Only
+ * directories of this user are, since other users may create anything there.
  */
 import { readlinkSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Watches the memory of a browser and its pages. Chromium bounds the heap of scripts, but not elements or buffers: a
- * page that creates those without end would use all memory of the machine, and the system might kill any process, this
+ * Watches the memory of a browser and its pages. Chromium bounds the heap of scripts, but not elements or buffers. A
+ * page that creates those without end would use all memory of the machine. Then the system might kill any process, this
  * one too. Only Linux reports the memory of a process in a file; elsewhere nothing is watched.
  */
 import { readFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Renders a page: opens it in its own context, lets it load, scrolls through it so that lazy content is requested, and
- * returns its elements as HTML and a screenshot.
+ * Renders a page: opens it in its own context, lets it load, and scrolls through it so that lazy content is requested.
+ * Returns its elements as HTML, and a screenshot.
  *
  * Pages are hostile. They are inspected in an isolated world, which their scripts cannot reach, and every step is
  * bounded. Dialogs are dismissed, windows that they open are closed, downloads are refused, and service workers and

@@ -1,6 +1,6 @@
 /**
- * Renders visited pages and stores the results: the answers to their requests as captures, new links, and a screenshot
- * as a resource record of `urn:view:<URL>`, the name that other crawlers with browsers use.
+ * Renders visited pages. It stores the answers to their requests as captures, returns their links, and stores a
+ * screenshot as a resource record of `urn:view:<URL>`. Other crawlers with browsers use the same name.
  *
  * A page whose browser ended or crashed is tried once more. A page that cannot be rendered still counts as visited: the
  * report says so, and the next crawl visits it first.

@@ -1,6 +1,6 @@
 /**
  * A time limit for something to arrive. A process that was busy for long must not blame the server. So the time is
- * measured in slices: a stall of any length uses up only one of them, and at the end the system is asked once more for
+ * measured in slices, and a stall of any length uses up only one of them. At the end the system is asked once more for
  * received bytes.
  *
  * Repeated waits, such as for each piece of a body, share one deadline. Its timer runs on from one wait to the next. So

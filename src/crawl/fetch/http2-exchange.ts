@@ -96,7 +96,7 @@ function http1Head(raw: readonly string[]): Uint8Array {
 
 /**
  * Returns whether the server ended the body and all of it was read. A stream that is reset without an error (RFC 9113,
- * 7) ends for its reader like a whole one, but its end is pushed only after it was closed.
+ * 7) ends for its reader like a whole one. But its end is pushed only after it was closed.
  */
 function watchEnd(stream: ClientHttp2Stream): () => boolean {
   let isWhole = false;

@@ -1,6 +1,6 @@
 /**
- * Reads a connection, or one stream of a shared one: returns bytes as they arrive, with a bound on the bytes in memory
- * and on the time of a wait.
+ * Reads a connection, or one stream of a shared one, and returns bytes as they arrive. The bytes in memory and the time
+ * of a wait are bounded.
  */
 import type { Duplex } from 'node:stream';
 import { Deadline } from './deadline.ts';

@@ -36,8 +36,8 @@ export type LinkChoiceOptions = {
 };
 
 /**
- * Whether links of a page may be left out that another page had: the decision about a link does not depend on the page
- * it was found on. That holds when the page is not at the limit of depth and the scope can no longer grow.
+ * Whether links of a page may be left out that another page had. They may if the decision about a link does not depend
+ * on its page. That holds when the page is not at the limit of depth and the scope can no longer grow.
  */
 export function mayOmitReported(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
   return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasQueuedSeeds;
@@ -165,9 +165,9 @@ export class LinkChoice {
 
   /**
    * Whether a link names a picture or a film that its page does not show, such as a preview for other sites. It is
-   * captured as an embed, but only within the scope of pages. It may turn out to be HTML, such as a player. So where only
-   * pages are kept or rendered, or where the link is not on a page, it counts as a page: a chain of such links would
-   * otherwise escape the limit of pages.
+   * captured as an embed, but only within the scope of pages. It may turn out to be HTML, such as a player. So it
+   * counts as a page where only pages are kept or rendered, and where the link is not on a page. A chain of such links
+   * would otherwise escape the limit of pages.
    */
   #isPicture(item: QueuedUrl, { kind }: FoundLink): boolean {
     const { htmlOnly, browser } = this.#options.settings;

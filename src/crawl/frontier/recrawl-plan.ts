@@ -1,13 +1,14 @@
 /**
  * Plans which of the known URLs of a collection a recrawl visits.
  *
- * First come URLs that could not be verified the last time or that a limit left over, and seeds that are gone, because
- * everything else depends on seeds. Then come pages that will soon exceed their allowed lifetime, whatever the budget.
- * Then come other pages, within the budget, by the probability that they have changed. With `fixed` all pages are
- * visited.
+ * First come URLs that could not be verified the last time or that a limit left over. So do seeds that are gone,
+ * because everything else depends on seeds. Then come pages that will soon exceed their allowed lifetime, whatever the
+ * budget. Then come other pages, within the budget, by the probability that they have changed. With `fixed` all pages
+ * are visited.
  *
  * URLs that the settings of this run leave out are not visited and keep what is known of them. Other pages that are
- * gone stay gone until a crawl from seeds finds them again, or a page names them that was gone too and is back.
+ * gone stay gone until a crawl from seeds finds them again. A page that was gone too and is back can also bring them
+ * back.
  */
 import type { EpochMs } from '../../base/index.ts';
 import { zeroCounts } from '../report.ts';

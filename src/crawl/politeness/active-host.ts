@@ -7,7 +7,7 @@ import type { HostDelay } from './host-delay.ts';
 /** How many URLs are read from the queue at once, for each request that may run at a time. */
 const READ_AHEAD = 32;
 /**
- * Longer than usual pauses between requests. A host that gives up its place reads its queue again later, which would
+ * Longer than usual pauses between requests. A host that gives up its place reads its queue again later. That would
  * cost too much for a host with a request every second or two.
  */
 const LONG_WAIT_MS = 4000;

@@ -1,13 +1,13 @@
 /**
  * The delay of one host: when the next request may be sent.
  *
- * The pause between two requests is the longest of the configured delay, the Crawl-delay of the host, and a multiple of
- * its response time up to a bound. A host that is busy (429, 503) is left alone for as long as it asks, or for growing
- * pauses. A host that refuses everything is given up for the run. Where the pages may be broken, and not the host, all
- * are visited, but each only once.
+ * The pause between two requests is the longest of three: the configured delay, the Crawl-delay of the host, and a
+ * multiple of its response time, up to a bound. A host that is busy (429, 503) is left alone for as long as it asks, or
+ * for growing pauses. A host that refuses everything is given up for the run. Where the pages may be broken, and not
+ * the host, all are visited, but each only once.
  *
  * A host that cannot be connected to is tried again with growing pauses for some minutes, since the network may be down
- * for so long. A host that never answered and whose name has no address is postponed: its name is looked up once more
+ * for so long. A host that never answered and whose name has no address is postponed. Its name is looked up once more
  * when nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
