@@ -35,8 +35,8 @@ export * from './read/digest-verdict.ts';
 export { type FileStart, readFileStart } from './read/file-start.ts';
 export { RecordCursor, type RecordTail, type Step } from './read/record-cursor.ts';
 export { type DecodedRecord, RecordDecoder } from './read/record-decoder.ts';
-export { type Opening, RecordOpening } from './read/record-opening.ts';
 export * from './read/record-reader.ts';
+export { type RecordStart, RecordStartDecoder } from './read/record-start-decoder.ts';
 export { type ArcConversion, convertArcHead } from './record/arc-conversion.ts';
 export * from './record/finding-catalogue.ts';
 export * from './record/new-record.ts';
@@ -48,7 +48,7 @@ export {
   SOURCE_DATE_FIELD,
   unbracketed,
 } from './record/record-head.ts';
-export { isWorthRevisit, NEVER_SHARED_BYTES } from './record/revisit-worth.ts';
+export { isWorthRevisit, UNSHARED_BYTES_MAX } from './record/revisit-worth.ts';
 export { soundFields, soundVersion } from './record/sound-head.ts';
 export * from './scan/scan-batch.ts';
 export { type ScanItem, type ScanOptions, scanFiles } from './scan/scan-pool.ts';

@@ -10,9 +10,9 @@ import {
   type Field,
   fieldsOf,
   isWorthRevisit,
-  NEVER_SHARED_BYTES,
   type NewRecord,
   SOURCE_DATE_FIELD,
+  UNSHARED_BYTES_MAX,
 } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import {
@@ -232,7 +232,7 @@ export class AddStep {
   #canBeRevisit(facts: ScanFacts): boolean {
     if (!facts.isUtf8) return false;
     if (facts.kind !== 'response' || !facts.isHttp || !facts.isComplete || facts.isSegmented) return false;
-    return facts.payloadBytes > NEVER_SHARED_BYTES && facts.payloadBytes >= this.#archive.dedupBytesMin;
+    return facts.payloadBytes > UNSHARED_BYTES_MAX && facts.payloadBytes >= this.#archive.dedupBytesMin;
   }
 
   /** Asks in one go what the revisits of this step will say of holders that were there before it. */

@@ -22,12 +22,12 @@ import {
   isWorthRevisit,
   MemberEncoder,
   MemberThreads,
-  NEVER_SHARED_BYTES,
   type NewRecord,
   openHead,
   RECORD_TRAILER,
   type RevisitProfile,
   recordParts,
+  UNSHARED_BYTES_MAX,
   type UnencodedRecord,
 } from '../../warc/index.ts';
 import { type ContentKey, formatContentKey } from '../content-key.ts';
@@ -322,7 +322,7 @@ export class StoreQueue {
       input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
     const isHeld = draft.blocksOf(digest).length > 0;
     const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
-    const mayBeShared = mode !== 'force-new' && size > NEVER_SHARED_BYTES && size >= this.#archive.dedupBytesMin;
+    const mayBeShared = mode !== 'force-new' && size > UNSHARED_BYTES_MAX && size >= this.#archive.dedupBytesMin;
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
     const holder = held && (unmodified || mayBeShared) ? await this.#holderOf(held, input) : undefined;
     // What cannot be read any more is not leaned on: the record that comes now holds the content from now on.

@@ -14,10 +14,10 @@ import {
   holdsHttp,
   httpHeadLength,
   MemberEncoder,
-  type Opening,
   parseHttpHead,
   type RecordHead,
-  RecordOpening,
+  type RecordStart,
+  RecordStartDecoder,
 } from '../../warc/index.ts';
 import { type FileIdentity, identityIfThere, identityOf, sameIdentity } from '../file-identity.ts';
 import { slimFinding } from '../finding-catalogue.ts';
@@ -155,7 +155,7 @@ class Rewriting {
 
   #replaceAll(plan: string, copier: Copier, log?: ReplacementLog): void {
     const reader = new SpanReader(this.#job.path);
-    const decoder = new RecordOpening();
+    const decoder = new RecordStartDecoder();
     const { coding, dictionary } = reader.start;
     const encoder = new MemberEncoder({ coding, dictionary });
     const replace = (planned: PlannedDuplicate, found: FoundDuplicate | undefined) =>
@@ -266,9 +266,9 @@ type FoundDuplicate = {
 };
 
 /** The duplicate, from the beginning of its record; undefined when that is not enough, as for a chunked body. */
-function duplicateIn(opening: Opening | undefined): FoundDuplicate | undefined {
-  if (!opening || opening.head.contentLength === undefined || !holdsHttp(opening.head)) return undefined;
-  const { head, blockStart } = opening;
+function duplicateIn(start: RecordStart | undefined): FoundDuplicate | undefined {
+  if (!start || start.head.contentLength === undefined || !holdsHttp(start.head)) return undefined;
+  const { head, blockStart } = start;
   const length = httpHeadLength(blockStart, 'response', false);
   if (length <= 0) return undefined;
   const http = parseHttpHead(Buffer.from(blockStart.subarray(0, length)));

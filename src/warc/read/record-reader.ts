@@ -19,7 +19,7 @@ import { RecordCursor, type RecordTail } from './record-cursor.ts';
  * After this many bytes of blocks, or of no record, other tasks of the event loop get a turn: one read can inflate to
  * gigabytes.
  */
-const UNBROKEN_BYTES_MAX = 8 * 1024 * 1024;
+const UNINTERRUPTED_BYTES_MAX = 8 * 1024 * 1024;
 
 export type ReadOptions = {
   /** Where to begin: the first record is the next one at or after this offset. Only for files. */
@@ -159,7 +159,7 @@ class RecordReader {
   #scanner: BlockScanner | undefined;
   /** Damage that belongs to the next record, or to none. */
   #pendingDamage: Finding[] = [];
-  #unbrokenBytes = 0;
+  #uninterruptedBytes = 0;
 
   static async open(source: string | AsyncIterable<Uint8Array>, options: ReadOptions): Promise<RecordReader> {
     if (typeof source !== 'string') return new RecordReader(new StreamFeed(source), 'stream', undefined, options);
@@ -260,9 +260,9 @@ class RecordReader {
 
   /** Counts the current chunk, and lets other tasks run after many bytes. */
   async #letOthersRun(): Promise<void> {
-    this.#unbrokenBytes += this.#cursor.chunk.length;
-    if (this.#unbrokenBytes < UNBROKEN_BYTES_MAX) return;
-    this.#unbrokenBytes = 0;
+    this.#uninterruptedBytes += this.#cursor.chunk.length;
+    if (this.#uninterruptedBytes < UNINTERRUPTED_BYTES_MAX) return;
+    this.#uninterruptedBytes = 0;
     await setImmediate();
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isWorthRevisit, NEVER_SHARED_BYTES } from './revisit-worth.ts';
+import { isWorthRevisit, UNSHARED_BYTES_MAX } from './revisit-worth.ts';
 
 const own = [
   { name: 'WARC-Type', value: 'response' },
@@ -24,6 +24,6 @@ test('a minimum size can only raise the limit', () => {
 
 test('an empty payload, or one smaller than every revisit, is never shared, even when the revisit has the shorter head (I7)', () => {
   assert.equal(isWorthRevisit(0, { own: revisit, revisit: own }), false);
-  assert.equal(isWorthRevisit(NEVER_SHARED_BYTES, { own: revisit, revisit: own }), false);
-  assert.equal(isWorthRevisit(NEVER_SHARED_BYTES + 1, { own: revisit, revisit: own }), true);
+  assert.equal(isWorthRevisit(UNSHARED_BYTES_MAX, { own: revisit, revisit: own }), false);
+  assert.equal(isWorthRevisit(UNSHARED_BYTES_MAX + 1, { own: revisit, revisit: own }), true);
 });

@@ -12,7 +12,7 @@ import type { Field } from './record-head.ts';
  * Payloads up to this size are never shared: a profile, with the shortest possible URI and date of an original, takes
  * more. For larger payloads the heads decide.
  */
-export const NEVER_SHARED_BYTES: number = leastGrowth();
+export const UNSHARED_BYTES_MAX: number = leastGrowth();
 
 /**
  * Whether a revisit with one head replaces the record with the other head. `payloadBytesMin` can only raise the limit.
@@ -22,7 +22,7 @@ export function isWorthRevisit(
   heads: { readonly own: readonly Field[]; readonly revisit: readonly Field[] },
   payloadBytesMin = 0,
 ): boolean {
-  if (payloadBytes <= NEVER_SHARED_BYTES || payloadBytes < payloadBytesMin) return false;
+  if (payloadBytes <= UNSHARED_BYTES_MAX || payloadBytes < payloadBytesMin) return false;
   return payloadBytes > bytesOf(heads.revisit) - bytesOf(heads.own);
 }
 

@@ -88,7 +88,7 @@ const PIECE_BYTES_MAX = 2.5 * 1024 * 1024;
  * A piece also ends after this many bytes, because a scan can be abandoned only between two pieces. A single record may
  * have more.
  */
-const UNBROKEN_BYTES_MAX = 64 * 1024 * 1024;
+const UNINTERRUPTED_BYTES_MAX = 64 * 1024 * 1024;
 /** About the memory that a record takes besides its heads, and that a finding takes. */
 const RECORD_BYTES = 512;
 const FINDING_BYTES = 512;
@@ -155,11 +155,11 @@ export class RangeScan {
         case 'body':
           this.#scanner!.push(cursor.chunk);
           passedBytes += cursor.chunk.length;
-          if (passedBytes >= UNBROKEN_BYTES_MAX) return this.#pieceSoFar(gathered);
+          if (passedBytes >= UNINTERRUPTED_BYTES_MAX) return this.#pieceSoFar(gathered);
           break;
         case 'skipped':
           passedBytes += cursor.chunk.length;
-          if (passedBytes >= UNBROKEN_BYTES_MAX && this.#isStartKnown) return this.#pieceSoFar(gathered);
+          if (passedBytes >= UNINTERRUPTED_BYTES_MAX && this.#isStartKnown) return this.#pieceSoFar(gathered);
           break;
         case 'end': {
           const { head, tail } = cursor;
@@ -213,7 +213,7 @@ export class RangeScan {
 
   /** Whether the record in doubt was read to its end. */
   #continueReview(review: DigestReview, gathered: Columns): boolean {
-    const codes = review.next(UNBROKEN_BYTES_MAX);
+    const codes = review.next(UNINTERRUPTED_BYTES_MAX);
     if (!codes) return false;
     review.close();
     this.#review = undefined;

@@ -1,7 +1,7 @@
 /**
- * The head of a record and the first bytes of its block, from the first bytes of its member, for callers that need no
- * more of a record. One engine is kept and used again. Only WARC records that are uncompressed or in gzip members are
- * decoded here; the full reader decodes all others.
+ * Decodes the head of a record and the first bytes of its block, from the first bytes of its member, for callers that
+ * need no more of a record. One engine is kept and used again. Only WARC records that are uncompressed or in gzip
+ * members are decoded here; the full reader decodes all others.
  */
 import { type CodecHandle, inflateRawHandle } from '../member/codec-handle.ts';
 import { codingOf } from '../member/file-coding.ts';
@@ -12,9 +12,9 @@ import { isWarcStart } from '../record/record-start.ts';
 /** Enough for the heads of most records. Decoding more than needed costs time. */
 const ROOM_BYTES = 3 * 1024;
 
-export type Opening = { readonly head: RecordHead; readonly blockStart: Buffer };
+export type RecordStart = { readonly head: RecordHead; readonly blockStart: Buffer };
 
-export class RecordOpening {
+export class RecordStartDecoder {
   readonly #room = Buffer.allocUnsafeSlow(ROOM_BYTES);
   #inflater: CodecHandle | undefined;
 
@@ -27,7 +27,7 @@ export class RecordOpening {
    * `memberStart` may end anywhere. The block's bytes are valid until the next call. Undefined when the head is not
    * complete.
    */
-  decode(memberStart: Uint8Array): Opening | undefined {
+  decode(memberStart: Uint8Array): RecordStart | undefined {
     const bytes = this.#decoded(memberStart);
     if (!bytes || !isWarcStart(bytes, 0, bytes.length)) return undefined;
     const end = headEnd(bytes, 0, bytes.length);
