@@ -27,7 +27,7 @@ export async function* warcInputs(path: string, onFinding: (finding: Finding) =>
   const { size, isPackage } = await inspect(path);
   if (!isPackage) {
     const slice = (offset: number, length: number) => fileSlice(path, offset, length);
-    const read = (options: ReadOptions = {}) => readRecords(path, { ...options, passesGaps: true });
+    const read = (options: ReadOptions = {}) => readRecords(path, { ...options, skipsGaps: true });
     yield { name: path, filename: basename(path), size, read, slice };
     return;
   }
@@ -48,7 +48,7 @@ function packedInput(path: string, warc: WaczWarc): WarcInput {
     size: warc.length,
     read: (options = {}) =>
       warc.isStored
-        ? readRecords(path, { ...options, name, range, passesGaps: true })
+        ? readRecords(path, { ...options, name, range, skipsGaps: true })
         : readStreamed(warc, { ...options, name }),
     slice: (offset, length) =>
       warc.isStored ? fileSlice(path, warc.offset + offset, length) : streamSlice(warc.open(), offset, length),

@@ -237,7 +237,7 @@ async function assertLinkable(file: string): Promise<void> {
     const onFinding = ({ code }: Finding) => {
       hasGap ||= code === 'sector-unreadable';
     };
-    for await (const record of readRecords(file, { passesGaps: true, onFinding })) {
+    for await (const record of readRecords(file, { skipsGaps: true, onFinding })) {
       for await (const _ of record.body());
       if (record.tail?.length === undefined) {
         // What is cut by bytes that the disk does not give has no end, whatever the others have.

@@ -404,7 +404,7 @@ export class AddedFile implements StepSource {
   async #beginReading(offset: number): Promise<void> {
     await this.#reader?.return(undefined);
     this.#readerAt = offset;
-    this.#reader = readRecords(this.path, { offset, passesGaps: true, signal: this.#options.signal });
+    this.#reader = readRecords(this.path, { offset, skipsGaps: true, signal: this.#options.signal });
   }
 
   /**

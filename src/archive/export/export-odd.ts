@@ -26,7 +26,7 @@ export async function* oddRecordsLeftOut(
   for (const number of (await oddSegments(archive.catalog)).keys()) {
     const segment = archive.segmentRegistry.find(number);
     if (!segment || (selection.collection !== undefined && segment.collection !== selection.collection)) continue;
-    for await (const record of archive.access.recordsIn(segment, 0, segment.bytes, { passesGaps: true })) {
+    for await (const record of archive.access.recordsIn(segment, 0, segment.bytes, { skipsGaps: true })) {
       signal?.throwIfAborted();
       const { head } = record;
       if (head.form !== 'odd' || isIndexed(head) || !mayBeMeant(head, selection)) continue;

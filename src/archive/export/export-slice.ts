@@ -168,7 +168,7 @@ function recordsFrom(
   from: number,
   options: { readonly signal?: AbortSignal | undefined; readonly onUnreadable?: (finding: Finding) => void } = {},
 ): AsyncGenerator<ReadingRecord> {
-  return archive.access.recordsIn(segment, from, segment.bytes, { ...options, passesGaps: true });
+  return archive.access.recordsIn(segment, from, segment.bytes, { ...options, skipsGaps: true });
 }
 
 /** The captures of a segment with what goes with them, and how all of these stand in it. */

@@ -404,7 +404,7 @@ class WarcExport {
     const segment = segmentRegistry.get(place.segment);
     const lost: Finding[] = [];
     const onUnreadable = (finding: Finding) => lost.push(finding);
-    const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps: true };
+    const options = { onUnreadable, lookBackBytes: lookBackOf(place), skipsGaps: true };
     for await (const record of access.records(place, options)) {
       if (record.head.offset !== place.offset) break;
       // It is met again when the odd records are gone through that have no place in the slice.

@@ -55,7 +55,7 @@ type RecordsOptions = {
    * For those who tell of whatever does not come: bytes that the disk does not give are passed over, and told of as
    * unreadable. So is what the segment has too little, and are NULs where the archive itself wrote nothing but records.
    */
-  readonly passesGaps?: boolean | undefined;
+  readonly skipsGaps?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -289,10 +289,10 @@ export class RecordAccess {
     segment: Segment,
     from: number,
     end: number,
-    { passesGaps = false, ...options }: RecordsOptions = {},
+    { skipsGaps = false, ...options }: RecordsOptions = {},
   ): AsyncGenerator<ReadingRecord> {
     // Not handed through a generator of its own: every record would wait for one more.
-    return passesGaps
+    return skipsGaps
       ? this.#recordsAroundGaps(segment, from, end, options)
       : this.#recordsBetween(segment, from, end, options);
   }

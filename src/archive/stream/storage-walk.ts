@@ -146,8 +146,8 @@ export class StorageWalk {
   ): AsyncGenerator<ReadingRecord> {
     const { signal, onUnreadable: tells } = this.#options;
     // Who does not tell what is missing has to break off.
-    const passesGaps = tells !== undefined;
-    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
+    const skipsGaps = tells !== undefined;
+    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, skipsGaps });
   }
 
   /** Offsets of the deleted captures of a segment and of what goes with them. */

@@ -273,7 +273,7 @@ class WarcOutput {
    */
   async *#encodeAgain({ segment, head }: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece> {
     const place = { segment: segment.number, offset: head.offset, length: segment.bytes - head.offset };
-    const options = { lookBackBytes: RESYNC_WINDOW_BYTES, passesGaps: this.#query.onDamage !== undefined };
+    const options = { lookBackBytes: RESYNC_WINDOW_BYTES, skipsGaps: this.#query.onDamage !== undefined };
     for await (const record of this.#archive.access.records(place, options)) {
       if (record.head.innerOffset < head.innerOffset) continue;
       yield* this.#encodeSource({ head, body: () => record.body() }, cursor);

@@ -386,9 +386,9 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const { access, collections, segmentRegistry } = this.#archive;
     const segment = segmentRegistry.get(place.segment);
     const collection = collections.name(segment.collection);
-    const passesGaps = this.#onDamage !== undefined;
+    const skipsGaps = this.#onDamage !== undefined;
     if (place.length <= WHOLE_BYTES_MAX) {
-      const member = await (passesGaps ? access.memberIfGiven(place) : access.member(place));
+      const member = await (skipsGaps ? access.memberIfGiven(place) : access.member(place));
       const record = member && (await access.soundRecord(place, member));
       if (record) {
         record.head.offset = place.offset;
@@ -398,7 +398,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     }
     const lost: Finding[] = [];
     const onUnreadable = (finding: Finding) => lost.push(finding);
-    const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps };
+    const options = { onUnreadable, lookBackBytes: lookBackOf(place), skipsGaps };
     for await (const record of access.records(place, options)) {
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       yield streamed;

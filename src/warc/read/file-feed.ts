@@ -149,20 +149,20 @@ export type FileFeedOptions = {
   readonly from: number;
   readonly to: number;
   /** Without this, bytes that the disk cannot read are an error. */
-  readonly passesGaps: boolean;
+  readonly skipsGaps: boolean;
 };
 
 export class FileFeed {
   readonly path: string;
   readonly #handle: FileHandle;
   readonly #range: FileRange;
-  readonly #passesGaps: boolean;
+  readonly #skipsGaps: boolean;
 
-  private constructor(path: string, handle: FileHandle, { from, to, passesGaps }: FileFeedOptions) {
+  private constructor(path: string, handle: FileHandle, { from, to, skipsGaps }: FileFeedOptions) {
     this.path = path;
     this.#handle = handle;
     this.#range = new FileRange(path, handle.fd, from, to);
-    this.#passesGaps = passesGaps;
+    this.#skipsGaps = skipsGaps;
   }
 
   static async open(path: string, options: FileFeedOptions): Promise<FileFeed> {
@@ -198,7 +198,7 @@ export class FileFeed {
     try {
       return (await this.#handle.read(into, 0, length, position)).bytesRead;
     } catch (cause) {
-      if (!this.#passesGaps || !isEio(cause)) throw cause;
+      if (!this.#skipsGaps || !isEio(cause)) throw cause;
       return undefined;
     }
   }

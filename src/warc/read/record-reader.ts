@@ -44,7 +44,7 @@ export type ReadOptions = {
   /** Called with each record whose member has no checksum. The findings it returns are damage of the record. */
   checkDigests?: DigestCheck | undefined;
   /** Skips bytes of a file that the disk cannot read, and reports them as a finding. Without this they are an error. */
-  passesGaps?: boolean | undefined;
+  skipsGaps?: boolean | undefined;
   signal?: AbortSignal | undefined;
 };
 
@@ -267,8 +267,8 @@ class RecordReader {
   }
 }
 
-function fedRange({ offset = 0, end, range, passesGaps = false }: ReadOptions): FileFeedOptions {
+function fedRange({ offset = 0, end, range, skipsGaps = false }: ReadOptions): FileFeedOptions {
   const start = range?.start ?? 0;
   const length = Math.min(end ?? Number.POSITIVE_INFINITY, range?.length ?? Number.POSITIVE_INFINITY);
-  return { from: start + offset, to: start + length, passesGaps };
+  return { from: start + offset, to: start + length, skipsGaps };
 }
