@@ -1,6 +1,6 @@
 /**
- * Capture ids: a name for one capture that stays the same wherever compaction, recompression or migration move its
- * record. Made to stand in a URL path.
+ * Capture ids: a name for one capture that stays the same when compaction, recompression or migration moves its record.
+ * An id can be used in a URL path.
  *
  * ```
  *   <URL key>.<time>.<hash>.<collection>
@@ -10,14 +10,14 @@
  *   hash         8 hexadecimal digits that tell captures of one URL and time apart
  *   collection   its number
  * ```
- * A catalog that was lost and made anew may number its collections otherwise; an id then still finds its capture,
- * as long as only one collection has it.
+ * A catalog that was lost and made again may number its collections differently. An id then still finds its capture, as
+ * long as only one collection has it.
  */
 import { digestOf, fromUtf8, utf8 } from '../base/index.ts';
 import type { Capture, CatalogView } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 
-/** Ids stay well below what servers take for a path. */
+/** Ids are much shorter than the paths that servers accept. */
 const KEY_BYTES_MAX = 1500;
 const KEY_START_CHARACTERS = 375;
 const KEY_DIGEST_BYTES = 16;
@@ -31,7 +31,7 @@ export function captureId({ urlKey, time, hash, collection }: Capture): string {
   return `${formatKey(urlKey)}.${time.toString(36)}.${hash.toString(16).padStart(8, '0')}.${collection}`;
 }
 
-/** The capture that an id names; undefined when there is none, or when the text is no id. */
+/** The capture with an id. Undefined when there is none, or when the text is not an id. */
 export async function findCaptureById(catalog: CatalogView, id: string): Promise<Capture | undefined> {
   const named = parseCaptureId(id);
   if (!named) return undefined;
@@ -74,7 +74,7 @@ async function candidates(
 function formatKey(key: UrlKey): string {
   const bytes = utf8(key);
   if (bytes.length <= KEY_BYTES_MAX) return Buffer.from(bytes).toString('base64url');
-  // Cut between characters, never inside of one.
+  // Cut between characters, not inside of one.
   const start = [...key.slice(0, 2 * KEY_START_CHARACTERS)].slice(0, KEY_START_CHARACTERS).join('');
   return `${Buffer.from(start, 'utf8').toString('base64url')}~${keyDigest(key)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Queries on what the catalog knows of captures: a few words instead of many options. The language of search is wider;
- * what both know means the same.
+ * Queries on what the catalog knows of captures: a few words instead of many options. The query language of search has
+ * more; what both have means the same.
  *
  * ```
  *   query   = { [-] name ( : | = | > | >= | < | <= ) value }            blanks mean AND, a minus before a field NOT
@@ -14,16 +14,16 @@
  *
  *   site, type, status, collection and kind take several values with commas between them: any of them
  * ```
- * What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is
- * not known has none, and fits no size.
+ * A query with an error is refused, with the place marked. A size is that of the payload; a capture whose content is
+ * unknown does not have a size and matches none.
  */
 import { MEDIA_KIND_ADVICE, mediaTypesOf, PinakesError, parseAskedTime } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
 import { isInRanges, type KeyRange, keyRange, parseUrlPattern, unitedRanges } from '../url/index.ts';
 
-/** What a query is asked about. */
+/** The facts of a capture that a query looks at. */
 export type QueriedFacts = Pick<Capture, 'urlKey' | 'time' | 'kind' | 'collection' | 'status' | 'mime'> & {
-  /** Bytes of the payload, as far as known. */
+  /** Bytes of the payload, if known. */
   readonly size?: number | undefined;
 };
 
@@ -42,26 +42,29 @@ export class CaptureQuery {
 
   constructor(text: string, terms: readonly Term[]) {
     this.text = text;
-    // What needs a look into another table is asked last.
+    // Fields that need another table are checked last.
     this.#terms = [...terms].sort((a, b) => Number(a.name === 'size') - Number(b.name === 'size'));
   }
 
-  /** What asks for all that either of the two asks for. */
+  /** The query for captures that match both queries. */
   and(other: CaptureQuery): CaptureQuery {
     return new CaptureQuery(`${this.text} ${other.text}`, [...this.#terms, ...other.#terms]);
   }
 
-  /** Ranges that hold every capture it can mean; undefined when it may mean any. */
+  /** Ranges of URL keys that contain every possible match. Undefined when any URL may match. */
   get ranges(): readonly KeyRange[] | undefined {
     return this.#terms.find(({ isNegated, ranges }) => ranges !== undefined && !isNegated)?.ranges;
   }
 
-  /** Whether it asks for the size of payloads. */
+  /** Whether the query looks at the size of payloads. */
   get asksForSize(): boolean {
     return this.#terms.some(({ name }) => name === 'size');
   }
 
-  /** Whether all that is asked for holds. Without sizes, when these are not known yet: then whether it may hold. */
+  /**
+   * Whether a capture matches. With `withSize` false, the size is not known yet, and the result is whether the capture
+   * may match.
+   */
   isMet(facts: QueriedFacts, withSize = true): boolean {
     return this.#terms.every(({ name, test, isNegated }) => {
       if (name !== 'size') return test(facts) !== isNegated;
@@ -84,7 +87,7 @@ const TERM = /(-?)([a-z]+)(>=|<=|[:=><])("[^"]*"|[^\s"]+)(?=\s|$)/y;
 const QUERY_LENGTH_MAX = 4000;
 
 export type QueryNames = {
-  /** The number of a collection; undefined when there is none of this name. */
+  /** The number of a collection. Undefined when none has this name. */
   readonly collection: (name: string) => number | undefined;
 };
 
@@ -115,7 +118,7 @@ export function parseCaptureQuery(text: string, names: QueryNames): CaptureQuery
   return new CaptureQuery(text, terms);
 }
 
-/** What is asked by a query, by values of two of its fields that stand alone, or by both. */
+/** A query text, single values of two of its fields, or both. */
 export type AskedFacts = {
   readonly query?: string | undefined;
   readonly status?: string | undefined;
@@ -138,8 +141,8 @@ const LONE_FIELDS = [
 ] as const;
 
 /**
- * The query that is asked; undefined when nothing is. A value that stands alone means what it means in a query, and is
- * refused as an argument when no capture could ever have it: what means nothing would look as if nothing were there.
+ * The query for these facts; undefined when there are none. A single value means the same as in a query. A value that
+ * no capture could ever have is refused, since an empty result would look as if there were no captures.
  */
 export function askedQuery(asked: AskedFacts, names: QueryNames): CaptureQuery | undefined {
   const queries = asked.query === undefined ? [] : [parseCaptureQuery(asked.query, names)];
@@ -260,7 +263,7 @@ function sizeTest(comparison: string, value: string, refuse: (message: string) =
   }
 }
 
-/** The failure that a query makes which cannot be read, with the place marked. */
+/** The error of an invalid query, with the place marked. */
 function problem(text: string, at: number, length: number, message: string): PinakesError {
   const marked = `${text.slice(0, at)}\u00bb${text.slice(at, at + length)}\u00ab${text.slice(at + length)}`;
   return new PinakesError('BAD_QUERY', { where: marked, detail: message });

@@ -1,13 +1,13 @@
 /**
- * Collections by name and number. The truth is in the names of the segments, whose first part is the collection; the
- * numbers are the catalog's own and live in its notes.
+ * Collections by name and number. The names are true in the names of the segments, whose first part is the collection.
+ * The numbers belong to the catalog and are kept in its notes.
  */
 import { PinakesError } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 
 const NOTE_PREFIX = 'collection:';
 
-/** What collections and snapshots can be called: anything that can stand in a path and in an address as it is. */
+/** Allowed names of collections and snapshots. They can be used in a path and in a URL without escapes. */
 export const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 export class Collections {
@@ -29,13 +29,13 @@ export class Collections {
     }
   }
 
-  /** The number of a collection; a new one when it is not there yet. */
+  /** The number of a collection. A new collection gets a new number. */
   async number(name: string): Promise<number> {
     const known = this.#numbers.get(name);
     if (known !== undefined) return known;
     this.check(name);
     const number = this.#lastNumber + 1;
-    // Remembered before it is written, so that two who ask at once never get the same number for different names.
+    // Remembered before it is written, so that two calls at the same time never get one number for different names.
     this.#remember(name, number);
     try {
       await this.#catalog.write({ putNotes: { [NOTE_PREFIX + name]: String(number) } });
@@ -46,7 +46,7 @@ export class Collections {
     return number;
   }
 
-  /** Refuses a name that no collection can have: it becomes a folder and the beginning of file names. */
+  /** Refuses a name that no collection can have. The name becomes a folder and the beginning of file names. */
   check(name: string): void {
     if (this.#numbers.has(name) || PLAIN_NAME.test(name)) return;
     const detail =
@@ -66,7 +66,7 @@ export class Collections {
     return [...this.#numbers].map(([name, number]) => ({ name, number }));
   }
 
-  /** What the catalog's notes say of them. */
+  /** The notes of the catalog about them. */
   notes(): Record<string, string> {
     return Object.fromEntries([...this.#numbers].map(([name, number]) => [NOTE_PREFIX + name, String(number)]));
   }

@@ -1,6 +1,6 @@
 /**
- * The connector: `archive.yaml`, which makes a directory an archive. It names the volumes and the policies, and
- * together with the segments it is all that has to be kept to keep the captures.
+ * The connector: `archive.yaml`, which makes a directory an archive. It has the volumes and the policies. Together with
+ * the segments, it is everything that is needed to keep the captures.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -13,30 +13,33 @@ const CONNECTOR_VERSION = 1;
 
 export type VolumeSetting = {
   readonly name: string;
-  /** `directory`: segments of our own; `linked`: files that lie elsewhere and are only read. */
+  /** `directory`: our own segments. `linked`: files at other places that are only read. */
   readonly kind: 'directory' | 'linked';
-  /** Relative to the archive's directory, or absolute. */
+  /** Relative to the directory of the archive, or absolute. */
   readonly path: string;
   readonly writable: boolean;
 };
 
 export type Policies = {
-  /** A segment past this size is sealed and the next begun. */
+  /** A segment past this size is sealed, and another one begins. */
   readonly segmentBytesMax: number;
   /**
-   * `auto`: a payload is shared when it is larger than what a revisit adds to a head (I7, see isWorthRevisit). A number
-   * raises that: a smaller payload is stored again.
+   * `auto`: a payload is shared when it is larger than what a revisit adds to a head (I7, see isWorthRevisit). With a
+   * number, smaller payloads are stored again.
    */
   readonly dedupBytesMin: number | 'auto';
 };
 
 export type CrawlPolicy = {
-  /** Networks beyond the public internet that every crawl of the archive may fetch from, as `10.20.0.0/16`. */
+  /** Networks beyond the public internet that every crawl of the archive may fetch from, such as `10.20.0.0/16`. */
   readonly privateNetworks: readonly string[];
 };
 
 export type IndexSettings = {
-  /** Memory of the process that reads PDF and office documents, in bytes. A connector may also say it as `512MB`. */
+  /**
+   * Memory of the process that reads PDF and office documents, in bytes. In the connector it may also be written as
+   * `512MB`.
+   */
   readonly documentMemory?: number;
 };
 
@@ -50,7 +53,7 @@ export type Connector = {
 
 export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 'auto' };
 
-/** What archives were made with before there was `auto`, so it is not a choice. */
+/** The default before there was `auto`. An archive with this value did not choose it. */
 const FORMER_DEDUP_BYTES_MIN = 1024;
 
 export const DEFAULT_CRAWL: CrawlPolicy = { privateNetworks: [] };
@@ -164,7 +167,7 @@ function parseIndexSettings(value: unknown, bad: (detail: string) => PinakesErro
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, kb: 1e3, mb: 1e6, gb: 1e9 };
 
-/** The bytes of a size; NaN when it is none. */
+/** The bytes of a size; NaN when the text is not a size. */
 function bytesOf(size: unknown): number {
   const [, number = '', unit = ''] = /^(\d+)\s*([a-z]*)$/i.exec(String(size)) ?? [];
   return number === '' ? Number.NaN : Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
@@ -174,7 +177,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Writes the connector durably: a crash leaves the old one or the new one. */
+/** Writes the connector durably. A crash leaves the old one or the new one. */
 export async function writeConnector(directory: string, connector: Connector): Promise<void> {
   const path = join(directory, CONNECTOR_NAME);
   const temporary = `${path}.tmp`;

@@ -1,11 +1,11 @@
 /**
- * Content keys: what store returns and what retrieve and delete take.
+ * Content keys: what storing returns, and what retrieval and deletion take.
  *
  * ```
  *   <volume>:<algorithm>:<hex digest>[~<overflow number>]        main:sha256:9f86d081...~1
  * ```
- * The volume says where the content was when the key was made. It is a hint: after a migration the catalog finds
- * the content elsewhere.
+ * The volume is where the content was when the key was made. It is a hint: after a migration the catalog finds the
+ * content elsewhere.
  */
 import { fromHex, PinakesError, toHex } from '../base/index.ts';
 import type { BlockKey } from '../catalog/index.ts';
@@ -16,7 +16,7 @@ export function formatContentKey(volume: string, block: BlockKey): ContentKey {
   return `${volume}:sha256:${toHex(block.digest)}${block.overflow > 0 ? `~${block.overflow}` : ''}`;
 }
 
-/** The block a key names. The volume may be left out. */
+/** The block that a key names. The volume may be left out. */
 export function parseContentKey(text: string): BlockKey {
   const match = /^(?:[a-z0-9][a-z0-9-]*:)?sha256:([0-9a-f]{64})(?:~(\d{1,5}))?$/i.exec(text.trim());
   const digest = match && fromHex(match[1]!);

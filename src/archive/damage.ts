@@ -1,6 +1,6 @@
 /**
- * Damage that shows when records are read back: in which segment, where, and what is wrong. Told to whoever reads; what
- * can be read is given all the same.
+ * Damage that is found when records are read: in which segment, where, and what is wrong. It is reported to the reader,
+ * who still gets everything readable.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
@@ -8,28 +8,28 @@ import type { Segment } from '../catalog/index.ts';
 export type Damage = {
   readonly volume: string;
   readonly segment: string;
-  /** Where in the segment the record begins. */
+  /** Where the record begins in the segment. */
   readonly offset: number;
-  /** Of a finding (docs/findings.md), or of a problem that a verification finds. */
+  /** The code of a finding (docs/findings.md), or of a problem that a verification finds. */
   readonly code: string;
   readonly message: string;
-  /** Unknown where not even its head can be read. */
+  /** Undefined when not even the head can be read. */
   readonly url: string | undefined;
 };
 
 /**
- * Of a record on its way out: how much of it comes. `all`: as it is stored, damage and all; `part`: what can be read,
- * said to be cut short.
+ * Damage of a record in a stream or an export, and how much of the record comes. `all`: as it is stored, with the
+ * damage. `part`: what can be read, marked as truncated.
  */
 export type OutputDamage = Damage & { readonly comes: 'all' | 'part' | 'nothing' };
 
-/** One line: where, of which page, what. Holds text out of the archive. */
+/** One line: where, of which page, what. Contains text from the archive. */
 export function formatDamage({ volume, segment, offset, code, message, url }: Damage): string {
   const what = url === undefined ? '' : ` (${url})`;
   return `damaged: volume ${volume}, ${segment}:${offset}${what}: ${code}, ${message}`;
 }
 
-/** Where damaged records are on their way to. */
+/** Where damaged records go. */
 export type DamageGoal = 'output' | 'index';
 
 export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'output'): string {
@@ -42,21 +42,21 @@ export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'out
 }
 
 /**
- * Records that cannot be read one by one have no place of their own: nothing of them is lost where they are copied, but
- * in a segment they are left out.
+ * Records that cannot be read one by one do not have places of their own. Copying loses nothing of them, but a segment
+ * leaves them out.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set(['coding-changed', 'member-shared']);
 
 /**
- * A finding in a file that is a segment. Into one of its own the archive puts no NULs between records: where they
- * stand, something is gone.
+ * A finding in a file that is a segment. The archive writes no NULs between records, so in its own segments NULs mean
+ * lost records.
  */
 export function inSegment(finding: Finding, isOwn = false): Finding {
   const isLoss = LEFT_OUT.has(finding.code) || (isOwn && finding.code === 'padding-skipped');
   return isLoss ? { ...finding, level: 'error' } : finding;
 }
 
-/** What is wrong with one record, in one telling; undefined when nothing is. */
+/** The damage of one record from all its findings. Undefined when there are none. */
 export function damageOf(
   { volume, name }: Pick<Segment, 'volume' | 'name'>,
   findings: readonly Finding[],
@@ -77,15 +77,15 @@ export function isDamage(error: unknown): error is PinakesError {
 }
 
 /**
- * Whether the disk does not give bytes any more that it should have. That costs the segment they belong to; a disk that
- * cannot be written to is another matter.
+ * Whether the disk cannot read bytes that it should have. That costs only the segment with these bytes, unlike a disk
+ * that cannot be written to.
  */
 export function isBadSector(error: unknown): error is PinakesError {
   if (!(error instanceof PinakesError) || !['DEVICE_FAILED', 'VOLUME_IO'].includes(error.code)) return false;
   return (error.cause as { syscall?: unknown } | undefined)?.syscall === 'read';
 }
 
-/** What is read; undefined when the disk does not give it any more. */
+/** The result of a read. Undefined when the disk cannot read the bytes. */
 export function ifGiven<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch((error: unknown) => {
     if (!isBadSector(error)) throw error;

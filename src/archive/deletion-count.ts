@@ -1,7 +1,6 @@
 /**
- * How many captures were deleted from each collection so far. A file that was added before is not read again when it
- * comes again, and so brings nothing back of what was deleted: by this number whoever adds it is told that something
- * may be left out.
+ * How many captures were deleted from each collection so far. A file that was added before is not read when it is added
+ * again, so it does not bring back deleted captures. This number lets the report say that something may be left out.
  *
  * ```
  *   note  deleted:<number of the collection>     a number
@@ -17,7 +16,7 @@ export async function deletedFrom(catalog: CatalogView, collection: number): Pro
   return Number((await catalog.notes(note))[note] ?? 0);
 }
 
-/** Counts captures that a draft deletes. */
+/** Adds the captures that a draft deletes to the count. */
 export async function countDeleted(
   catalog: CatalogView,
   draft: CatalogDraft,

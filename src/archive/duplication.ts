@@ -2,9 +2,10 @@
  * How much collections repeat themselves and one another: table 1 of Gomes, Santos and Silva, "Managing duplicates in a
  * web archive".
  *
- * For each collection, in the order of their first captures: URLs, the share of captures whose content another capture
- * of the collection has already, the share whose content the collection before has, and the share of its URLs that the
- * collection before has. URLs are counted in one walk over the catalog; contents by sorting, outside of memory (I9).
+ * For each collection, in the order of their first captures: its URLs, the share of captures whose content another
+ * capture of the collection already has, the share whose content the previous collection has, and the share of its URLs
+ * that the previous collection has. URLs are counted in one walk over the catalog, contents by sorting outside of
+ * memory (I9).
  */
 import type { EpochMs } from '../base/index.ts';
 import type { CatalogView } from '../catalog/index.ts';
@@ -18,11 +19,11 @@ export type CollectionDuplication = {
   readonly urls: number;
   /** Captures whose content is known. */
   readonly contents: number;
-  /** Of these: all but one of each content. */
+  /** Among these, all but one capture of each content. */
   readonly duplicates: number;
-  /** Of these: those whose content the collection before has. Undefined for the first. */
+  /** Among these, captures whose content the previous collection has. Undefined for the first collection. */
   readonly duplicatesOfPrevious: number | undefined;
-  /** URLs that the collection before has. Undefined for the first. */
+  /** URLs that the previous collection has. Undefined for the first collection. */
   readonly persistentUrls: number | undefined;
 };
 
@@ -45,8 +46,7 @@ export async function countDuplication(
   const counts = new Map<number, Count>();
   const lines = sortLines(walk(catalog, counts, onPage), { directory: scratch });
   const groups = grouped(lines);
-  // Sorting reads everything before it hands out the first line; only then is it known which collection comes before
-  // which.
+  // Sorting reads everything before it yields the first line. Only then is the order of the collections known.
   const first = await groups.next();
   const previous = previousOf(counts);
   if (!first.done) addContents(counts, previous, first.value);
@@ -65,7 +65,7 @@ export async function countDuplication(
     .sort(inOrder);
 }
 
-/** Counts captures, and gives a line of content and collection for each. */
+/** Counts captures, and yields a line with content and collection for each. */
 async function* walk(
   catalog: CatalogView,
   counts: Map<number, Count>,
@@ -95,7 +95,7 @@ function countOf(counts: Map<number, Count>, collection: number, time: EpochMs):
   return count;
 }
 
-/** How many captures of each collection have a content, content by content. */
+/** For one content after another, how many captures of each collection have it. */
 async function* grouped(lines: AsyncIterable<string>): AsyncGenerator<Map<number, number>> {
   let content = '';
   let group = new Map<number, number>();
@@ -136,7 +136,7 @@ async function countUrls(
   const settle = () => {
     for (const collection of having) {
       const count = counts.get(collection);
-      // A collection that came in since the first walk has no row yet.
+      // A collection that was created since the first walk does not have a row yet.
       if (!count) continue;
       count.urls++;
       const before = previous.get(collection);

@@ -1,6 +1,5 @@
 /**
- * Runs one piece of work at a time, in the order they were asked for. A piece that fails does not keep the next from
- * running.
+ * Runs one piece of work at a time, in the order of the calls. A failure does not prevent the next piece from running.
  */
 export class Exclusive {
   #last: Promise<unknown> = Promise.resolve();

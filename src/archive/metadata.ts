@@ -1,4 +1,4 @@
-/** Metadata records: what goes with a collection and is no capture, such as the report of a crawl. */
+/** Metadata records: what belongs to a collection and is not a capture, such as the report of a crawl. */
 import { type EpochMs, formatW3cDate } from '../base/index.ts';
 import { MemberEncoder, recordParts } from '../warc/index.ts';
 import type { OpenedArchive } from './opened-archive.ts';
@@ -11,7 +11,7 @@ export type NewMetadata = {
   readonly body: Uint8Array;
 };
 
-/** Appends the record to the collection's segment, durably, and gives its id. */
+/** Appends the record to a segment of the collection, durably. Returns its id. */
 export async function storeMetadata(
   archive: OpenedArchive,
   metadata: NewMetadata,

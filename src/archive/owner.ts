@@ -1,7 +1,7 @@
 /**
- * The owner file: it says which process has the archive open, for whoever finds the catalog locked. The lock decides;
- * it goes with its process, while the number of a process that was killed may be another's by now. Only of a process on
- * another machine, whose lock may not be seen from here, the file alone is believed.
+ * The owner file: it says which process has the archive open, for processes that find the catalog locked. The lock
+ * decides. It ends with its process, while the process number in the file may belong to another process later. Only for
+ * a process on another machine, whose lock may be invisible here, the file alone counts.
  */
 import { access, constants, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -9,16 +9,16 @@ import { join } from 'node:path';
 import { type Clock, fileError, formatW3cDate, PinakesError } from '../base/index.ts';
 
 const OWNER_NAME = 'owner.json';
-/** What the system says of a directory that this user may not write to, or nobody. */
+/** Errors of the system for a directory that this user, or any user, cannot write to. */
 const DENIED = ['EACCES', 'EPERM', 'EROFS'];
 
-/** Where the owner can be asked to do things with the archive that it has open. */
+/** Where the owner accepts requests for the archive that it has open. */
 export type AnnouncedServer = {
-  /** Of its HTTP API: `http://localhost:8080`. */
+  /** The URL of its HTTP API: `http://localhost:8080`. */
   readonly url: string;
-  /** The file that holds the token which writing takes; whoever may read it may write. */
+  /** The file with the token that writing requires. Everyone who can read the file can write. */
   readonly tokenFile: string;
-  /** The path of the Unix socket or named pipe that takes commands; only the server's own user can open it. */
+  /** The path of the Unix socket or named pipe for commands, which only the server's own user can open. */
   readonly commandPath?: string | undefined;
 };
 
@@ -39,7 +39,7 @@ export class OwnerFile {
     this.#owner = owner;
   }
 
-  /** Says in the file that this process has the archive open. Whoever does so holds the lock of the catalog. */
+  /** Writes that this process has the archive open. The caller holds the lock of the catalog. */
   static async take(directory: string, purpose: string, clock: Clock): Promise<OwnerFile> {
     const owner: Owner = { pid: process.pid, host: hostname(), since: formatW3cDate(clock()), purpose };
     const file = new OwnerFile(join(directory, OWNER_NAME), owner);
@@ -48,8 +48,8 @@ export class OwnerFile {
   }
 
   /**
-   * Says in the file which server has the archive open, or that none has any more. Whoever reads it meanwhile sees it
-   * before or after, never half.
+   * Writes which server has the archive open, or that none has. A reader sees the file before or after this, never half
+   * of it.
    */
   async announce(server: AnnouncedServer | undefined): Promise<void> {
     const { pid, host, since, purpose } = this.#owner;
@@ -69,7 +69,7 @@ export class OwnerFile {
 }
 
 /**
- * Fails when the archive cannot be opened from here whoever has the lock: nothing may be written, or a process on
+ * Fails when the archive cannot be opened here even with a free lock: the directory is not writable, or a process on
  * another machine has it open.
  */
 export async function assertTakable(directory: string): Promise<void> {
@@ -88,7 +88,7 @@ export async function lockedError(directory: string, cause: unknown): Promise<un
   return owner ? busy(directory, owner, cause) : cause;
 }
 
-/** Who has the archive open, if anybody. */
+/** The process that has the archive open, if there is one. */
 export async function ownerOf(directory: string): Promise<Owner | undefined> {
   const owner = await readOwner(join(directory, OWNER_NAME));
   return owner && isAlive(owner) ? owner : undefined;
@@ -102,7 +102,7 @@ async function readOwner(path: string): Promise<Owner | undefined> {
   }
 }
 
-/** A process of another machine cannot be asked; it is taken to be there. */
+/** A process on another machine cannot be checked, so it counts as alive. */
 function isAlive(owner: Owner): boolean {
   if (owner.host !== hostname()) return true;
   try {

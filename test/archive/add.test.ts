@@ -127,8 +127,8 @@ test('a file whose note does not say where it was is read once more, and adds no
   const archive = await makeArchive(t);
   const [one] = await twins(archive.directory);
   await archive.add([one]);
-  const [[note, ledger]] = Object.entries(await catalogOf(archive).notes('added:')) as [[string, string]];
-  const { seen, ...former } = JSON.parse(ledger);
+  const [[note, state]] = Object.entries(await catalogOf(archive).notes('added:')) as [[string, string]];
+  const { seen, ...former } = JSON.parse(state);
   assert.ok(seen.startsWith(`${one} `));
   await catalogOf(archive).write({ putNotes: { [note]: JSON.stringify(former) } });
   const again = await archive.add([one]);

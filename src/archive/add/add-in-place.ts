@@ -1,13 +1,13 @@
 /**
- * Makes files read-only segments of the archive where they lie (`add --in-place`). Nothing is copied: a capture whose
- * content the archive holds already is counted as a duplicate and keeps its own record.
+ * Makes files read-only segments of the archive at their own places (`add --in-place`). Nothing is copied: a capture
+ * whose content the archive already has counts as a duplicate and keeps its own record.
  *
- * The link is durable before the catalog hears of the file, and the catalog's mark moves with every step: an
- * interrupted add is finished by the next opening of the archive (see heal.ts). Records that share a compressed member
- * have no place of their own and cannot be read where they lie; a file of such records is refused.
+ * The link is durable before the catalog knows of the file, and every step updates the segment's length in the catalog.
+ * So the next opening of the archive finishes an interrupted add (see heal.ts). Records that share a compressed member
+ * do not have places of their own and cannot be read in place. A file with such records is refused.
  *
- * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, have
- * to wait until all files are entered.
+ * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, wait
+ * until all files are entered.
  */
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
@@ -31,7 +31,7 @@ import { workersFor } from './add-input.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
 import { isPackage } from './package-spool.ts';
 
-/** The catalog's note of a file that had errors in it, and what it says where the disk did not give all of it. */
+/** The catalog's note for a file with errors, and its value when the disk could not read all of the file. */
 const DAMAGED_NOTE = 'linked-damaged:';
 const HAS_GAP = 'gap';
 const STEP_RECORDS = 2000;
@@ -45,10 +45,7 @@ export async function addInPlace(
 ): Promise<AddReport> {
   const report = emptyReport();
   const entries = new Map<string, LinkedEntry>();
-  /**
-   * Files that were entered before, and that have something wrong with them: they are read only to tell that again, as
-   * when files are copied.
-   */
+  /** Known files with something wrong in them. They are read only to report that again, as when files are copied. */
   const toldAgain: string[] = [];
   for (const file of new Set(files)) {
     options.signal?.throwIfAborted();
@@ -56,7 +53,7 @@ export async function addInPlace(
       const linked = await linkFile(archive, volume, file, options);
       report.files++;
       const damage = linked.isNew ? undefined : await damageNoted(archive, linked.segment);
-      // In a volume that is not there may stand which of its captures were deleted.
+      // A missing volume may hold the tombstones of its captures.
       const isReadAgain = damage === HAS_GAP && archive.volumes.failures().length === 0;
       if (linked.isNew || isReadAgain)
         entries.set(file, new LinkedEntry(archive, volume, linked.segment, report, isReadAgain));
@@ -95,7 +92,7 @@ async function damageNoted({ catalog }: OpenedArchive, { name }: Segment): Promi
   return (await catalog.notes(DAMAGED_NOTE + name))[DAMAGED_NOTE + name];
 }
 
-/** The segment that a file becomes, or that it is already. */
+/** The segment that a file becomes or already is. */
 async function linkFile(
   archive: OpenedArchive,
   volume: LinkedVolume,
@@ -107,7 +104,7 @@ async function linkFile(
   const name = `${collectionName}/${await objectName(file)}`;
   const known = archive.segmentRegistry.byName(name);
   if (known) {
-    // Reading compares the file with the one that was linked; its first byte may be one that the disk does not give.
+    // Reading compares the file with the linked one. A length of 0 avoids its first byte, which may be unreadable.
     await volume.read([{ name, offset: 0, length: 0 }]);
     return { segment: known, isNew: false };
   }
@@ -124,11 +121,11 @@ class LinkedEntry {
   readonly #volume: LinkedVolume;
   readonly #report: AddReport;
   #segment: Segment;
-  /** Whether it was entered before, but for what the disk did not give. */
+  /** Whether it was entered before, except what the disk could not read. */
   readonly #isAgain: boolean;
   #isDamaged = false;
   #hasGap = false;
-  /** Whole records that were met. */
+  /** Whole records so far. */
   #records = 0;
   readonly #odd = new OddCounter();
 
@@ -147,7 +144,7 @@ class LinkedEntry {
       const records: RecordFacts[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
         const facts = new ScanFacts(batch, record);
-        // The same rule as when the segment is read at a rebuild.
+        // The same rule as when a rebuild reads the segment.
         if (facts.isComplete && facts.length !== undefined) records.push(facts);
       }
       if (records.length > 0) await this.#archive.exclusive(() => this.#step(records));
@@ -182,7 +179,7 @@ class LinkedEntry {
     const segment = this.#grown(last.offset + last.length!);
     draft.putSegment(segment);
     for (const [name, value] of Object.entries(this.#odd.notes(segment.number))) draft.putNote(name, value);
-    // Whoever is interrupted behind a gap has the note of it.
+    // Written with every step after a gap, so that an interrupted add has the note too.
     if (this.#hasGap) draft.putNote(DAMAGED_NOTE + segment.name, HAS_GAP);
     await catalog.write(draft.batch());
     segmentRegistry.put(segment);
@@ -196,7 +193,7 @@ class LinkedEntry {
     return { ...this.#segment, deadBytes, bytes, records: Math.max(this.#segment.records, this.#records) };
   }
 
-  /** What stands behind the last whole record stays there, as its maker left it. */
+  /** What is after the last whole record stays there, as its writer left it. */
   async finish(): Promise<void> {
     const [info] = await this.#volume.stat([this.#segment.name]);
     await this.#archive.exclusive(async () => {
@@ -208,13 +205,13 @@ class LinkedEntry {
     });
   }
 
-  /** A file of which nothing could be entered is no segment. */
+  /** A file of which nothing could be entered does not become a segment. */
   async giveUp(): Promise<void> {
     if (this.#segment.bytes === 0) await this.#volume.unlink([this.#segment.name]);
   }
 }
 
-/** A name that the same path always gets and no other, and that says how the file is compressed. */
+/** A name that belongs to one path only and shows how the file is compressed. */
 async function objectName(file: string): Promise<string> {
   const path = resolve(file);
   const { coding } = readFileStart(path);
@@ -240,7 +237,7 @@ async function assertLinkable(file: string): Promise<void> {
     for await (const record of readRecords(file, { skipsGaps: true, onFinding })) {
       for await (const _ of record.body());
       if (record.tail?.length === undefined) {
-        // What is cut by bytes that the disk does not give has no end, whatever the others have.
+        // A record cut off by unreadable bytes does not have an end, which says nothing about the other records.
         if (hasGap && !record.tail?.isComplete) continue;
         const detail = 'its records share one compressed member, or are of several compressions';
         throw new PinakesError('NOT_LINKABLE', { where: file, detail });

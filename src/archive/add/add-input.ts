@@ -1,5 +1,5 @@
 /**
- * Everything that `add` takes: files, and packages whose files are laid out first. One that cannot be read costs only
+ * Everything that `add` accepts: files, and packages whose files are spooled first. An unreadable input costs only
  * itself (I10).
  */
 import { stat } from 'node:fs/promises';
@@ -72,14 +72,14 @@ async function addPackage(archive: OpenedArchive, path: string, options: AddOpti
   return report;
 }
 
-/** An error that names the file in the package, and not where it was laid out. */
+/** Names the file in the package in an error, instead of its place in the spool. */
 function renamed(error: PinakesError, spooled: string, name: string): PinakesError {
   if (!isOfInput(error, spooled)) return error;
   const where = name + error.where!.slice(spooled.length);
   return new PinakesError(error.code, { where, ...(error.detail && { detail: error.detail }), cause: error });
 }
 
-/** Threads for reading these files. Starting one takes longer than reading a few megabytes. */
+/** The number of threads for reading these files. Starting a thread takes longer than reading a few megabytes. */
 export async function workersFor(files: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const file of files)

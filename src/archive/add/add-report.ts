@@ -5,7 +5,7 @@ export type AddOptions = {
   readonly collection?: string;
   readonly volume?: string;
   readonly workers?: number;
-  /** Reads files that were added before once more: what was deleted of them since comes back. */
+  /** Reads files again that were added before, which brings back captures that were deleted since. */
   readonly again?: boolean;
   readonly onFinding?: (finding: Finding) => void;
   readonly onProgress?: (progress: AddProgress) => void;
@@ -14,30 +14,33 @@ export type AddOptions = {
 
 export type AddProgress = {
   readonly file: string;
-  /** Of the file, up to where it was read. */
+  /** Bytes of the file that were read. */
   readonly bytes: number;
   readonly captures: number;
 };
 
 export type AddReport = {
   files: number;
-  /** Files that had been added before and were not read again. */
+  /** Files that were added before and not read again. */
   filesKnown: number;
-  /** Files that are segments of this archive, which were passed over. */
+  /** Files that are segments of this archive and were skipped. */
   filesOwn: number;
-  /** Captures that were deleted from the collection since the first of these was added. What was theirs is left out. */
+  /**
+   * Captures that were deleted from the collection since the first of the known files was added. Known files do not
+   * bring them back.
+   */
   deletedSince: number;
   failures: PinakesError[];
   records: number;
   captures: number;
-  /** Captures that the archive had already. */
+  /** Captures that the archive already had. */
   capturesKnown: number;
-  /** Captures whose content the archive held, so that only a revisit was written. */
+  /** Captures whose content the archive had, so that only a revisit was written. */
   duplicates: number;
   duplicateBytes: number;
-  /** Revisits of other crawlers whose original is not in the archive (yet). */
+  /** Revisits of other crawlers whose original is not (yet) in the archive. */
   unresolved: number;
-  /** Records that are in no index, since no date tells the time of them. */
+  /** Records that are not in the index because no date gives their time. */
   undated: number;
 };
 

@@ -1,8 +1,8 @@
 /**
- * A step of an add: some records of one file, decided on together and committed together.
+ * A step of an add: some records of one file that are decided together and committed together.
  *
- * Odd records that are kept go to a segment of their own, with their own bytes, and the other records of their visits
- * go there with them.
+ * Odd records that are kept go to a segment of their own, byte for byte, together with the other records of their
+ * visits.
  */
 import { assert, equal } from '../../base/index.ts';
 import type { BlockKey, Place } from '../../catalog/index.ts';
@@ -35,40 +35,43 @@ import type { AddReport } from './add-report.ts';
 import { goesWithPassed, SkippedCaptures } from './skipped-captures.ts';
 import { oddVisits } from './visit.ts';
 
-/** Records of our own are written when they are so many; seldom before the step's end, for they are small. */
+/**
+ * Our own records are written when they have this many bytes. That seldom happens before the end of a step, since they
+ * are small.
+ */
 const HELD_BYTES_MAX = 4 * 1024 * 1024;
 
 type Written = { readonly offset: number; readonly length: number };
 
-/** The file that the records come from, as a step needs it. */
+/** The file with the records, as a step uses it. */
 export interface StepSource {
-  /** Whether a record's bytes can go into the segment as they are. */
+  /** Whether the bytes of a record can be copied into the segment as they are. */
   canCopy(facts: ScanFacts): boolean;
-  /** Copies bytes of the file that hold so many records to the segment's end. */
+  /** Copies a range of the file with this number of records to the end of the segment. */
   copy(open: OpenSegment, from: number, to: number, records: number): Promise<void>;
   encode(record: NewRecord, block: Uint8Array): Uint8Array;
   rewrite(open: OpenSegment, facts: RecordFacts): Promise<Written>;
   repoint(open: OpenSegment, facts: RecordFacts, referent: Referent): Promise<Written>;
 }
 
-/** Where the records of a step go. The segment for odd records is opened when there is one. */
+/** Where the records of a step go. The segment for odd records is opened when there is an odd record. */
 export type StepTarget = {
   readonly open: OpenSegment;
   readonly openOdd: () => Promise<OpenSegment>;
   readonly collection: number;
 };
 
-/** Bytes of the file that go into the segment as they are: records that stand one behind the other. */
+/** Consecutive records of the file whose bytes are copied as they are. */
 type Run = { readonly from: number; to: number; records: number };
 
-/** The end of a segment while a step is decided. */
+/** The end of a segment while a step is being decided. */
 class SegmentEnd {
   readonly open: OpenSegment;
-  /** What is still to be written, in order: runs of the file, and records of our own. */
+  /** What is still to be written, in order: runs of the file, and our own records. */
   pieces: (Run | Uint8Array)[] = [];
-  /** Of our own records among them. */
+  /** Bytes of our own records among the pieces. */
   heldBytes = 0;
-  /** Where the next piece will stand. */
+  /** Where the next piece will be. */
   position: number;
 
   constructor(open: OpenSegment) {
@@ -76,7 +79,7 @@ class SegmentEnd {
     this.position = open.position;
   }
 
-  /** Where the next piece stands, which has this length. */
+  /** The place of the next piece, which has this length. */
   place(length: number): Place {
     const place = { segment: this.open.segment.number, offset: this.position, length };
     this.position += length;
@@ -85,8 +88,8 @@ class SegmentEnd {
 }
 
 /**
- * One step of an add: decides record by record what becomes of it and where it will stand, and writes all of it at the
- * end. Only a record that has to be read again is written at once, after those before it.
+ * One step of an add: decides record by record what becomes of it and where it will be, and writes everything at the
+ * end. Only a record that has to be read again is written at once, after the records before it.
  */
 export class AddStep {
   readonly #archive: OpenedArchive;
@@ -101,14 +104,11 @@ export class AddStep {
   readonly #registrar: Registrar;
   readonly #referents: Referents;
   readonly #report: AddReport;
-  /** Revisits of the file that were kept. They are entered last: what they stand for may come after them. */
+  /** Revisits that are copied. They are entered last, since the records that they refer to may follow them. */
   readonly #kept: { readonly facts: RecordFacts; readonly place: Place }[] = [];
   /** Holders whose contents got another name. */
   readonly #named: { readonly place: Place; readonly holder: HolderFacts }[] = [];
-  /**
-   * Records that go with captures which are passed over are passed over too, also when these were the end of the step
-   * before.
-   */
+  /** Skipped captures, and the records that are skipped with them. Such records may follow in the next step. */
   passed = new SkippedCaptures();
   readonly #passedBefore: SkippedCaptures;
 
@@ -148,12 +148,12 @@ export class AddStep {
     for (const { facts, place } of this.#kept) await this.#enter(facts, place);
   }
 
-  /** The captures that are not taken: the archive has them, or they stand in this step twice. */
+  /** The captures that are not added: the archive has them, or the step has them twice. */
   #passKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
     this.passed = new SkippedCaptures(records);
     const firsts = new Map<number, RecordFacts>();
-    /** Others whose hash is that of a first one. */
+    /** Further captures with the hash of a first one. */
     const others: RecordFacts[] = [];
     for (const facts of records) {
       if (!facts.kind) continue;
@@ -176,7 +176,7 @@ export class AddStep {
     return goesWithPassed([this.#passedBefore, this.passed], facts);
   }
 
-  /** Waits for nothing but a record that has to be read again. */
+  /** Waits only for a record that has to be read again. */
   #takeCapture(facts: ScanFacts): Promise<void> | undefined {
     if (this.#registrar.findKnown(facts, this.#collection)) {
       // The file has this very record twice.
@@ -199,7 +199,7 @@ export class AddStep {
     return this.#writeRevisit(facts, block, holder);
   }
 
-  /** What cannot be read any more is not leaned on: the record is kept, and holds the content from now on. */
+  /** The holder cannot be read, so no revisit refers to it: the record is kept and holds the content from now on. */
   async #takeUnloaded(facts: ScanFacts, block: BlockKey, place: Place): Promise<void> {
     const holder = await this.#referents.read(place);
     if (holder) return this.#writeRevisit(facts, block, holder);
@@ -208,8 +208,8 @@ export class AddStep {
   }
 
   /**
-   * Takes a revisit of the file as it is, unless it names a capture that became a revisit here. One that is cut short
-   * needs more than that written anew.
+   * Copies a revisit as it is, unless it names a capture that became a revisit here. A truncated revisit is copied too,
+   * since it would need more repair than new references.
    */
   async #takeRevisit(facts: ScanFacts): Promise<void> {
     const block =
@@ -225,9 +225,9 @@ export class AddStep {
   }
 
   /**
-   * What is no capture was not asked about; the first part of a content that goes on in other records says nothing of
-   * the whole (I7); and a URI whose bytes are no UTF-8 would be another in a record of ours (I4). Whether the revisit
-   * is worth it shows when its holder is known.
+   * Records that are not captures were not looked up. The first part of a segmented content says nothing about the
+   * whole (I7). A URI that is not UTF-8 would change in a record of ours (I4). Whether the revisit is worth it is
+   * decided when its holder is known.
    */
   #canBeRevisit(facts: ScanFacts): boolean {
     if (!facts.isUtf8) return false;
@@ -235,7 +235,7 @@ export class AddStep {
     return facts.payloadBytes > UNSHARED_BYTES_MAX && facts.payloadBytes >= this.#archive.dedupBytesMin;
   }
 
-  /** Asks in one go what the revisits of this step will say of holders that were there before it. */
+  /** Loads in few calls what the revisits of this step say about holders from before it. */
   async #loadReferents(records: readonly ScanFacts[], known: ReadonlySet<RecordFacts>): Promise<void> {
     const holders: Place[] = [];
     for (const facts of records) {
@@ -245,7 +245,7 @@ export class AddStep {
     await this.#referents.load(holders);
   }
 
-  /** Lets a record's bytes be copied, or writes it anew when they cannot be. */
+  /** Copies the bytes of a record, or writes it anew when that is not possible. */
   #keep(facts: ScanFacts): Promise<void> | undefined {
     return facts.isOdd || this.#apart.has(facts) ? this.#keepApart(facts) : this.#keepIn(this.#end, facts);
   }
@@ -303,7 +303,7 @@ export class AddStep {
 
   async #writePieces(end: SegmentEnd): Promise<void> {
     const { segmentRegistry } = this.#archive;
-    // Revisits may refer to odd records of this step, which have to be written before them (I1).
+    // Revisits may refer to odd records of this step, so the odd records are written first (I1).
     if (this.#oddEnd && end !== this.#oddEnd) await this.#writePieces(this.#oddEnd);
     const { open, pieces } = end;
     end.pieces = [];
@@ -316,7 +316,7 @@ export class AddStep {
     assert(open.position === end.position, 'records stand where they were said to');
   }
 
-  /** What the catalog is to know of the odd records that it is about to have. */
+  /** The notes about odd records to commit with the step. */
   get oddNotes(): Record<string, string> {
     return (this.#oddEnd && this.#oddCounter?.notes(this.#oddEnd.open.segment.number)) ?? {};
   }
@@ -326,7 +326,7 @@ export class AddStep {
     if (capture?.kind === 'revisit' && !capture.block) this.#report.unresolved++;
   }
 
-  /** The same payload stays where it is when its revisit would take as much. */
+  /** The same payload is kept when its revisit would be as large. */
   #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
     const carried = facts.carriedFields();
     const record = this.#revisitOf(facts, carried, block, holder);
@@ -379,10 +379,10 @@ export class AddStep {
     };
   }
 
-  /** The step is committed: what it entered can be leaned on by the next ones. */
+  /** Called when the step is committed: later steps may refer to what it entered. */
   rememberHolders(): void {
     for (const [block, facts] of this.#registrar.freshHolders()) {
-      // A record without an id gets one when it is written, which only the record itself tells.
+      // A record without an id gets one when it is written, and only the written record has it.
       if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), holderFacts(facts));
     }
     for (const { place, holder } of this.#named) if (holder.recordId !== '') this.#referents.remember(place, holder);
@@ -390,8 +390,8 @@ export class AddStep {
 }
 
 /**
- * The record that is kept in the place of a revisit, as far as their fields are the same. One of an ARC file gets an id
- * and a digest when it is written.
+ * The record that is kept if there is no revisit, with the fields that both share. A record of an ARC file gets its id
+ * and its digest when it is written.
  */
 function fullRecordOf(facts: ScanFacts, revisit: NewRecord, fields: readonly Field[]): NewRecord {
   const payloadDigest = facts.declaredDigest || (facts.isArc ? revisit.payloadDigest : undefined);

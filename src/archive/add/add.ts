@@ -1,10 +1,10 @@
 /**
- * Takes WARC and ARC files in: worker threads walk and hash the members, this thread decides and copies.
+ * Adds WARC and ARC files: worker threads walk and hash the members, and this thread decides and copies.
  *
- * What is new is copied as the members it came in, whole runs at a time (I4). A response whose content the archive
- * holds becomes a revisit with its own head; a capture that is there already is passed over, so that adding a file
- * twice adds nothing. Everything of one step is durable before the catalog hears of it, and the step's end in the file
- * is noted with it: an interrupted add goes on where it was.
+ * New records are copied as the members they are in, whole runs at a time (I4). A response whose content the archive
+ * has becomes a revisit with its own head. A capture that the archive has is skipped, so that adding a file twice adds
+ * nothing. Everything of one step is durable before it is in the catalog, and the position in the file is noted in the
+ * same commit. So an interrupted add continues where it was.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import { notArchiveFile, scanFiles, warcFinding } from '../../warc/index.ts';
@@ -63,16 +63,16 @@ export async function addFiles(
   return report;
 }
 
-/** So many findings are kept back at most. */
+/** At most this many findings are held back. */
 const HELD_MAX = 1000;
 
 /**
- * What is found in the file that is being read, told from its first record on. Where nothing but garbage comes it is no
- * WARC file at all, and its findings would be noise.
+ * Holds back the findings of a file until its first record. A file with nothing but garbage is not a WARC file, and its
+ * findings would be noise.
  */
 class HeldFindings {
   readonly #options: AddOptions;
-  /** Undefined once they are told. */
+  /** Undefined once they are reported. */
   #held: Finding[] | undefined = [];
   #hasGarbage = false;
   #hasGap = false;
@@ -81,7 +81,7 @@ class HeldFindings {
     this.#options = options;
   }
 
-  /** Where the disk does not give all of a file, there may be records in the rest. */
+  /** False when the disk could not read all of the file: there may be records in the rest. */
   get areGarbage(): boolean {
     return this.#hasGarbage && !this.#hasGap;
   }
@@ -94,7 +94,7 @@ class HeldFindings {
     else if (hasRecords || this.#held.length > HELD_MAX) this.#release();
   }
 
-  /** Makes ready for the next file. */
+  /** Prepares for the next file. */
   end(isForeign: boolean): void {
     if (!isForeign) this.#release();
     this.#held = [];
@@ -109,7 +109,8 @@ class HeldFindings {
 }
 
 /**
- * Those that are there and were not added before. None is held open: there may be more of them than a process may open.
+ * The files that exist and were not added before. They are not kept open, since there may be more of them than a
+ * process may open.
  */
 async function filesToRead(
   archive: OpenedArchive,
@@ -135,7 +136,7 @@ async function filesToRead(
   return unread;
 }
 
-/** What a file is; and, when it was added before, how many captures were deleted from the collection since. */
+/** The samples of a file. When it was added before, also how many captures were deleted from the collection since. */
 async function lookAt(
   archive: OpenedArchive,
   file: string,
@@ -150,10 +151,7 @@ async function lookAt(
   }
 }
 
-/**
- * Whether a failure is one of a file that is added, or of a place in it; what is wrong with the archive's own files
- * ends an add.
- */
+/** Whether an error is about an added file or a place in it. Errors of the archive's own files end an add. */
 export function isOfInput(error: unknown, file: string): error is PinakesError {
   if (!(error instanceof PinakesError) || !error.where?.startsWith(file)) return false;
   return error.where === file || /^[:!]/.test(error.where.slice(file.length));

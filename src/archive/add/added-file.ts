@@ -1,7 +1,8 @@
 /**
- * One file while it is being added. The catalog's ledger says how far it has come, under a fingerprint of the file:
- * samples of its bytes from the first to the last. They find the place where an interrupted add goes on. That a whole
- * file was added before they say only together with its path and times: another file may have the same samples.
+ * One file while it is being added. A note of the catalog says how far the file was added. The note is found by samples
+ * of the file's bytes from the first to the last, so an interrupted add continues at the right place. Samples alone do
+ * not prove that the whole file was added before, since another file may have the same ones. Path and times have to
+ * match too.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -42,37 +43,40 @@ import { isSameVisit, visitOf } from './visit.ts';
 
 const ADDED_NOTE = 'added:';
 /**
- * Records decided on together, and how many captures may be among them. A step ends between two visits, but never has
- * more than STEP_RECORDS_MAX.
+ * Limits of a step: how many records and how many captures are decided together. A step ends between two visits, but
+ * never has more than STEP_RECORDS_MAX records.
  */
 const STEP_RECORDS = 2000;
 const STEP_CAPTURES = 750;
 const STEP_RECORDS_MAX = 2 * STEP_RECORDS;
-/** How much of the file is read at once for copying: one range of the scan, so that a step reads once or twice. */
+/**
+ * How much of the file is read at once for copying: as much as one range of the scan, so that a step reads once or
+ * twice.
+ */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 /** A revisit has a head and no body. */
 const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
-/** How far a reader reads on rather than being begun anew. */
+/** A record at most this far ahead is reached by reading on. For a farther one, a new reader begins there. */
 const READ_ON_BYTES_MAX = 1024 * 1024;
 
 /**
- * How far a file has been added: up to and with the record at this offset and, where records share a member, this
- * offset inside it.
+ * How far a file was added: up to and including the record at this offset. Where records share a member, also this
+ * offset inside the member.
  */
-type Ledger = {
+type AddState = {
   readonly file: string;
   readonly offset: number;
   readonly innerOffset: number;
-  /** Whether it was added to its end, and nothing was wrong with it. */
+  /** Whether the file was added to its end, and nothing was wrong with it. */
   readonly done: boolean;
-  /** Where the file lay when its end was reached, and when it and its entry were changed last. */
+  /** Path and times of the file when its end was reached. */
   readonly seen?: string;
   /**
-   * Captures that had been deleted from the collection by then; where the disk did not give all of it, before it was
+   * Captures that had been deleted from the collection at that time. For a file with unreadable bytes: before it was
    * read.
    */
   readonly deleted?: number;
-  /** Whether the disk did not give all of it: it may give more the next time, also of what lies before the offset. */
+  /** Whether the disk could not read all of the file. It may read more the next time, also before the offset. */
   readonly hasGap?: boolean;
 };
 
@@ -81,11 +85,11 @@ type OpenedFile = {
   readonly handle: FileHandle;
   readonly samples: FileSamples;
   readonly coding: Coding;
-  /** The segments that its records go to. */
+  /** The kind of segment that the records go to. */
   readonly kind: SegmentKind;
-  /** What the catalog has its ledger under, and the ledger of a file with these samples. */
+  /** The name of the note, and its value when a file with these samples has one. */
   readonly note: string;
-  readonly held: Ledger | undefined;
+  readonly held: AddState | undefined;
   /** Captures that were deleted from the collection so far. */
   readonly deleted: number;
 };
@@ -100,13 +104,13 @@ export class AddedFile implements StepSource {
   readonly #note: string;
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
-  #ledger: Ledger;
+  #state: AddState;
   /**
-   * The ledger of a file with these samples that was added to its end; where something was wrong with that, of this
-   * very file.
+   * The note of a finished add with these samples. If something was wrong with that file, only when it is this very
+   * file.
    */
-  readonly #finished: Ledger | undefined;
-  /** Made when a record of our own is written; most files of few records need none. */
+  readonly #finished: AddState | undefined;
+  /** Created for the first record of our own. Most files with few records do not need it. */
   #madeEncoder: MemberEncoder | undefined;
   readonly #referents: Referents;
   readonly #own: AddedCaptures;
@@ -116,11 +120,14 @@ export class AddedFile implements StepSource {
   #window: Buffer | undefined;
   #windowAt = 0;
   #windowBytes = 0;
-  /** Segments to which pieces of it were appended. */
+  /** Segments with pending pieces of the window. */
   readonly #windowUsers = new Set<OpenSegment>();
   #hasFindings = false;
   readonly #deletedBefore: number;
-  /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
+  /**
+   * The visit of the last record of the previous step. If it continues in the next step, its records stay in one
+   * segment.
+   */
   #lastVisit = '';
   #passed = new SkippedCaptures();
   /** Records that were read and are not in a step yet. */
@@ -137,18 +144,18 @@ export class AddedFile implements StepSource {
     this.#kind = opened.kind;
     this.#note = opened.note;
     this.#deletedBefore = deleted;
-    // A damaged file may have been mended since, where only the samples say that it is the same.
+    // When only the samples match, the file may be a repaired copy of the damaged one.
     const known = held?.done || held?.seen === undefined || this.#isSurely(held) ? held : undefined;
     this.#finished = known?.seen === undefined ? undefined : known;
-    this.#ledger =
+    this.#state =
       known && !known.done ? known : { file: basename(this.path), offset: -1, innerOffset: -1, done: false };
     this.#referents = new Referents(archive.access, archive.segmentRegistry);
     this.#own = new AddedCaptures(archive.catalog);
   }
 
   /**
-   * `earlier`: what it was before threads began to read it. What grew behind that may be unread, and is no part of what
-   * is noted as added.
+   * `earlier`: the samples from before threads began to read it. Bytes that were appended later may be unread, so they
+   * do not count as added.
    */
   static async open(
     archive: OpenedArchive,
@@ -165,7 +172,7 @@ export class AddedFile implements StepSource {
         const collectionName = options.collection ?? 'default';
         const collection = await archive.collections.number(collectionName);
         const volume = options.volume ?? (await volumeChoice(archive.volumes))(digest);
-        // Uncompressed records are stored as gzip members: the same records, in less room.
+        // Uncompressed records are stored as gzip members: the same records in less space.
         const kind: SegmentKind = {
           collection,
           collectionName,
@@ -176,10 +183,9 @@ export class AddedFile implements StepSource {
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(digest).toString('hex')}`;
         const noted = options.again ? undefined : (await archive.catalog.notes(note))[note];
         const deleted = await deletedFrom(archive.catalog, collection);
-        const ledger = noted === undefined ? undefined : (JSON.parse(noted) as Ledger);
-        // What the disk did not give is looked for again, from the beginning on; but not when that might bring back
-        // what was deleted.
-        const held = ledger?.hasGap && ledger.deleted === deleted ? undefined : ledger;
+        const state = noted === undefined ? undefined : (JSON.parse(noted) as AddState);
+        // Unreadable bytes are tried again from the beginning, but not when that might bring back deleted captures.
+        const held = state?.hasGap && state.deleted === deleted ? undefined : state;
         return new AddedFile(archive, options, { path, handle, samples, coding, kind, note, held, deleted });
       } catch (error) {
         await handle.close();
@@ -197,17 +203,17 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * Whether this file was added before and need not be read. Where only the samples say so it is read again, which adds
-   * nothing twice; but not when captures were deleted since, which it might bring back: that is for whoever adds it to
-   * decide, and they are told.
+   * Whether this file was added before and need not be read. When only the samples match, it is read again, which adds
+   * nothing twice. But when captures were deleted since, reading it might bring them back. Then it is not read, and the
+   * report says so.
    */
   async wasAdded(): Promise<boolean> {
     if (!this.#finished?.done) return false;
     return this.#isSurely(this.#finished) || (await this.deletedSince()) > 0;
   }
 
-  /** Whether the ledger is of this very file, and not only of one with the same samples. */
-  #isSurely({ seen }: Ledger): boolean {
+  /** Whether the note is about this very file, and not only about one with the same samples. */
+  #isSurely({ seen }: AddState): boolean {
     return this.samples.size <= SAMPLED_BYTES || seen === this.samples.seen;
   }
 
@@ -223,29 +229,29 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * A file that has something wrong with it is read again when it comes again, so that it is told again; but nothing of
-   * it is added twice.
+   * A file with something wrong in it is read again whenever it is added again, to report that again. Nothing of it is
+   * added twice.
    */
   async finish(report: AddReport): Promise<void> {
     await this.takeRest(report);
-    // What was cut off before it was read is not there to be told of otherwise. What was added behind comes with the
-    // next add.
+    // A file that was truncated before it was read would go unnoticed without this check. Appended bytes are added next
+    // time.
     await this.#assertSame();
     if (this.#finished && !this.#finished.done) {
       report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
       return;
     }
-    const { hasGap = false, deleted = await deletedFrom(this.#archive.catalog, this.#kind.collection) } = this.#ledger;
-    this.#ledger = { ...this.#ledger, seen: this.samples.seen, done: !this.#hasFindings && !hasGap, deleted };
-    await this.#archive.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
+    const { hasGap = false, deleted = await deletedFrom(this.#archive.catalog, this.#kind.collection) } = this.#state;
+    this.#state = { ...this.#state, seen: this.samples.seen, done: !this.#hasFindings && !hasGap, deleted };
+    await this.#archive.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#state) } });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
-    // The threads opened it by its path: what they found has to be of the bytes that are copied.
+    // The threads opened the file by its path. They must have read the bytes that are copied.
     if (await isReplaced(this.path, this.samples)) throw this.#changed();
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
-    if (!this.#ledger.hasGap && batch.findings.some(({ code }) => code === 'sector-unreadable'))
-      this.#ledger = { ...this.#ledger, hasGap: true, deleted: this.#deletedBefore };
+    if (!this.#state.hasGap && batch.findings.some(({ code }) => code === 'sector-unreadable'))
+      this.#state = { ...this.#state, hasGap: true, deleted: this.#deletedBefore };
     for (let record = 0; record < batch.count; record++) {
       const facts = new ScanFacts(batch, record);
       if (!this.#isAhead(facts)) continue;
@@ -253,13 +259,13 @@ export class AddedFile implements StepSource {
       this.#waiting.push(facts);
       if (facts.kind) this.#waitingCaptures++;
     }
-    // The last visit may go on in the next batch.
+    // The last visit may continue in the next batch.
     let whole = this.#waiting.length;
     while (--whole > 0 && isSameVisit(this.#waiting[whole - 1]!, this.#waiting[whole]!));
     await this.#takeWaiting(report, whole);
   }
 
-  /** Takes the last visit, when no batch follows. */
+  /** Adds the last visit when no batch follows. */
   takeRest(report: AddReport): Promise<void> {
     return this.#takeWaiting(report);
   }
@@ -285,8 +291,8 @@ export class AddedFile implements StepSource {
   }
 
   #isAhead({ offset, innerOffset }: RecordFacts): boolean {
-    if (offset !== this.#ledger.offset) return offset > this.#ledger.offset;
-    return innerOffset > this.#ledger.innerOffset;
+    if (offset !== this.#state.offset) return offset > this.#state.offset;
+    return innerOffset > this.#state.innerOffset;
   }
 
   async #step(records: readonly ScanFacts[], report: AddReport): Promise<void> {
@@ -307,13 +313,13 @@ export class AddedFile implements StepSource {
       const step = new AddStep(this.#archive, this, target, registrar, this.#referents, report, this.#passed);
       await step.run(records);
       const { offset, innerOffset } = records.at(-1)!;
-      const ledger = { ...this.#ledger, offset, innerOffset };
-      draft.putNote(this.#note, JSON.stringify(ledger));
+      const state = { ...this.#state, offset, innerOffset };
+      draft.putNote(this.#note, JSON.stringify(state));
       for (const [name, value] of Object.entries(step.oddNotes)) draft.putNote(name, value);
-      // What was copied has to be of the file that was read.
+      // The copied bytes must be from the file that was read.
       await this.#assertSame();
       await this.#archive.commit(draft);
-      this.#ledger = ledger;
+      this.#state = state;
       this.#lastVisit = visitOf(records.at(-1)!);
       this.#passed = step.passed;
       this.#own.endStep(records);
@@ -325,7 +331,7 @@ export class AddedFile implements StepSource {
     }
   }
 
-  /** Whether a record's bytes can go into the segment as they are. */
+  /** Whether the bytes of a record can be copied into the segment as they are. */
   canCopy({ length, isComplete, isTorn, isArc, isOdd, isLoose }: ScanFacts): boolean {
     if (isArc || (isLoose && !isOdd)) return false;
     return this.#coding === this.#kind.coding && length !== undefined && isComplete && !isTorn;
@@ -342,7 +348,7 @@ export class AddedFile implements StepSource {
     open.records += records;
   }
 
-  /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
+  /** Reads the file from `at` on. Pending pieces of the old window are written before it is reused. */
   async #moveWindow(at: number): Promise<void> {
     for (const open of this.#windowUsers) await this.#archive.segmentRegistry.flush(open);
     this.#windowUsers.clear();
@@ -358,7 +364,7 @@ export class AddedFile implements StepSource {
     return this.#encoder.encode(recordParts(record, block));
   }
 
-  /** Writes a record anew: one that was uncompressed, shared its member, was cut short, or is ARC. */
+  /** Writes a record anew that was uncompressed, shared its member, was cut short, or is ARC. */
   async rewrite(open: OpenSegment, facts: RecordFacts): Promise<{ offset: number; length: number }> {
     const record = await this.#recordAt(facts);
     const path = `${this.#archive.scratch}/spool-add-${process.pid}`;
@@ -377,8 +383,8 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * The record to be written anew. They are asked for in order, so one reader serves them all, also those that share
-   * one member.
+   * The record to write anew. Such records are requested in order, so one reader serves them all, also those that share
+   * a member.
    */
   async #recordAt({ offset, innerOffset }: RecordFacts): Promise<ReadingRecord> {
     const isFar = innerOffset === 0 && offset > this.#readerAt + READ_ON_BYTES_MAX;
@@ -391,12 +397,12 @@ export class AddedFile implements StepSource {
       const isPast = !head || head.offset > offset || (head.offset === offset && head.innerOffset > innerOffset);
       if (!isPast) continue;
       if (attempt > 2) throw new PinakesError('FILE_CHANGED', { where: `${this.path}:${offset}` });
-      // Behind the seams of a file that was joined, some records show only to who comes from its beginning.
+      // Behind the seams of a joined file, some records are found only by reading from the beginning.
       await this.#beginReading(attempt++ === 1 ? offset : 0);
     }
   }
 
-  /** What was whole when it was found has to be so still, and not cut by a sector that has gone bad since. */
+  /** A record that was whole when it was found must still be whole, and not cut by a sector that has gone bad since. */
   #assertAsFound({ tail }: ReadingRecord, { isComplete }: RecordFacts): void {
     if (isComplete && !tail?.isComplete) throw this.#changed();
   }
@@ -408,7 +414,7 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * Writes a foreign revisit anew: the capture it points at is a revisit here, and it shall point at what holds the
+   * Writes a foreign revisit anew. It names a capture that is a revisit here, and has to name the holder of the
    * content.
    */
   async repoint(
@@ -443,7 +449,7 @@ export class AddedFile implements StepSource {
     return { offset, length: open.position - offset };
   }
 
-  /** The head as it was, where it can be; else with the length the block has. */
+  /** The head as it was if possible, otherwise with the length of the block. */
   #headFor(record: ReadingRecord, spool: Spool, facts: RecordFacts): Uint8Array {
     const { head } = record;
     if (head.format === 'arc') {
@@ -468,7 +474,7 @@ export class AddedFile implements StepSource {
   }
 }
 
-/** An odd head stays as it is but for what it says of a length that is not that of the block. */
+/** An odd head stays as it is, except a wrong length. */
 function oddHead({ bytes, contentLength }: RecordHead, length: number): Uint8Array {
   const text = fromLatin1(bytes, 0, bytes.length);
   const isEnded = /\n\r?\n$/.test(text);

@@ -1,6 +1,6 @@
 /**
- * Whether a file is still the one that it was: by its length, its path and times, and by samples of its bytes from the
- * first to the last.
+ * Whether a file is still the same: by its length, its path and times, and by samples of its bytes from the first to
+ * the last.
  */
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
@@ -11,12 +11,11 @@ import { ifGiven } from '../damage.ts';
 
 const SAMPLE_BYTES = 16 * 1024;
 const SAMPLES = 17;
-/** The samples of a file up to this size are all its bytes. */
+/** The samples of a file up to this size contain all of its bytes. */
 export const SAMPLED_BYTES = SAMPLE_BYTES * SAMPLES;
 
 /**
- * What a file was before anybody read it: unless its length and times are others, it is the same still; else its
- * samples tell.
+ * A file before it was read. While its length and times do not change, it is the same; otherwise its samples decide.
  */
 export type FileSamples = { readonly size: number; readonly seen: string; readonly digest: Uint8Array };
 
@@ -29,7 +28,7 @@ export async function samplesOf(path: string, handle: FileHandle): Promise<FileS
   return { size: now.size, seen: seenAs(path, now), digest: await digestOfSamples(path, handle, now.size) };
 }
 
-/** Whether another file lies there by now, or other bytes. One that is gone is no other. */
+/** Whether another file or other bytes are at the path now. A missing file does not count. */
 export async function isReplaced(path: string, samples: FileSamples): Promise<boolean> {
   const now = await stat(path).catch(() => undefined);
   if (!now || isSurelySame(path, now, samples)) return false;
@@ -42,7 +41,7 @@ export async function isReplaced(path: string, samples: FileSamples): Promise<bo
   }
 }
 
-/** Whether a file has other bytes than it had. One that grew has the same. */
+/** Whether the bytes of a file have changed. A file that grew has the same bytes. */
 export async function isOther(path: string, handle: FileHandle, samples: FileSamples): Promise<boolean> {
   const now = await handle.stat();
   if (isSurelySame(path, now, samples)) return false;
@@ -53,7 +52,7 @@ function isSurelySame(path: string, now: Stats, { size, seen }: FileSamples): bo
   return now.size === size && seenAs(path, now) === seen;
 }
 
-/** Of the first `size` bytes, as far as the disk gives them. */
+/** The samples of the first `size` bytes, without the bytes that the disk cannot read. */
 async function digestOfSamples(path: string, handle: FileHandle, size: number): Promise<Uint8Array> {
   const hash = createHash('sha256').update(String(size));
   const piece = Buffer.alloc(SAMPLE_BYTES);
@@ -73,7 +72,7 @@ async function digestOfSamples(path: string, handle: FileHandle, size: number): 
   return hash.digest();
 }
 
-/** The bytes of a range that the disk gives, put together. */
+/** The readable bytes of a range, joined. */
 async function readAround(path: string, handle: FileHandle, into: Buffer, length: number, at: number): Promise<number> {
   const whole = await ifGiven(readBytes(path, handle, into, length, at));
   if (whole === length) return length;
@@ -86,7 +85,7 @@ async function readAround(path: string, handle: FileHandle, into: Buffer, length
   return filled;
 }
 
-/** Reads at least one byte, and no further than the disk gives them. */
+/** Reads at least one byte, up to the first unreadable sector. */
 export async function readBeforeGap(
   path: string,
   handle: FileHandle,
@@ -106,7 +105,7 @@ export async function readBeforeGap(
   return filled;
 }
 
-/** Whatever keeps the file from being read is told of the file. */
+/** Errors of reading name the file. */
 async function readBytes(path: string, handle: FileHandle, into: Buffer, length: number, at: number): Promise<number> {
   try {
     return (await handle.read(into, 0, length, at)).bytesRead;

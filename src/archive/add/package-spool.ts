@@ -1,14 +1,14 @@
 /**
- * The WARC and ARC files inside of packages (WACZ), laid out one at a time as files of their own in the archive's
- * spool, so that they are added like any other file. At most one of them takes up room at a time; what a crash leaves
- * behind goes when the archive is opened.
+ * The WARC and ARC files inside of packages (WACZ), written one at a time into the archive's spool, so that they are
+ * added like any other file. At most one of them takes up space at a time. The next opening of the archive removes what
+ * a crash left behind.
  */
 import { open, unlink } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { type Finding, fileError } from '../../base/index.ts';
 import { beginsAsPackage, openWacz } from '../../warc/index.ts';
 
-/** They are named by their number: a name in a package may be too long for a file, or odd. */
+/** Spooled files are named by a number, since a name in a package may be too long or odd for a file. */
 let spooledFiles = 0;
 
 /** Whether a file is a package, by its first bytes or its name. */
@@ -28,11 +28,11 @@ export async function isPackage(path: string): Promise<boolean> {
 
 export type SpooledFile = {
   readonly path: string;
-  /** How findings call it: the package, `!`, and the name inside. */
+  /** Its name in findings: the package, `!`, and the name inside. */
   readonly name: string;
 };
 
-/** The files of a package, one after another. Each is gone when the next is asked for. */
+/** The files of a package, one after another. Each is removed when the next one is requested. */
 export async function* spoolPackage(
   path: string,
   directory: string,

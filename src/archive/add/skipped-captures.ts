@@ -1,20 +1,18 @@
 /**
- * The captures that a step of an add passes over because the archive has them, and the records that are passed over
- * with them.
+ * The captures that a step of an add skips because the archive has them, and the records that are skipped with them.
  *
- * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes
- * with the captures of the same URI and date. What belongs to a capture that is taken is never passed over, nor is what
- * may belong to one.
+ * A record goes with the captures that its WARC-Concurrent-To names, or that name it. A record without such a link goes
+ * with the captures of the same URI and date. What belongs to an added capture, or may belong to one, is never skipped.
  */
 import type { RecordFacts } from '../record-facts.ts';
 import { visitOf } from './visit.ts';
 
-/** Captures that records may go with: their ids and those of what they name, and their visits. */
+/** Captures that records may go with: their ids, the ids that they name, and their visits. */
 type Joined = { readonly ids: Set<string>; readonly visits: Set<string> };
 
 export class SkippedCaptures {
   readonly #passed: Joined = { ids: new Set(), visits: new Set() };
-  /** The records of the step, as long as nobody has asked which captures of them are taken. */
+  /** The records of the step, until the added captures among them are asked for. */
   #records: readonly RecordFacts[];
   readonly #known = new Set<RecordFacts>();
   #taken: Joined | undefined;
@@ -23,7 +21,7 @@ export class SkippedCaptures {
     this.#records = records;
   }
 
-  /** A capture is passed over that the archive has. */
+  /** Skips a capture that the archive has. */
   pass(facts: RecordFacts): void {
     join(this.#passed, facts);
     this.#known.add(facts);
@@ -58,7 +56,7 @@ export class SkippedCaptures {
   }
 }
 
-/** Whether a record is passed over with captures of these steps. */
+/** Whether a record is skipped with captures of these steps. */
 export function goesWithPassed(steps: readonly SkippedCaptures[], facts: RecordFacts): boolean {
   if (steps.every(({ isEmpty }) => isEmpty)) return false;
   if (steps.some((step) => step.isLinkedToTaken(facts))) return false;

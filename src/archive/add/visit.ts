@@ -1,9 +1,9 @@
 /**
- * Visits: a capture and the records that a crawler wrote beside it, such as its request. They have one URI and one
- * date, or name one another in WARC-Concurrent-To.
+ * Visits: a capture and the records that a crawler wrote with it, such as its request. They have one URI and one date,
+ * or name one another in WARC-Concurrent-To.
  *
- * The records of a visit are kept in one segment, because compaction looks there for what leaves with a deleted capture
- * (I6).
+ * The records of a visit are kept in one segment, because compaction looks only there for the records that go with a
+ * deleted capture (I6).
  */
 import type { RecordFacts } from '../record-facts.ts';
 
@@ -11,7 +11,7 @@ export function visitOf({ date, url }: Pick<RecordFacts, 'date' | 'url'>): strin
   return `${date} ${url}`;
 }
 
-/** Whether two records, one right behind the other, belong to one visit. */
+/** Whether two consecutive records belong to one visit. */
 export function isSameVisit(one: RecordFacts, next: RecordFacts): boolean {
   if (next.concurrentTo !== '' && (next.concurrentTo === one.recordId || next.concurrentTo === one.concurrentTo))
     return true;
@@ -19,11 +19,11 @@ export function isSameVisit(one: RecordFacts, next: RecordFacts): boolean {
   return hasVisit(one) && hasVisit(next) && visitOf(one) === visitOf(next);
 }
 
-/** The records of visits that have an odd record, of more than one record each. */
+/** The records of visits with several records of which one is odd. */
 export function oddVisits(records: readonly RecordFacts[]): ReadonlySet<RecordFacts> {
   const found = new Set<RecordFacts>();
   if (!records.some(({ isOdd }) => isOdd)) return found;
-  /** How many of the found records have a key. */
+  /** How many of the found records have each key. */
   const keys = new Map<string, number>();
   for (let before = -1; before < found.size; ) {
     before = found.size;

@@ -1,6 +1,6 @@
 /**
- * The SHA-1 digests of captures, for indexes that know no other. The catalog does not have them: the capture's own
- * record declares one, or its payload is read.
+ * The SHA-1 digests of captures, for indexes that accept no other. The catalog does not have them: the record of the
+ * capture declares one, or its payload is read.
  */
 import { formatDigest, PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture } from '../../catalog/index.ts';
@@ -10,7 +10,7 @@ import { DECLARED_FIELD } from '../record-facts.ts';
 
 const HEADS_AT_ONCE = 64;
 
-/** For each capture its digest as text; undefined where there is none, or the record cannot be read. */
+/** The digest of each capture as text. Undefined when it does not have one, or when its record cannot be read. */
 export async function sha1sOf(
   archive: OpenedArchive,
   captures: readonly Capture[],
@@ -28,7 +28,7 @@ export async function sha1sOf(
 }
 
 async function declaredBy(archive: OpenedArchive, captures: readonly Capture[]): Promise<(string | undefined)[]> {
-  // Compaction may have taken a segment away since the captures were listed.
+  // Compaction may have removed a segment since the captures were listed.
   const places = captures.map(({ place }) => place).filter(({ segment }) => archive.segmentRegistry.find(segment));
   const heads = (await archive.access.heads(places)).values();
   return captures.map(({ place }) => {

@@ -1,7 +1,7 @@
 /**
- * The captures of a slice as lines of an index, CDXJ or CDX, sorted in byte order. They point into the segments of the
- * archive, whose file names are unique. Digests are the archive's own, SHA-256 of the payload, unless SHA-1 is asked
- * for (see capture-sha1.ts).
+ * The captures of a slice as index lines, CDXJ or CDX, sorted in byte order. They point into the segments of the
+ * archive, whose file names are unique. The digests are the archive's own, SHA-256 of the payload, unless SHA-1 is
+ * requested (see capture-sha1.ts).
  */
 import { basename } from 'node:path';
 import { formatTimestamp, toHex } from '../../base/index.ts';
@@ -13,12 +13,12 @@ import { sha1sOf } from './capture-sha1.ts';
 
 export type CdxjExportOptions = {
   /**
-   * `declared-sha1`: the SHA-1 that the capture's record declares, or none. `computed-sha1`: where it declares none,
-   * that of the payload, which is read.
+   * `declared-sha1`: the SHA-1 that the record declares, or none. `computed-sha1`: if the record declares none, the
+   * SHA-1 of the payload, which is read.
    */
   readonly digests?: 'own' | 'declared-sha1' | 'computed-sha1';
   readonly signal?: AbortSignal;
-  /** How many captures are gathered, before the first line comes. */
+  /** Called with the number of captures collected before the first line. */
   readonly onProgress?: (captures: number) => void;
 };
 

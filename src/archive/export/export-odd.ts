@@ -1,7 +1,7 @@
 /**
- * The odd records that a slice leaves out: those of which no date can be worked out, and odd requests, metadata and
- * warcinfo records that go with nothing in it. What they belong to cannot be known by their dates, so a slice means all
- * of its collections and URLs.
+ * The odd records that a slice leaves out: records without a valid date, and odd requests, metadata and warcinfo
+ * records that do not go with a capture in it. Their dates do not show what they belong to, so the slice selects them
+ * by collection and URL only.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
@@ -13,7 +13,7 @@ import { isInKeyRanges, keyRanges, type Selection } from '../selection.ts';
 
 export type OddRecord = { readonly segment: Segment; readonly record: ReadingRecord };
 
-/** `isThere`: whether a record came along with the slice. */
+/** `isThere`: whether the slice already contains a record. */
 export async function* oddRecordsLeftOut(
   archive: OpenedArchive,
   selection: Selection,
@@ -21,7 +21,7 @@ export async function* oddRecordsLeftOut(
   signal?: AbortSignal,
 ): AsyncGenerator<OddRecord> {
   const { block, mime, status, types, query } = selection;
-  // Nothing that is odd and in no index is known to meet these.
+  // It is not known whether an odd record outside of the index matches one of these.
   if (block || mime !== undefined || status !== undefined || types || query) return;
   for (const number of (await oddSegments(archive.catalog)).keys()) {
     const segment = archive.segmentRegistry.find(number);

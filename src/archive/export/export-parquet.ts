@@ -1,7 +1,7 @@
 /**
- * The captures of a slice as a Parquet table, with the columns of Common Crawl's columnar index as far as an archive
- * knows them, and a few of its own: `collection`, `record_type`, `payload_bytes`. DuckDB writes it, in this process,
- * within a fixed amount of memory, spilling to a file beside the output.
+ * The captures of a slice as a Parquet table, with the columns of Common Crawl's columnar index that an archive can
+ * fill, and a few more: `collection`, `record_type`, `payload_bytes`. DuckDB writes it in this process within a fixed
+ * amount of memory, and spills to a file beside the output.
  */
 import { mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -126,7 +126,7 @@ async function appendAll(
 
 function appendRow(archive: OpenedArchive, appender: DuckDBAppender, capture: Capture, block: Block | undefined): void {
   const url = partsOf(capture.url);
-  // A key does not tell the port of an IPv6 address from its last group.
+  // In the key of an IPv6 address, the port looks like one more group.
   const host = /^\[(.+)\]$/.exec(url?.hostname ?? '')?.[1] ?? hostOfKey(capture.urlKey);
   const text = (value: string | undefined) => (value ? appender.appendVarchar(value) : appender.appendNull());
   text(capture.urlKey);

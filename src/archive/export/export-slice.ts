@@ -1,9 +1,9 @@
 /**
- * The slice of an archive that an export takes: the captures a selection means, segment by segment in storage order,
- * with the records that go with them. Sorted outside of memory (I9).
+ * The slice of an archive that is exported: the selected captures, segment by segment in storage order, with their
+ * concurrent records. Sorted outside of memory (I9).
  *
- * To find what goes along, segments are read from front to back. How each record stands there is known from then on, so
- * that copying does not have to look.
+ * To find the concurrent records, segments are read from front to back. From then on the state of each record is known,
+ * so copying does not have to examine it.
  */
 import { type Finding, fromHex, toHex } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
@@ -16,26 +16,26 @@ import { isGone } from '../stream/storage-walk.ts';
 
 const ATTEMPTS = 5;
 
-/** A record of the slice, by place. */
+/** A record of the slice, by its place. */
 export type SliceRecord = {
   readonly offset: number;
   readonly length: number;
-  /** Only captures have a kind; the others go with them. */
+  /** Only captures have a kind. Other records go with captures. */
   readonly kind: string | undefined;
   readonly block: BlockKey | undefined;
-  /** Undefined when it was not read yet. */
+  /** Undefined while the record is unread. */
   readonly standing?: Standing;
 };
 
-/** What is known of a record once it was read to its end. */
+/** The state of a record that was read to its end. */
 export type Standing = {
-  /** Whether it is all there, in a member of its own, and as the standard asks: then it can go as it lies. */
+  /** Whether it is complete, in a member of its own, and valid by the standard, so that it can be copied as it is. */
   readonly isWhole: boolean;
   readonly url: string | undefined;
   readonly damage: readonly Finding[];
 };
 
-/** Of most records, which are all there. */
+/** The state of most records. */
 export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
 
 export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
@@ -47,12 +47,12 @@ export function standingOf({ head, tail, damage }: ReadingRecord, length: number
 export type SegmentSlice = {
   readonly segment: Segment;
   readonly records: readonly SliceRecord[];
-  /** Damage where no record can be read, so that nobody knows whether it would go along. */
+  /** Damage where no record can be read, so that it is not known whether it belongs to the slice. */
   readonly unreadable: readonly Finding[];
 };
 
 export type SliceOptions = {
-  /** Whether requests, metadata and warcinfo records come along. */
+  /** Whether requests, metadata and warcinfo records are included. */
   readonly concurrentRecords: boolean;
   readonly signal?: AbortSignal | undefined;
 };
@@ -94,7 +94,9 @@ function parseLine(line: string): { segment: number; record: SliceRecord } {
   return { segment: Number(segment), record: { offset: Number(offset), length: Number(length), kind, block } };
 }
 
-/** The captures as they stand in the segment now, which compaction may have written anew, and what goes with them. */
+/**
+ * The captures at their current places, since compaction may have replaced the segment, and their concurrent records.
+ */
 async function segmentSlice(
   archive: OpenedArchive,
   number: number,
@@ -113,10 +115,7 @@ async function segmentSlice(
   }
 }
 
-/**
- * A record of the slice where it stands now, when its segment was written anew meanwhile; undefined when it was
- * deleted.
- */
+/** A record of the slice at its current place, after its segment was replaced. Undefined when it was deleted. */
 export async function movedRecord(
   archive: OpenedArchive,
   number: number,
@@ -145,7 +144,7 @@ async function movedTo(
   return [at, moved];
 }
 
-/** A record that was written anew may have another length and be of another kind. */
+/** A record that was written anew may have another length and another type. */
 async function recordAt(
   archive: OpenedArchive,
   segment: Segment,
@@ -171,7 +170,7 @@ function recordsFrom(
   return archive.access.recordsIn(segment, from, segment.bytes, { ...options, skipsGaps: true });
 }
 
-/** The captures of a segment with what goes with them, and how all of these stand in it. */
+/** The captures of a segment with their concurrent records, and the state of all of these. */
 async function walkedSlice(
   archive: OpenedArchive,
   segment: Segment,
@@ -210,8 +209,8 @@ async function walkedSlice(
 }
 
 /**
- * Which warcinfo records describe chosen captures: those they name, or the last before them. The first of our own
- * segments tells of the segment only.
+ * Finds the warcinfo records that describe chosen captures: the last one before each. The first one in our own segments
+ * describes only the segment.
  */
 class WarcinfoFinder {
   readonly found: ConcurrentRecord[] = [];

@@ -1,6 +1,6 @@
 /**
- * A slice of the archive as a WACZ package: its records in one WARC file, their index, and the pages: HTML captures
- * with status 200.
+ * A slice of the archive as a WACZ package: its records in one WARC file, an index of them, and the pages, which are
+ * HTML captures with status 200.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

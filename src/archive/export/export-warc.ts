@@ -1,17 +1,18 @@
 /**
- * A slice of the archive as one WARC file. Records go as they are stored (I4).
+ * A slice of the archive as one WARC file. Records are copied as they are stored (I4).
  *
- * Self-contained, the file stands alone: a revisit becomes a full record, with its own head and the payload of the
- * record it leans on, under a new id and with WARC-Previous-Record-ID. Its HTTP head is its own but for the codings:
- * the transfer coding goes, the content coding is that of the payload. A server's "not modified" is no response that
- * could carry a body; it stays a revisit, pointed at a full record that is in the file, put there if need be.
+ * A self-contained file does not depend on the archive: a revisit becomes a full record with its own head and the
+ * payload of the record that it refers to, under a new id and with WARC-Previous-Record-ID. Its HTTP head is its own
+ * except for the codings: the transfer coding is removed, and the content coding is that of the payload. A server's
+ * "not modified" is not a response that could have a body. It stays a revisit and refers to a full record in the file,
+ * which is added if necessary.
  *
- * Damage is told, and nothing that can be read stays behind. A damaged record that is all there goes as it lies, so
- * that its wrong checksum shows in the file as well; of one that is not, what can be read goes, and the record says
- * that it is cut short. A revisit whose content is damaged stays a revisit.
+ * Damage is reported, and everything readable is exported. A damaged record that is complete is copied as it is, so
+ * that its wrong checksum shows in the file as well. Of an incomplete one, the readable part is exported and marked as
+ * truncated. A revisit whose content is damaged stays a revisit.
  *
- * Odd records (see `HeadForm`) would keep other readers from what stands behind them. They are written anew where that
- * can be, and else left out and counted, unless they are asked for.
+ * Odd records (see `HeadForm`) would stop other readers before the records that follow. They are written anew if
+ * possible. Otherwise they are left out and counted, unless they are requested.
  */
 import { assert, type Finding, formatW3cDate } from '../../base/index.ts';
 import type { Block, Place, Segment } from '../../catalog/index.ts';
@@ -47,24 +48,23 @@ import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingO
 const ATTEMPTS = 5;
 const COPY_BYTES = 4 * 1024 * 1024;
 /**
- * Holders that were put in besides the slice, and damaged records, are remembered up to so many; one more may then
- * come, or be told of, twice.
+ * The extra holders and damaged records that are remembered. Beyond this number, one may be exported or reported twice.
  */
 const REMEMBERED_MAX = 100_000;
 
 export type WarcExportOptions = {
   readonly selfContained?: boolean;
-  /** Whether requests, metadata and warcinfo records come along; they do, unless told otherwise. */
+  /** Whether requests, metadata and warcinfo records are included. The default is true. */
   readonly concurrentRecords?: boolean;
-  /** Whether odd records that cannot be written anew come along as they are, though other readers stop at them. */
+  /** Whether odd records that cannot be written anew are included as they are, although other readers stop at them. */
   readonly odd?: boolean;
   readonly force?: boolean;
   readonly software: string;
   readonly title?: string;
   readonly onProgress?: (progress: { captures: number; bytes: number }) => void;
   /**
-   * Told of every record of the slice that is damaged, and of whatever in its segments cannot be read, which may have
-   * been a part of it.
+   * Called for every damaged record of the slice, and for everything unreadable in its segments, which may have
+   * belonged to the slice.
    */
   readonly onDamage?: (damage: OutputDamage) => void;
   readonly signal?: AbortSignal | undefined;
@@ -72,30 +72,30 @@ export type WarcExportOptions = {
 
 export type WarcExportReport = {
   captures: number;
-  /** Requests, metadata and warcinfo records that came along. */
+  /** Requests, metadata and warcinfo records in the file. */
   concurrentRecords: number;
   /** Revisits that became full records. */
   expanded: number;
   /** Revisits that stayed revisits. */
   revisits: number;
-  /** Of these, in a self-contained file: their content is not in the archive, or is damaged. */
+  /** Among these, in a self-contained file: revisits whose content is damaged or not in the archive. */
   unresolved: number;
-  /** Full records from outside the slice that "not modified" revisits lean on. */
+  /** Full records from outside the slice that "not modified" revisits refer to. */
   extras: number;
-  /** Records that are damaged and in the file all the same, as they are stored or as far as they can be read. */
+  /** Damaged records that are in the file, as they are stored or as far as they can be read. */
   damaged: number;
   /**
-   * Damaged records that are not in the file: nothing of them can be read, or they are not of the slice, and revisits
-   * of it lean on them.
+   * Damaged records that are not in the file: nothing of them can be read, or they are outside the slice and revisits
+   * in it refer to them.
    */
   leftOut: number;
-  /** Odd records that are in the file as they are, and those that are not in it. */
+  /** Odd records in the file as they are, and odd records that are left out. */
   odd: number;
   oddLeftOut: number;
   bytes: number;
 };
 
-/** What became of a record: `missing` when nothing of it can be read. */
+/** The outcome for a record. `missing`: nothing of it can be read. */
 type Copied = 'copied' | 'missing';
 
 export async function exportWarc(
@@ -142,10 +142,10 @@ class WarcExport {
   readonly #isGzip: boolean;
   readonly #options: WarcExportOptions;
   readonly #extras = new Set<string>();
-  /** Damaged records that were told of. */
+  /** Damaged records that were reported. */
   readonly #told = new Set<string>();
   readonly #decoder = new RecordDecoder();
-  /** Segments that have odd records, and of these records the ones that were come to with the slice. */
+  /** Segments that have odd records, and the odd records that the slice has contained so far. */
   #oddSegments: ReadonlySet<number> = new Set();
   readonly #oddMet = new Set<string>();
 
@@ -223,7 +223,10 @@ class WarcExport {
     await this.#writer.write(record, warcFields(fields));
   }
 
-  /** Compaction may move a record between the planning and the reading; nothing of it is written before it is found. */
+  /**
+   * Compaction may move a record between planning and reading. Nothing of a record is written before the record is
+   * found.
+   */
   async #putPatiently(number: number, record: SliceRecord): Promise<void> {
     let current = { segment: number, record };
     for (let attempt = 1; ; attempt++) {
@@ -232,7 +235,7 @@ class WarcExport {
         return;
       } catch (error) {
         if (!isGone(error) || attempt >= ATTEMPTS) throw error;
-        // A segment that is still there was moved to another volume.
+        // The segment still exists, so it was moved to another volume.
         if (this.#archive.segmentRegistry.find(current.segment)) continue;
         const moved = await movedRecord(this.#archive, current.segment, current.record);
         if (!moved) return;
@@ -260,7 +263,7 @@ class WarcExport {
     if (this.#oddSegments.has(segment)) this.#oddMet.add(`${segment}:${offset}`);
   }
 
-  /** A revisit that has to stay one in a file that is to stand alone. */
+  /** A revisit that has to stay one in a self-contained file. */
   async #keepRevisit(place: Place, standing: Standing | undefined): Promise<Copied> {
     const copied = await this.#copy(place, standing);
     if (copied === 'missing') return copied;
@@ -280,7 +283,7 @@ class WarcExport {
     return isDone ? 'copied' : this.#keepRevisit(place, record.standing);
   }
 
-  /** The revisit as a full record; false when its content is damaged. */
+  /** Writes the revisit as a full record. False when its content is damaged. */
   async #expand(own: OpenedRecord, block: Block): Promise<boolean> {
     const holder = await this.#archive.access.openSound(block.holder, undefined);
     if (!('payload' in holder)) {
@@ -294,8 +297,8 @@ class WarcExport {
   }
 
   /**
-   * A "not modified" revisit, pointed at the record that holds the content; that comes along when the slice does not
-   * have it. False when nothing of that can be read.
+   * Writes a "not modified" revisit that refers to the holder of the content. The holder is added unless the slice
+   * contains it. False when the holder cannot be read.
    */
   async #leanOnHolder(own: OpenedRecord, block: Block): Promise<boolean> {
     const head = await this.#headAt(block.holder);
@@ -350,7 +353,7 @@ class WarcExport {
     this.#options.onDamage?.({ ...damage, comes });
   }
 
-  /** A record as it is stored; only its packing may change. */
+  /** Copies a record as it is stored. Only its compression may change. */
   async #copy(place: Place, standing: Standing | undefined): Promise<Copied> {
     const { segmentRegistry, access } = this.#archive;
     const segment = segmentRegistry.get(place.segment);
@@ -362,7 +365,7 @@ class WarcExport {
       known ??= this.#decoder.decode(member)?.isSound ? SOUND : await this.#standingIn(once(member), place);
       if (known.isWhole) await this.#writer.writeMember(member);
     } else {
-      // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records,
+      // Another writer's record has to be examined first, since the output cannot be undone. Our records are whole
       // unless they are damaged or odd.
       const isOurs = (await access.isOwn(segment)) && !this.#oddSegments.has(segment.number);
       if (!isOurs) known ??= await this.#standingIn(access.memberPieces(place), place);
@@ -374,7 +377,7 @@ class WarcExport {
     return 'copied';
   }
 
-  /** Puts a large member into the file, piece by piece. */
+  /** Writes a large member to the file, piece by piece. */
   async *#copying(place: Place): AsyncGenerator<Uint8Array> {
     let left = place.length;
     for await (const bytes of this.#archive.access.memberPieces(place)) {
@@ -385,7 +388,7 @@ class WarcExport {
     assert(left === 0, `${this.#archive.segmentRegistry.get(place.segment).name} is shorter than its records`);
   }
 
-  /** How a record stands in the bytes of its gzip member, all of which are read. */
+  /** The state of a record, from the bytes of its gzip member, all of which are read. */
   async #standingIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<Standing> {
     const { name } = this.#archive.segmentRegistry.get(place.segment);
     const lost: Finding[] = [];
@@ -398,7 +401,7 @@ class WarcExport {
     return standing;
   }
 
-  /** Packs anew what can be read of a record. */
+  /** Compresses anew what can be read of a record. */
   async #repack(place: Place): Promise<Copied> {
     const { segmentRegistry, access, newId, scratch } = this.#archive;
     const segment = segmentRegistry.get(place.segment);
@@ -407,7 +410,7 @@ class WarcExport {
     const options = { onUnreadable, lookBackBytes: lookBackOf(place), skipsGaps: true };
     for await (const record of access.records(place, options)) {
       if (record.head.offset !== place.offset) break;
-      // It is met again when the odd records are gone through that have no place in the slice.
+      // It is counted when the odd records outside of the slice are exported.
       if (record.head.form === 'odd' && !soundFields(record.head)) return 'missing';
       await using packed = await RepackedRecord.take(record, { newId, scratch });
       await this.#writer.writeStreamParts(packed.head, packed.block);

@@ -1,6 +1,6 @@
 /**
- * Rows as a Parquet table, for whoever has rows and not the engine. Written beside its place and put there whole;
- * within a fixed amount of memory.
+ * Rows as a Parquet table, for callers with rows and without the engine. The table is written beside its place and
+ * renamed when complete, within a fixed amount of memory.
  */
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const FLUSH_ROWS = 10_000;
 export type ParquetColumn = { readonly name: string; readonly type: 'VARCHAR' | 'BIGINT' | 'BOOLEAN' | 'TIMESTAMP_MS' };
 export type ParquetValue = string | number | boolean | null;
 
-/** Writes the rows; gives how many there were. */
+/** Writes the rows. Returns their number. */
 export async function writeParquetTable(
   path: string,
   columns: readonly ParquetColumn[],
@@ -57,7 +57,7 @@ async function fill(
       appender.endRow();
       if (++count % FLUSH_ROWS > 0) continue;
       appender.flushSync();
-      // Rows come without waiting for anything, and so would let nothing else happen, an interrupt neither.
+      // Rows are produced synchronously, so without a pause nothing else would run, not even an abort.
       await setImmediate();
       signal?.throwIfAborted();
     }

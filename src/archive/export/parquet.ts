@@ -1,4 +1,4 @@
-/** The door to Parquet tables: the engine takes time and memory to load, which nothing else should pay for. */
+/** Loads the Parquet engine only when a table is written, since loading it takes time and memory. */
 import type { writeParquetTable } from './parquet-table.ts';
 
 export const writeParquet: typeof writeParquetTable = async (...values) => {

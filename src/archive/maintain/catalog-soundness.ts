@@ -1,11 +1,11 @@
-/** What can be done about a catalog before the archive is opened: look whether it is damaged, and remove it. */
+/** Work on a catalog before the archive is opened: checking it for damage, and removing it. */
 import { join } from 'node:path';
 import { checkDatabaseFiles, removeLevelCatalog } from '../../catalog/index.ts';
 import { readConnector } from '../connector.ts';
 
 export const CATALOG_DIRECTORY = 'catalog';
 
-/** Whether opening an archive can rely on the bytes of its catalog. Reads all of them. */
+/** Whether the bytes of the catalog are undamaged. Reads all of them. */
 export async function isCatalogSound(directory: string): Promise<boolean> {
   await readConnector(directory);
   for await (const _ of checkDatabaseFiles(join(directory, CATALOG_DIRECTORY))) return false;

@@ -1,6 +1,6 @@
 /**
- * The room that compaction needs: a segment is written anew before the old one goes. Segments for which there is no
- * room are left as they are and remembered, so that those which do fit can free room for them.
+ * The disk space that compaction needs: a replacement is written before the old segment is removed. Segments without
+ * enough room are left as they are and noted, so that segments which do fit can free room for them.
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
@@ -9,13 +9,13 @@ import type { RewritePlan } from './compaction-plan.ts';
 
 const MIB = 1024 * 1024;
 /**
- * What the catalog writes for each record that moves, and what it is left in any case: without room it could not be
- * opened again.
+ * What the catalog writes for each moved record, and what it keeps in any case: without room it could not be opened
+ * again.
  */
 const CATALOG_BYTES_EACH = 512;
 const CATALOG_BYTES_MIN = MIB;
 
-/** About how many bytes have to be free to write a segment anew and let the catalog know. */
+/** About how many bytes must be free to write a segment anew and update the catalog. */
 export async function bytesToRewrite(catalog: Catalog, segment: Segment, plan: RewritePlan): Promise<number> {
   const { bytes, records, deadBytes } = segment;
   const { drop, keepDead, promote } = plan;
@@ -26,7 +26,7 @@ export async function bytesToRewrite(catalog: Catalog, segment: Segment, plan: R
   return bytes - Math.round(deadBytes * droppedShare) + promotedBytes + catalogBytes;
 }
 
-/** Not every file system says how much is free; there it shows when something is written. */
+/** Not every file system reports its free space. On the others, a full disk shows only at a write. */
 export async function freeBytesOf(volume: Volume): Promise<number> {
   const { freeBytes, totalBytes } = await volume.space();
   return totalBytes > 0 ? freeBytes : Number.POSITIVE_INFINITY;
@@ -34,17 +34,17 @@ export async function freeBytesOf(volume: Volume): Promise<number> {
 
 type Lacking = { readonly segment: Segment; readonly neededBytes: number; readonly missingBytes: number };
 
-/** Segments for which there was no room. */
+/** Segments without enough room. */
 export class LackOfRoom {
   readonly #lacking = new Map<number, Lacking>();
 
   note(segment: Segment, neededBytes: number, freeBytes: number): void {
-    // A quota shows only when it is met.
+    // The limit of a quota is not known before a write fails.
     const missingBytes = Math.max(1, neededBytes - freeBytes);
     this.#lacking.set(segment.number, { segment, neededBytes, missingBytes });
   }
 
-  /** What has to be free for the segment that needs the least; undefined when there was room for all. */
+  /** What must be free for the segment that needs the least. Undefined when there was room for all. */
   error(segmentsDone: number): PinakesError | undefined {
     const [least, ...others] = [...this.#lacking.values()].sort((a, b) => a.missingBytes - b.missingBytes);
     if (!least) return undefined;

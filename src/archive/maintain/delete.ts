@@ -1,10 +1,9 @@
 /**
- * Deleting: captures leave the catalog, their records get tombstones, reference counts fall; a content that nothing
- * refers to any more leaves with the last of them. Bytes leave the segments when they are compacted (I5, I6).
+ * Deleting: captures leave the catalog, their records get tombstones, and reference counts decrease. A content leaves
+ * with its last reference. Compaction removes the bytes from the segments (I5, I6).
  *
- * Tombstones are durable before the catalog forgets: after a crash in between, the captures are still there, and the
- * next opening takes them out (see finish-delete.ts), so that a deletion is never half done in the answers the archive
- * gives.
+ * Tombstones are durable before the captures leave the catalog. After a crash in between, the captures are still there,
+ * and the next opening removes them (see finish-delete.ts). So the archive never shows half of a deletion.
  */
 import type { Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -19,17 +18,17 @@ import { finishSwaps } from './segment-swap.ts';
 
 export type DeletePreview = {
   captures: number;
-  /** URL keys that they are of. */
+  /** URL keys of these captures. */
   addresses: number;
-  /** Contents that nothing will refer to any more. */
+  /** Contents that nothing will refer to afterwards. */
   contents: number;
-  /** Their payload bytes, which compaction will free. */
+  /** Payload bytes of these contents, which compaction will free. */
   contentBytes: number;
-  /** Contents that other captures share, and that therefore stay. */
+  /** Contents that stay because other captures have them. */
   contentsKept: number;
-  /** Some of what would go, for the eye: a URL of each of the first addresses. */
+  /** Examples: one URL of each of the first addresses. */
   readonly examples: string[];
-  /** How many captures of each of them would go. */
+  /** How many captures of each example would be deleted. */
   readonly exampleCaptures: number[];
 };
 
@@ -38,7 +37,7 @@ export type DeleteReport = { readonly captures: number; readonly contents: numbe
 const EXAMPLES_MAX = 10;
 const STEP_CAPTURES = 2000;
 
-/** What a deletion of what `view` has would take, without taking it. */
+/** Counts what a deletion would remove from the captures of `view`. */
 export async function previewDelete(
   scratch: string,
   selection: Selection,
@@ -59,7 +58,7 @@ export async function previewDelete(
     for await (const page of selectCaptures(view, selection)) {
       for (const { url, urlKey, block } of page) {
         preview.captures++;
-        // They come in the order of their keys, so that those of one address come together.
+        // Captures are in the order of their keys, so one address follows another.
         if (urlKey !== key) {
           preview.addresses++;
           if (preview.addresses <= EXAMPLES_MAX) {
@@ -75,7 +74,7 @@ export async function previewDelete(
       options.onProgress?.(preview.captures);
     }
   }
-  // Captures of one content come in any order; sorted, outside of memory, they come together (I9).
+  // Captures of one content are scattered. Sorting outside of memory brings them together (I9).
   let touched: Touched[] = [];
   for await (const id of sortLines(contents(), { directory: scratch })) {
     const last = touched.at(-1);
@@ -93,7 +92,7 @@ export async function previewDelete(
   return preview;
 }
 
-/** A content, and how many of the captures that would go have it. */
+/** A content, and how many of the captures to delete have it. */
 type Touched = { readonly id: string; captures: number };
 
 async function countContents(view: CaptureReader, touched: readonly Touched[], preview: DeletePreview): Promise<void> {
@@ -110,13 +109,13 @@ async function countContents(view: CaptureReader, touched: readonly Touched[], p
 
 export type DeleteOptions = {
   readonly signal?: AbortSignal;
-  /** What was seen: only captures that this view of the catalog has are deleted, and none that came in since. */
+  /** The view in which the captures were seen. Captures that were stored since are not deleted. */
   readonly seen?: CaptureReader;
-  /** How many captures it has come to. */
+  /** Called with the number of captures so far. */
   readonly onProgress?: (captures: number) => void;
 };
 
-/** Deletes the captures that the selection means. */
+/** Deletes the selected captures. */
 export async function deleteCaptures(
   archive: OpenedArchive,
   selection: Selection,
@@ -138,8 +137,7 @@ export async function deleteCaptures(
 }
 
 async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): Promise<DeleteReport> {
-  // A segment that is taking another's place must have taken it, or its copy of what is deleted now would get no
-  // tombstone.
+  // A replacement must be swapped in first. Otherwise its copies of the deleted records would not get tombstones.
   await finishSwaps(archive);
   const captures = await asTheyAreNow(archive, wanted);
   const bySegment = new Map<number, Capture[]>();
@@ -166,16 +164,16 @@ async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): P
     for (const tombstones of added) await archive.tombstones.takeBack(tombstones);
     throw error;
   }
-  // When this fails, the catalog may have taken it all the same, so the tombstones stay: the next opening carries out
-  // what it has not.
+  // If this fails, the catalog may have written the batch all the same. So the tombstones stay, and the next opening
+  // carries out the rest.
   await archive.catalog.write(draft.batch());
   archive.segmentRegistry.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
   return { captures: captures.length, contents: draft.removedBlocks };
 }
 
 /**
- * The captures as the catalog knows them at this moment: some may have moved, some may be gone. Only those are searched
- * for, among all of their moment.
+ * The captures as the catalog has them at this moment. Some may have moved, and some may be gone. Only captures that
+ * moved are searched for by time.
  */
 async function asTheyAreNow({ catalog }: OpenedArchive, wanted: readonly Capture[]): Promise<Capture[]> {
   const standing = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));

@@ -1,9 +1,9 @@
 /**
- * Carries out deletions whose tombstones are durable and that the catalog has not heard of: a crash came between the
- * two (I3).
+ * Carries out deletions with durable tombstones that the catalog does not know of, after a crash between the two writes
+ * (I3).
  *
- * There is no index of captures by place, so the record at each such tombstone is read to learn which capture it is.
- * That it cannot be, or that its volume is not there, keeps nothing from being deleted.
+ * There is no index of captures by place, so the record of each such tombstone is read to find its capture. If the
+ * record cannot be read, or its volume is missing, the capture is deleted all the same.
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Capture, Segment } from '../../catalog/index.ts';
@@ -28,7 +28,7 @@ export async function finishDeletions(archive: OpenedArchive): Promise<void> {
         if (!isGone) tellLost(archive, volume, segment);
       } else if (bytes !== undefined && bytes !== appliedBytes) {
         await finishDelete(archive, volume, segment).catch((error: unknown) => {
-          // Nothing of it was entered because of that, and it was told of.
+          // For the same reason nothing of it was catalogued, and that was reported.
           if (!isBadSector(error) || !archive.segmentRegistry.unread.has(segment.name)) throw error;
         });
       }
@@ -36,7 +36,7 @@ export async function finishDeletions(archive: OpenedArchive): Promise<void> {
   }
 }
 
-/** A volume that went away while the archive was being opened is told of elsewhere. */
+/** A volume that disappears during the opening is reported elsewhere. */
 function absent(error: unknown): undefined {
   if (error instanceof PinakesError && error.code === 'VOLUME_MISSING') return;
   throw error;
@@ -69,8 +69,8 @@ function tellDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, 
 }
 
 /**
- * The catalog has carried out more than is there: the file is gone, or is of an earlier day. The deleted is deleted as
- * long as this catalog is.
+ * The catalog has carried out more tombstones than there are: the file is missing or older. As long as this catalog
+ * exists, these captures stay deleted.
  */
 function tellLost(archive: OpenedArchive, volume: Volume, { name }: Segment): void {
   const message =
@@ -79,9 +79,7 @@ function tellLost(archive: OpenedArchive, volume: Volume, { name }: Segment): vo
   archive.report({ code: 'tombstones-lost', level: 'error', file, offset: 0, message });
 }
 
-/**
- * The captures whose records stand at these offsets. Where a record cannot be read, the whole catalog is asked for it.
- */
+/** The captures whose records are at these offsets. For unreadable records, the whole catalog is searched. */
 async function capturesAt(archive: OpenedArchive, segment: Segment, offsets: readonly number[]): Promise<Capture[]> {
   const captures: Capture[] = [];
   const unread = new Set<number>();
@@ -97,7 +95,7 @@ async function capturesAt(archive: OpenedArchive, segment: Segment, offsets: rea
   return captures;
 }
 
-/** The URL and time of the record; undefined when it cannot be read. */
+/** The URL and time of the record. Undefined when it cannot be read. */
 async function visitAt(archive: OpenedArchive, segment: Segment, offset: number) {
   if (offset >= segment.bytes) return undefined;
   const place = { segment: segment.number, offset, length: segment.bytes - offset };

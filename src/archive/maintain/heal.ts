@@ -1,17 +1,15 @@
 /**
- * What is done when an archive is opened: the catalog is brought up to what the segments say (I3).
+ * The work at the opening of an archive: the catalog is updated from the segments (I3).
  *
- * - A segment that the catalog does not know is entered from its beginning; one that grew behind the catalogued mark,
- *   from there.
- * - Bytes behind the last whole record of an open segment are cut off.
- * - Deletions whose tombstones are durable and that the catalog had not yet heard of are carried out.
- * - A segment that is gone, that is shorter than the catalog knows it, or that cannot be read, is told of and left as
- *   it is; it costs only itself.
- * - A segment that compaction was writing when it was interrupted, still open, is removed; one that was finished takes
- *   the place of the segment it replaces.
- * - Where the catalog knows neither of the two, as when files were put back that had been copied at different times,
- *   the one that was replaced may be an older state: it is removed unread, once the other was read from its beginning
- *   to its end.
+ * - An unknown segment is catalogued from its beginning, and a segment that grew is catalogued from its former end.
+ * - Bytes after the last whole record of an open segment are cut off.
+ * - Deletions with durable tombstones that the catalog does not know of are carried out.
+ * - A segment that is missing, shorter than in the catalog, or unreadable is reported and left as it is. It costs only
+ *   itself.
+ * - An unsealed replacement is removed, and a sealed one is swapped in.
+ * - Where the catalog has neither a replacement nor the replaced segment, as when files were restored that had been
+ *   copied at different times, the replaced one may be an older state. It is removed unread, once the replacement was
+ *   read from its beginning to its end.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -28,7 +26,7 @@ import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
 import { finishDeletions } from './finish-delete.ts';
 import { finishSwaps, swapSegment } from './segment-swap.ts';
 
-/** The collection of files that lie in no folder of their own. */
+/** The collection of files that are not in a folder. */
 const DEFAULT_COLLECTION = 'default';
 const HOW_TO_MEND = 'put it back from a backup, or run `pinakes rebuild` to go on with what is left';
 export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
@@ -66,7 +64,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     if (isReplacement.has(one) || unclear.has(one)) continue;
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
-    // What the catalog knows all of counts, though it cannot be read now.
+    // A segment that the catalog has completely counts, even if it cannot be read now.
     const onSpared = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
     };
@@ -77,7 +75,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     options.onProgress?.(healed);
   }
   await resolveLater(archive);
-  // A segment whose forebear is itself one of these comes after it.
+  // A replacement of a replacement comes after it.
   const byName = new Map(replacements.map((one) => [one.found.object.name, one]));
   const inOrder = replacements.toSorted(
     (a, b) => depth(byName, a.found.object.name) - depth(byName, b.found.object.name),
@@ -88,7 +86,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     if (settled) options.onProgress?.(settled);
   }
   await finishDeletions(archive);
-  // What lies in a volume that is not there, or could not be read, may lean on contents that nothing else refers to.
+  // Missing volumes and unread segments may contain captures of contents that nothing else refers to.
   if (archive.volumes.failures().length === 0 && archive.segmentRegistry.unread.size === 0)
     await sweepBlocks(archive.catalog);
 }
@@ -128,8 +126,8 @@ async function listSegments(archive: OpenedArchive): Promise<Found[]> {
 }
 
 /**
- * Files that were added in place and whose lines are damaged: nobody knows which they are, and what in them leans on
- * others.
+ * Damaged lines in the list of files that were added in place: it is not known which files these are, and what their
+ * captures refer to.
  */
 function tellDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
   const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
@@ -141,7 +139,7 @@ function tellDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
 }
 
 /**
- * Segments that the catalog knows and that are not in their volume, though that is there: in one go, since they may be
+ * Segments of the catalog that are missing from an available volume. They are reported together, since there may be
  * very many.
  */
 function tellMissing(archive: OpenedArchive, volume: Volume, objects: readonly ObjectInfo[]): void {
@@ -161,16 +159,13 @@ function tellMissing(archive: OpenedArchive, volume: Volume, objects: readonly O
   });
 }
 
-/**
- * Of two objects of one name, neither known to the catalog: a finished one before an unfinished one, the longer before
- * the shorter.
- */
+/** Which of two objects of one name counts when the catalog has neither: a sealed one first, then the longer one. */
 function isBetter(one: Found, other: Found): boolean {
   if (one.object.sealed !== other.object.sealed) return one.object.sealed;
   return one.object.bytes > other.object.bytes;
 }
 
-/** Does something for one segment; what is wrong with it costs only itself. */
+/** Does some work for one segment. An error of that segment costs only itself. */
 async function sparing<T>(
   archive: OpenedArchive,
   where: string,
@@ -187,7 +182,7 @@ async function sparing<T>(
   }
 }
 
-/** What is wrong with one segment, and not with the disk that the archive is about to write to. */
+/** Errors of one segment, as opposed to errors of the disk that the archive will write to. */
 const SPARED: ReadonlySet<string> = new Set([
   'BAD_ARGUMENT',
   'FILE_IS_DIRECTORY',
@@ -208,7 +203,7 @@ function tell(archive: OpenedArchive, file: string, error: PinakesError): void {
   archive.report({ code: 'segment-not-healed', level: 'error', file, offset: 0, message: error.message });
 }
 
-/** The segment when something had to be done, undefined when the catalog knows all of it. */
+/** The segment after a change. Undefined when the catalog is up to date. */
 async function healObject(
   archive: OpenedArchive,
   found: Found,
@@ -224,8 +219,8 @@ async function healObject(
 }
 
 /**
- * Segments that were written anew and that the catalog does not know. One of which that cannot be learned now is
- * `unclear`, and is not entered though it could be read a moment later: it may have been given up, and would bring back
+ * Replacements that the catalog does not know. `unclear` gets the objects that cannot be read now. They are not
+ * catalogued, even if they can be read a moment later: such an object may be a void replacement, which would bring back
  * what was deleted since.
  */
 async function findReplacements(
@@ -236,7 +231,7 @@ async function findReplacements(
 ): Promise<FoundReplacement[]> {
   const written: FoundReplacement[] = [];
   for (const one of found) {
-    // Nothing was written anew among files that were added in place.
+    // Files that were added in place are never replacements.
     if (names.has(one.object.name) || archive.volumes.linked(one.volume.name)) continue;
     const onSpared = () => {
       unclear.add(one);
@@ -250,10 +245,10 @@ async function findReplacements(
 }
 
 /**
- * Removes segments that the catalog does not know and that others have replaced. They may be older states: still open,
- * as a segment never is when it is replaced, or without its last tombstones. Taken for the truth, these would bring
- * back what was deleted and cost what was stored since. Where the later one cannot be relied on, or the older one not
- * be removed, both are kept, `apart` from each other: some captures then stand twice, and none is lost.
+ * Removes replaced segments that the catalog does not know. They may be older states: still open, which a replaced
+ * segment never is, or without their last tombstones. Taken for the truth, they would bring back what was deleted and
+ * lose what was stored since. When the replacement is damaged, or the old segment cannot be removed, both are kept
+ * `apart`: some captures then occur twice, and none is lost.
  */
 async function removeStale(
   archive: OpenedArchive,
@@ -269,7 +264,7 @@ async function removeStale(
     const olds = byName.get(replaced.name);
     if (!olds) continue;
     const tombstoneBytes = await archive.tombstones.bytes(replaced.name);
-    // When more was deleted since, the later one was given up.
+    // More was deleted since, so the replacement is void.
     if (tombstoneBytes > replaced.tombstoneBytes) continue;
     const canGo = olds.every(({ volume }) => volume.writable);
     if (canGo && (await sparing(archive, whereIs(later), () => isSound(later)))) for (const old of olds) stale.add(old);
@@ -285,7 +280,7 @@ async function removeStale(
 /** Whether every byte of a segment can be read as records. */
 async function isSound({ volume, object }: Found): Promise<boolean> {
   let sound = true;
-  // Zeros where a record stood look like padding, which no segment of ours has.
+  // Zeros in place of a record look like padding, which our segments never have.
   const onFinding = ({ level, code }: Finding) => {
     if (level === 'error' || code === 'padding-skipped') sound = false;
   };
@@ -294,23 +289,20 @@ async function isSound({ volume, object }: Found): Promise<boolean> {
   return sound;
 }
 
-/**
- * A finished one takes the place of its forebear; one that was not finished, or that was given up because more was
- * deleted, goes.
- */
+/** Swaps in a sealed replacement. An unsealed or void one is removed. */
 async function settleReplacement(
   archive: OpenedArchive,
   { found: { volume, object }, replaced }: FoundReplacement,
   isDouble: boolean,
 ): Promise<Segment | undefined> {
   const old = archive.segmentRegistry.byName(replaced.name);
-  // Where the forebear could not be read, a finished one may be all there is of it, though it has what was deleted
-  // since.
+  // If the replaced segment could not be read, a sealed replacement may be all that is left of it, although it contains
+  // what was deleted since.
   if (!volume.writable || (object.sealed && !old)) return undefined;
   const isCurrent = replaced.tombstoneBytes === (await archive.tombstones.bytes(replaced.name));
   if (!object.sealed || !isCurrent) {
     await volume.remove([object.name]);
-    // Where another object has this name, they are that one's.
+    // If another object has this name, the tombstones belong to that object.
     if (!isDouble) await archive.tombstones.remove(object);
     return undefined;
   }
@@ -320,9 +312,9 @@ async function settleReplacement(
 }
 
 /**
- * A second object of one name is a segment on its way from one volume to another (see migrate.ts): the catalog says
- * which of them counts. A copy that was not finished is removed; a finished one is left for the next migration, which
- * compares before it removes.
+ * A second object of one name is a segment that is being moved to another volume (see migrate.ts). The catalog says
+ * which of the two counts. An unfinished copy is removed. A finished one stays for the next migration, which compares
+ * before it removes.
  */
 async function settleDouble(archive: OpenedArchive, found: Found): Promise<undefined> {
   const { volume, object } = found;
@@ -372,7 +364,7 @@ async function healSegment(
   });
   if (!object.sealed && volume.writable && segment.bytes < object.bytes)
     await volume.truncate(object.name, segment.bytes);
-  // What a sealed file holds behind its last whole record stays there, as its maker left it.
+  // What a sealed file has after its last whole record stays there, as its writer left it.
   const bytes = object.sealed ? object.bytes : segment.bytes;
   segment = { ...segment, bytes, state: object.sealed ? 'sealed' : 'open' };
   await archive.catalog.write({ putSegments: [segment] });
@@ -381,10 +373,10 @@ async function healSegment(
   return segment;
 }
 
-/** An open segment takes records again; one that holds nothing is removed. */
+/** Resumes an open segment for new records. An empty one is removed. */
 async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<void> {
   if (segment.bytes === 0) {
-    // The catalog first: one that it knows and that is gone would be told of as missing.
+    // The catalog first: a segment that it has without a file would be reported as missing.
     await archive.catalog.write({ removeSegments: [segment.number], durable: true });
     archive.segmentRegistry.forget(segment.number);
     await archive.volumes.get(segment.volume).remove([segment.name]);

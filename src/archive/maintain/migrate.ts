@@ -1,11 +1,11 @@
 /**
- * Moves the segments of one volume to another: copies, reads the copy back, lets the catalog say where the segment lies
- * now, removes the source.
+ * Moves the segments of one volume to another: copies each, reads the copy back, changes the volume in the catalog, and
+ * removes the source.
  *
  * A segment keeps its number, its name and its offsets, so nothing else in the catalog changes. The copy is sealed only
- * when it was read back and is the same; until the catalog names the new volume, the old one counts. An interruption
- * leaves at most two objects of one name, of which the catalog names the one that counts: an unfinished copy goes when
- * the archive is opened next, a finished one is compared and settled when the migration is run again.
+ * after it was read back and is identical. Until the catalog names the new volume, the old one counts. An interruption
+ * leaves at most two objects of one name. The next opening removes an unfinished copy. The next migration compares a
+ * finished one and removes the surplus object.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -17,7 +17,7 @@ import { appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
 export type MigrateOptions = {
-  /** Nothing is moved; the report says what would be. */
+  /** Moves nothing and only reports what would be moved. */
   readonly dryRun?: boolean;
   readonly onProgress?: (progress: { segment: string; bytes: number }) => void;
   readonly signal?: AbortSignal | undefined;
@@ -26,7 +26,7 @@ export type MigrateOptions = {
 export type MigrateReport = {
   segments: number;
   bytes: number;
-  /** The room in the goal before anything was moved. */
+  /** Free bytes in the target before the migration. */
   readonly freeBytes: number;
   /** Segments that could not be moved, and why. */
   readonly failures: PinakesError[];
@@ -72,7 +72,7 @@ export async function migrateVolume(
   return report;
 }
 
-/** What is wrong with one segment, and costs no other; anything else is thrown. */
+/** An error of one segment, which costs no other. Any other error is thrown. */
 function failureOfOne(error: unknown): PinakesError {
   if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;
   return error;
@@ -97,7 +97,7 @@ class Migration {
     this.#isLinked = isLinked;
   }
 
-  /** The segment where it lies now; undefined when it was there already, or is gone. */
+  /** The segment at its new place. Undefined when it was already there, or no longer exists. */
   async move(number: number): Promise<Segment | undefined> {
     const { segmentRegistry, catalog, tombstones } = this.#archive;
     const segment = segmentRegistry.find(number);
@@ -118,8 +118,8 @@ class Migration {
   }
 
   /**
-   * Takes away what an interrupted migration left in the source, once it is known to be the same. Gives what forbids
-   * it.
+   * Removes from the source what an interrupted migration left there, once it is known to be identical. Returns the
+   * errors that prevent this.
    */
   async removeDoubles(): Promise<PinakesError[]> {
     const { segmentRegistry } = this.#archive;
@@ -175,9 +175,9 @@ class Migration {
   }
 
   async #removeSource(name: string): Promise<void> {
-    // Tombstones that the catalog has carried out and that are gone would be told of as lost.
+    // The note would otherwise report these tombstones as lost.
     await this.#archive.catalog.write({ removeNotes: [appliedNote(this.#from.name, name)], durable: true });
-    // Files that were linked are their owner's; only the link goes.
+    // Linked files belong to their owner. Only the link is removed.
     if (this.#isLinked) await this.#archive.volumes.linked(this.#from.name)!.unlink([name]);
     else await this.#from.remove([name, name + TOMBSTONES_SUFFIX]);
   }

@@ -1,11 +1,11 @@
 /**
- * Recompression: segments become `.warc.zst` files, each with a dictionary that was trained from its own records. What
- * a segment would become is judged from a sample first; one that would hardly become smaller stays as it is.
+ * Recompression: segments become `.warc.zst` files, each with a dictionary trained from its own records. A sample shows
+ * first what a segment would become. If it would hardly be smaller, it stays as it is.
  *
- * Only segments of volumes that can be written to are taken. One that is still open is sealed first, and what is stored
- * next begins another. Each is written anew beside the old one, read back, and put into its place like a segment that
- * compaction wrote (see segment-recode.ts and segment-swap.ts): reading, storing, streams and their cursors go on, and an
- * interruption at any moment leaves the old one in force or the new one.
+ * Only segments in writable volumes are recompressed. An open one is sealed first, and the next store begins another
+ * one. Each replacement is written beside the old segment, read back, and swapped in like a replacement from compaction
+ * (see segment-recode.ts and segment-swap.ts). Reading, storing, streams and their cursors continue meanwhile. After an
+ * interruption at any moment, either the old segment counts or the new one.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../../warc/index.ts';
@@ -16,14 +16,14 @@ import { removeDoubles } from '../segment/segment-double.ts';
 import { type Recoded, recodeSegment } from './segment-recode.ts';
 import { discardReplacement, settleReplacements, swapOrDiscard } from './segment-swap.ts';
 
-/** Of what levels 3 to 15 give in size and take in time, most of the one for little of the other. */
+/** Of the levels 3 to 15, this one gives most of the size for little of the time. */
 const LEVEL = 9;
 const WORTHWHILE_SHARE = 0.97;
 const SAMPLED_PLACES = 16;
 const SAMPLED_PLACE_BYTES = 512 * 1024;
 
 export type RecompressOptions = {
-  /** A segment that would keep more than this of its size is not worth the work: 0.97, unless told otherwise. */
+  /** A segment that would keep more than this share of its size is not worth the work. The default is 0.97. */
   readonly worthwhileShare?: number | undefined;
   readonly onProgress?: ((progress: { segment: string; bytesBefore: number; bytesAfter: number }) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -35,15 +35,13 @@ export type RecompressReport = {
   segments: number;
   bytesBefore: number;
   bytesAfter: number;
-  /** How many of them were still open and were sealed for it. */
+  /** How many of them were open and were sealed for it. */
   sealed: number;
-  /**
-   * Segments that stay as they are, and why; some because something in them is damaged, or the disk does not give it.
-   */
+  /** Segments that stay as they are, and why. Some are damaged or cannot be read by the disk. */
   readonly left: Left[];
 };
 
-/** What recompression would do, from samples: nothing is written. */
+/** Estimates from samples what recompression would do. Nothing is written. */
 export async function estimateRecompression(
   archive: OpenedArchive,
   options: RecompressOptions = {},
@@ -82,8 +80,8 @@ export async function recompressArchive(
 }
 
 /**
- * Does something for each segment that may be packed; it says why one was left. A bad sector costs only the segment it
- * is under.
+ * Does some work for each segment that may be recompressed. The work returns why a segment was left. A bad sector costs
+ * only its own segment.
  */
 async function eachSegment(
   archive: OpenedArchive,
@@ -102,13 +100,13 @@ async function eachSegment(
   }
 }
 
-/** In a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
+/** WARC segments in writable volumes that are not zstd yet. ARC files and other files are left alone. */
 function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Segment[] {
   const writable = new Set(volumes.writable().map(({ name }) => name));
   return segmentRegistry.all().filter(({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
 }
 
-/** Seals a segment that was open when it was sampled. Undefined when it is no longer there, or cannot be written to. */
+/** Seals a segment that was open when it was sampled. Undefined when it no longer exists or cannot be sealed. */
 async function seal({ segmentRegistry, catalog }: OpenedArchive, { number }: Segment): Promise<Segment | undefined> {
   const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
   if (open) {
@@ -120,7 +118,8 @@ async function seal({ segmentRegistry, catalog }: OpenedArchive, { number }: Seg
 }
 
 /**
- * Deleted records have no place in a new segment, so compaction comes first; and what a snapshot names stays as it is.
+ * Notes a segment that must not be recompressed now: one with deleted records, which compaction has to remove first, or
+ * one that a snapshot keeps.
  */
 async function isHeldUp(archive: OpenedArchive, segment: Segment, report: RecompressReport): Promise<boolean> {
   const { name } = segment;
@@ -128,14 +127,14 @@ async function isHeldUp(archive: OpenedArchive, segment: Segment, report: Recomp
   if (archive.snapshots.damage !== undefined)
     report.left.push({ segment: name, why: 'a snapshot may keep it, and the list of snapshots is damaged' });
   else if (snapshot !== undefined) report.left.push({ segment: name, why: `it belongs to the snapshot ${snapshot}` });
-  // Their tombstones may lie in a volume that is not there.
+  // Its tombstones may be in a missing volume.
   else if (segment.deadBytes > 0 || (await archive.tombstones.bytes(name)) > 0)
     report.left.push({ segment: name, why: 'it holds deleted records, which compaction has to take out first' });
   else return false;
   return true;
 }
 
-/** Puts the new segment into the old one's place; or says why not, when the old one is no longer what it was. */
+/** Swaps in the replacement. Returns why not when the old segment has changed meanwhile. */
 async function takePlace(
   archive: OpenedArchive,
   old: Segment,
@@ -163,8 +162,8 @@ async function takePlace(
 }
 
 /**
- * A dictionary for a segment, and which share of its size it would keep. The dictionary is judged by other records than
- * it was trained from.
+ * A dictionary for a segment, and the share of its size that would be left. The dictionary is measured with other
+ * records than it was trained from.
  */
 async function sampleSegment(
   archive: OpenedArchive,

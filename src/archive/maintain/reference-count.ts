@@ -1,11 +1,11 @@
 /**
- * Counts anew how many captures refer to each block, and compares with what the catalog says, in memory that does not
+ * Counts how many captures refer to each block and compares with the counts of the catalog, in memory that does not
  * grow with the archive (I9).
  *
- * Captures come in order of URL, blocks in order of digest, so the two cannot be walked side by side. Each reference is
- * hashed to 64 bits and added to the sum of one of 4096 parts, once as the captures pass by and once, times the count,
- * as the blocks do. Parts whose sums agree have the right counts. Only those that do not are counted one by one, as
- * many parts at a time as fit into memory.
+ * Captures are in order of URL and blocks in order of digest, so the two cannot be walked side by side. Each reference
+ * is hashed to 64 bits and added to the sum of one of 4096 parts: once for each capture, and once, times the count, for
+ * each block. Parts with equal sums have the right counts. Only the other parts are counted one by one, as many at a
+ * time as fit into memory.
  */
 
 import type { Block, BlockKey, Capture, CatalogView } from '../../catalog/index.ts';
@@ -50,7 +50,7 @@ function hashOf({ digest, overflow }: BlockKey): { high: number; low: number } {
 
 export type WrongCount = {
   readonly key: string;
-  /** What the catalog says; undefined when it does not hold the block at all. */
+  /** The count in the catalog. Undefined when it does not have the block at all. */
   readonly said: number | undefined;
   readonly counted: number;
   readonly examples: readonly string[];
@@ -70,7 +70,7 @@ export class ReferenceCount {
     this.#blockCount++;
   }
 
-  /** The blocks whose counts are wrong, once all captures and blocks have passed by. */
+  /** The blocks with wrong counts, after all captures and blocks were added. */
   async *wrong(catalog: CatalogView): AsyncGenerator<WrongCount> {
     const parts = this.#captures.differing(this.#blocks);
     const atOnce = Math.max(1, Math.floor(COUNTED_AT_ONCE / Math.max(1, this.#blockCount / PARTS)));

@@ -1,12 +1,12 @@
 /**
- * Writes a segment anew in another packing: every record byte for byte as it was, id included, in the same order, each
- * in a member of its own. Only the warcinfo that the archive itself put at the beginning is replaced by one that says
- * which segment this one takes the place of.
+ * Writes a segment anew in another compression: every record byte for byte as it was, including its id, in the same
+ * order, each in a member of its own. Only the archive's own warcinfo at the beginning is replaced by one that names
+ * the replaced segment.
  *
- * The new segment is read back from the volume and compared before it is sealed, and sealing is the moment from which
- * it counts (see segment-swap.ts). The old one is sealed and never changes, so all of this goes on beside storing and reading.
- * A segment with bytes that are not whole records of their own, as others may have written it, is left alone: nothing
- * of it could get lost.
+ * The replacement is read back from the volume and compared before it is sealed. From the moment it is sealed, it
+ * counts (see segment-swap.ts). The old segment is sealed and never changes, so storing and reading continue meanwhile.
+ * A segment with bytes that are not whole records in their own members, as other writers may produce, is left alone, so
+ * that nothing of it is lost.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -36,8 +36,8 @@ export type Recoded =
       readonly segment: Segment;
       readonly bytes: number;
       /**
-       * How long the tombstones of the old one were; when they grow, what was deleted since still stands in the new
-       * one.
+       * Length of the old segment's tombstones. If they have grown since, the replacement still contains deleted
+       * records.
        */
       readonly tombstoneBytes: number;
     };
@@ -83,7 +83,7 @@ class Recode {
   readonly #segment: Segment;
   readonly #open: OpenSegment;
   readonly #options: RecodeOptions;
-  /** Of everything that the members decode to. */
+  /** Of all bytes that the members decode to. */
   readonly #digest = new RunningDigest('sha256');
 
   constructor(archive: OpenedArchive, segment: Segment, open: OpenSegment, options: RecodeOptions) {
@@ -93,7 +93,7 @@ class Recode {
     this.#options = options;
   }
 
-  /** Why it cannot be done; undefined when it is. */
+  /** Returns why it cannot be done. Undefined when it is done. */
   async write(): Promise<string | undefined> {
     const { segmentRegistry, volumes, access } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
@@ -108,7 +108,7 @@ class Recode {
         if (length === undefined) return 'not all of its records can be read one by one';
         if (offset !== end || record.tail?.isComplete !== true) return 'it has bytes that are no whole records';
         end = offset + length;
-        // Packed anew, a record that is damaged would get a checksum that calls it sound.
+        // With a new checksum, a damaged record would look sound.
         if (record.damage.length > 0) return DAMAGED;
         if (isOwn) continue;
         this.moves.add(offset, this.#open.position, 1);
@@ -148,7 +148,7 @@ class Recode {
     }
   }
 
-  /** What the volume gives back must decode to the same bytes, record for record. */
+  /** Compares the bytes that the written members decode to, record by record. */
   async readBack(): Promise<void> {
     const { dictionary } = this.#options;
     const { name, volume: volumeName } = this.#open.segment;
@@ -171,7 +171,7 @@ class Recode {
     throw new PinakesError('VOLUME_IO', { where: `volume ${volumeName}: ${name}`, detail });
   }
 
-  /** Every record, read to its end, and whether it is the one that the archive began the segment with. */
+  /** Every record, read to its end, and whether it is the archive's own first record. */
   async *#records(
     segment: Segment,
     dictionary: Uint8Array | undefined,

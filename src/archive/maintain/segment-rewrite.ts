@@ -1,10 +1,11 @@
 /**
- * Writes a segment anew: without the records that were deleted, with contents promoted to revisits that lost their
- * holder, with revisits pointed at their new holders. Everything else is copied byte for byte, whole runs at a time
- * (I4), in the order it stood in.
+ * Writes a segment anew: without deleted records, with contents in the revisits that become holders, and with new
+ * referents in other revisits. Everything else is copied byte for byte and in the same order, whole runs at a time
+ * (I4).
  *
- * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an
- * interruption leaves the old segment in force; after, the next opening finishes the exchange (see segment-swap.ts).
+ * The replacement names the replaced segment in its warcinfo. From the moment it is sealed, it counts: after an
+ * interruption before that, the old segment counts; after an interruption later, the next opening finishes the swap
+ * (see segment-swap.ts).
  */
 import { basename } from 'node:path';
 import { assert, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
@@ -56,8 +57,8 @@ class Rewrite {
   readonly #keptDead = new Map<number, number>();
   readonly #moves = new SegmentMoves();
   /**
-   * Records that go with deleted captures: those that name one of these ids, those that have one of these, and those of
-   * visits of which nothing is left.
+   * Ids and visits of deleted captures. Records go with them that name one of these ids, that have one of the named
+   * ids, or whose visit has no other capture.
    */
   readonly #deadIds = new Set<string>();
   readonly #namedIds = new Set<string>();
@@ -132,7 +133,7 @@ class Rewrite {
       if (!this.#plan.drop.has(record.head.offset)) found++;
       yield record;
     }
-    // Zeros where a record stood look like padding: only the number tells that something is gone.
+    // Zeros in place of a record look like padding, so only the count shows that records are missing.
     const { volume, name, records: all } = this.#segment;
     const expected = all - this.#plan.drop.size;
     const message = `${expected - found} of its ${all} records cannot be found`;
@@ -141,8 +142,8 @@ class Rewrite {
   }
 
   /**
-   * What cannot be read would be lost with the old segment, so that has to stay; only files of others hold bytes that
-   * never were a record.
+   * Unreadable bytes would be lost with the old segment, so it has to stay. Only other writers' files contain bytes
+   * that never were a record.
    */
   #refuse(finding: Finding): void {
     const isForeign = finding.code === 'garbage-skipped' && this.#isOurs !== true;
@@ -154,7 +155,7 @@ class Rewrite {
     if (damage) throw damageError(damage);
   }
 
-  /** Finds out which requests and metadata records go with the captures that leave. */
+  /** Finds the requests and metadata records that go with the deleted captures. */
   async #findConcurrent(): Promise<void> {
     if (this.#plan.drop.size === 0) return;
     const [liveIds, liveNamed, liveVisits] = [new Set<string>(), new Set<string>(), new Set<string>()];
@@ -166,7 +167,7 @@ class Rewrite {
       for (const id of head.getAll('warc-concurrent-to')) (isDead ? this.#namedIds : liveNamed).add(id);
       (isDead ? this.#deadVisits : liveVisits).add(visitOf(head));
     }
-    // What a capture that stays has or names too, stays with it.
+    // What a remaining capture also has or names stays with it.
     for (const id of liveIds) this.#deadIds.delete(id);
     for (const id of liveNamed) this.#namedIds.delete(id);
     for (const visit of liveVisits) this.#deadVisits.delete(visit);
@@ -247,7 +248,7 @@ class Rewrite {
     this.#runRecords = 0;
   }
 
-  /** Writes the revisit anew as a full record: its own head, the payload of the record that held it so far. */
+  /** Writes a revisit anew as a full record: its own head with the payload of the former holder. */
   async #promote(open: OpenSegment, encoder: MemberEncoder, record: ReadingRecord, key: BlockKey): Promise<void> {
     const { catalog, access, segmentRegistry, newId } = this.#archive;
     const scanner = new BlockScanner(record.head, {});
@@ -277,7 +278,7 @@ class Rewrite {
       recordId,
       date: head.standardDate,
       targetUri: head.targetUri,
-      // In the very words of the revisit, so that others who use the same find it, after a rebuild and with other
+      // The text of the revisit, so that other records with the same text find it, after a rebuild and with other
       // tools.
       payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
       contentType,

@@ -1,11 +1,10 @@
 /**
- * Walks one segment from its beginning and holds every record against the catalog: is it there, at this place; is it
- * deleted and gone from the answers; in a full verification also, is its payload the one that the catalog knows by its
- * digest, and are the digests right that it declares.
+ * Walks one segment from its beginning and compares every record with the catalog: is it there at this place, and if it
+ * is deleted, is it gone from the catalog? A full verification also checks whether its payload has the digest in the
+ * catalog, and whether the digests that it declares are right.
  *
- * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures
- * and holders were met as the catalog has for it has them all. Those that fall short are looked into one by one (see
- * verify.ts).
+ * The other direction, from the catalog to the records, is checked by counting: a segment is complete if the walk met
+ * as many captures and holders as the catalog has for it. Segments with fewer are examined one by one (see verify.ts).
  */
 import { equal, type Finding, parseRecordDate } from '../../base/index.ts';
 import type { Capture, Segment } from '../../catalog/index.ts';
@@ -26,7 +25,7 @@ import { blockId } from '../revisit/catalog-draft.ts';
 import { type Problem, type ProblemCode, verifyProblem } from '../verify-problem.ts';
 
 const GROUP_RECORDS = 1000;
-/** Where no record stands. */
+/** A place without a record. */
 const NOWHERE = { segment: 0, offset: 0 };
 
 export type WalkOptions = {
@@ -36,7 +35,7 @@ export type WalkOptions = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** What was met in a segment. */
+/** What the walk met in a segment. */
 export type WalkCounts = { records: number; captures: number; holders: number };
 
 type Met = { readonly facts: RecordFacts; readonly isDead: boolean };
@@ -81,7 +80,7 @@ class SegmentWalk {
     for await (const { head, tail, facts } of this.#facts(records)) {
       this.counts.records++;
       this.#options.onBytes(head.offset);
-      // The same rule as when the catalog is made: such a record has no place of its own.
+      // The same rule as when the catalog is made: without it, a record does not have a place of its own.
       if (tail?.isComplete && tail.length !== undefined) this.#group.push({ facts, isDead: dead.has(facts.offset) });
       if (this.#group.length >= GROUP_RECORDS) await this.#compare();
     }
@@ -109,7 +108,7 @@ class SegmentWalk {
     }
   }
 
-  /** Holds a group of records against the catalog, in few calls. */
+  /** Compares a group of records with the catalog, in few calls. */
   async #compare(): Promise<void> {
     const group = this.#group.filter(({ facts }) => facts.kind !== undefined);
     this.#group = [];
@@ -153,16 +152,16 @@ class SegmentWalk {
       const agrees = fitting.some(({ key }) => key.overflow === wanted.overflow && equal(key.digest, wanted.digest));
       if (agrees) continue;
       const [block] = await catalog.getBlocks([wanted]);
-      // A holder whose bytes changed is told of with everything that leans on it, when the holders are counted.
+      // A holder with changed bytes is reported with all its captures, when the holders are examined.
       if (block?.holder.segment === this.#segment.number && block.holder.offset === facts.offset) continue;
       await this.#tell('content-changed', facts.offset, facts.url, [facts.url]);
     }
   }
 
   /**
-   * Whether the record that a revisit names by URI and date is in the archive, so that any other tool finds it too.
-   * Nearly always it is the one that holds the content, which is one row of the catalog; the other captures of that
-   * moment may be many.
+   * Checks that the record which a revisit names by URI and date is in the archive, so that other tools find it too.
+   * Nearly always it is the holder of the content, which is one row of the catalog. The other captures of that moment
+   * may be many.
    */
   async #compareReferents(group: readonly Met[], captures: readonly (Capture | undefined)[]): Promise<void> {
     const { catalog } = this.#archive;
@@ -188,7 +187,7 @@ class SegmentWalk {
     }
   }
 
-  /** A deleted record that others lean on stays in its segment until compaction finds another holder. */
+  /** A deleted record that others refer to stays in its segment until compaction finds another holder. */
   async #isHeldByDeleted(facts: RecordFacts, key: NonNullable<Capture['block']>): Promise<boolean> {
     const [block] = await this.#archive.catalog.getBlocks([key]);
     if (!block) return false;
@@ -198,12 +197,12 @@ class SegmentWalk {
       const isOfDate = head.date === facts.refersToDate || head.standardDate === facts.refersToDate;
       return head.targetUri === facts.refersToUri && isOfDate;
     } catch {
-      // What is wrong with the holder is told of where the holders are looked into.
+      // A problem of the holder is reported when the holders are examined.
       return true;
     }
   }
 
-  /** The digest of the block is all that guards an HTTP head in a file that is not compressed. */
+  /** In an uncompressed file, only the block digest protects an HTTP head. */
   async #tellDigests(head: RecordHead, { payload, block }: DigestVerdict): Promise<void> {
     const wrong = [payload === 'none' && 'WARC-Payload-Digest', block === 'none' && 'WARC-Block-Digest'];
     const fields = wrong

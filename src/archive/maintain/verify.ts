@@ -2,14 +2,14 @@
  * Verifies an archive: segments, digests, reference counts, revisits, and the catalog against the segments.
  *
  * ```
- *   check     every byte of the files of the catalog; all else waits until they are sound                               (full only)
+ *   check     every byte of the files of the catalog; nothing else begins until they are sound                          (full only)
  *   walk      every segment from its beginning, record by record, against the catalog            (quick: without hashing payloads)
  *   count     captures and holders of each segment in the catalog, and references of each block, against what the walk met
- *   look      only where the counts differ: which captures and contents, and who leans on them
+ *   examine   only where the counts differ: which captures and contents are concerned
  * ```
- * Memory does not grow with the archive (I9): sums and counts of segments are kept, never lists of records. A
- * volume that is not there is told of once, by name, and costs only its own contents. The archive does not change while
- * it is verified: stores wait.
+ * Memory does not grow with the archive (I9): it contains sums and counts of segments, never lists of records. A
+ * missing volume is reported once, by name, and costs only its own contents. The archive does not change while it is
+ * verified: stores wait.
  */
 import { PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture, Place, Segment } from '../../catalog/index.ts';
@@ -22,11 +22,11 @@ import { ReferenceCount } from './reference-count.ts';
 import { type WalkCounts, walkSegment } from './verify-walk.ts';
 
 export type VerifyOptions = {
-  /** Whether payloads are hashed; `quick` looks at structure and catalog only. */
+  /** Whether payloads are hashed. `quick` checks only structure and catalog. */
   readonly depth?: 'quick' | 'full';
   readonly onProblem?: (problem: Problem) => void | Promise<void>;
   readonly onProgress?: (progress: { segment: string; bytes: number }) => void;
-  /** What else to verify fully, of what lies beside the segments and the catalog. */
+  /** Further checks of a full verification, of files beside the segments and the catalog. */
   readonly others?: (signal: AbortSignal | undefined) => AsyncIterable<Problem>;
   readonly signal?: AbortSignal | undefined;
 };
@@ -42,7 +42,7 @@ export type VerifyReport = {
   warnings: number;
 };
 
-/** Broken contents whose captures are looked for in one pass. */
+/** Broken contents whose captures are searched in one pass. */
 const BROKEN_AT_ONCE = 10_000;
 const EXAMPLES_MAX = 5;
 
@@ -52,13 +52,13 @@ export async function verifyArchive(archive: OpenedArchive, options: VerifyOptio
   return verification.finish();
 }
 
-/** A place whose contents cannot be had at all: a volume or a segment. */
+/** A volume or a segment whose contents cannot be read at all. */
 type Lost = { readonly code: ProblemCode; readonly place: ProblemPlace; readonly detail: string } & {
   contents: number;
   leaning: number;
   records: number;
   readonly examples: string[];
-  /** Segments elsewhere whose tombstones lie there: which of their records were deleted is not known. */
+  /** Segments elsewhere with tombstones in this place: it is not known which of their records were deleted. */
   readonly tombstonesOf: Set<string>;
 };
 
@@ -86,7 +86,7 @@ class Verification {
   readonly #met = new Map<number, WalkCounts>();
   readonly #captureCounts = new Map<number, number>();
   readonly #holderCounts = new Map<number, number>();
-  /** Segment -> what it was lost with. */
+  /** By segment number, the place that it was lost with. */
   readonly #lost = new Map<number, Lost>();
   readonly #lostVolumes = new Map<string, Lost>();
   readonly #references = new ReferenceCount();
@@ -101,7 +101,7 @@ class Verification {
     const { damage } = this.#archive.snapshots;
     if (damage)
       await this.#tell(verifyProblem('snapshots-damaged', {}, { detail: `${damage.where}, ${damage.detail}` }));
-    // A damaged catalog is not asked anything: it may answer wrongly, or end the process.
+    // A damaged catalog is not queried, since it may answer wrongly or end the process.
     if (this.#isFull && (await this.#isCatalogDamaged())) return;
     for (const { name } of this.#archive.volumes.settings()) {
       const failure = this.#archive.volumes.failureOf(name);
@@ -126,7 +126,7 @@ class Verification {
     }
   }
 
-  /** What needs no catalog, and keeps no store waiting. */
+  /** The checks that do not need the catalog and do not delay stores. */
   async finish(): Promise<VerifyReport> {
     const { others, signal } = this.#options;
     if (this.#isFull && others) for await (const problem of others(signal)) await this.#tell(problem);
@@ -179,7 +179,7 @@ class Verification {
     this.#report.bytes += segment.bytes;
   }
 
-  /** Deleted records of a segment. Their tombstones may lie in another volume, and that may be missing. */
+  /** Deleted records of a segment. Their tombstones may be in another volume, which may be missing. */
   async #deadOf(segment: Segment): Promise<{ offsets: Set<number>; areAllKnown: boolean }> {
     const { tombstones } = this.#archive;
     const applied = await tombstones.listApplied(segment, (volume, failure) => this.#loseVolume(volume, failure));
@@ -232,7 +232,7 @@ class Verification {
     }
   }
 
-  /** Which captures and contents are concerned where the counts differ, and where nothing could be walked. */
+  /** Finds the captures and contents concerned where counts differ, and where a segment could not be walked. */
   async #lookCloser(): Promise<void> {
     const isShort = (counts: Map<number, number>, of: 'captures' | 'holders') => (segment: number) =>
       !this.#lost.has(segment) && (this.#met.get(segment)?.[of] ?? 0) !== (counts.get(segment) ?? 0);
@@ -296,7 +296,7 @@ class Verification {
     }
   }
 
-  /** What is wrong with the record that holds a block; undefined when it is as it should be. */
+  /** What is wrong with the holder of a block. Undefined when it is sound. */
   async #faultOf(block: Block): Promise<{ code: ProblemCode; detail: string } | undefined> {
     const key = formatContentKey('', block.key).slice(1);
     try {
@@ -321,7 +321,7 @@ class Verification {
     }
   }
 
-  /** Tells of contents that are broken, with some of the captures that have them. */
+  /** Reports broken contents with some of their captures. */
   async #tellBroken(group: ReadonlyMap<string, Broken>): Promise<void> {
     if (group.size === 0) return;
     for await (const page of this.#archive.catalog.captures({})) {

@@ -1,7 +1,4 @@
-/**
- * The volumes of an archive as its keeper sees them: which there are, what lies in them, adding one, making one
- * read-only or writable.
- */
+/** Administration of the volumes of an archive: listing them, adding one, and making one read-only or writable. */
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError } from '../../base/index.ts';
@@ -15,7 +12,7 @@ import { healArchive } from './heal.ts';
 import { finishSwaps } from './segment-swap.ts';
 
 export type VolumeStatus = VolumeSetting & {
-  /** Why it is not there, when it is not. */
+  /** Why it is missing, if it is. */
   readonly failure: PinakesError | undefined;
   readonly segments: number;
   readonly bytes: number;
@@ -63,7 +60,7 @@ export type AddVolumeOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Adds a directory as a volume. Segments that lie in it already become part of the archive. */
+/** Adds a directory as a volume. Its segments become part of the archive. */
 export async function addVolume(
   archive: OpenedArchive,
   { name, path, isReadOnly }: NewVolume,
@@ -90,7 +87,7 @@ export async function addVolume(
   });
 }
 
-/** A file that lies in two volumes would be two segments, and what is done to the one would break the other. */
+/** A file in two volumes would be two segments, and a change of one would break the other. */
 async function refuseNested(archive: OpenedArchive, name: string, path: string): Promise<void> {
   const place = await realPlace(path);
   for (const [other, directory] of await directoriesOf(archive)) {
@@ -100,9 +97,8 @@ async function refuseNested(archive: OpenedArchive, name: string, path: string):
 }
 
 /**
- * Files to be added, but for those that are segments of the archive. A directory that is added may well hold the
- * archive too, and its own segments would bring back what was deleted and is not compacted away, and carry captures
- * from one collection to another.
+ * The files to add, without those that are segments of the archive. An added directory may well contain the archive
+ * too. Its own segments would bring back deleted captures, and would copy captures from one collection to another.
  */
 export async function withoutOwnFiles(archive: OpenedArchive, files: readonly string[]): Promise<string[]> {
   const directories = await directoriesOf(archive);
@@ -120,7 +116,7 @@ function directoriesOf(archive: OpenedArchive): Promise<[name: string, directory
   return Promise.all(settings.map(async ({ name, path }) => [name, await realPlace(resolve(archive.directory, path))]));
 }
 
-/** Where a path leads, with links followed as far as it is there. */
+/** The real path, with links followed in the part of it that exists. */
 async function realPlace(path: string): Promise<string> {
   return realpath(path).catch(async () => {
     const parent = dirname(path);
@@ -133,17 +129,17 @@ function isWithin(path: string, directory: string): boolean {
   return inside === '' || (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside));
 }
 
-/** Makes a volume read-only or writable. Segments that were being written to are sealed first. */
+/** Makes a volume read-only or writable. Its open segments are sealed first. */
 export async function setVolumeWritable(archive: OpenedArchive, name: string, writable: boolean): Promise<void> {
   const setting = archive.connector.volumes.find((volume) => volume.name === name);
   if (!setting) throw archive.volumes.unknown(name);
   if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
   if (setting.writable === writable) return;
   const changed: VolumeSetting = { ...setting, writable };
-  // One that another archive writes to would be lost to reading too.
+  // A volume that another archive writes to could not be opened afterwards, not even for reading.
   if (writable) await volumeWriter(archive.directory, changed);
   await archive.exclusive(async () => {
-    // What is left to remove has to be removed while it can.
+    // What is left to remove is removed while the volume is still writable.
     await finishSwaps(archive);
     await sealOpenSegments(archive, name);
     const volumes = archive.connector.volumes.map((volume) => (volume.name === name ? changed : volume));
@@ -152,7 +148,7 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
   });
 }
 
-/** Seals what is open in a volume. The catalog knows all of it, since changes run one at a time. */
+/** Seals the open segments of a volume. The catalog has all of their records, since changes run one at a time. */
 export async function sealOpenSegments(archive: OpenedArchive, volumeName: string): Promise<void> {
   for (const open of archive.segmentRegistry.openSegments()) {
     if (open.segment.volume !== volumeName) continue;
@@ -161,14 +157,14 @@ export async function sealOpenSegments(archive: OpenedArchive, volumeName: strin
   }
 }
 
-/** The volume of files that are added in place; it is made when the first is. */
+/** The volume of files that are added in place. It is created for the first such file. */
 export async function linkedVolume(archive: OpenedArchive): Promise<LinkedVolume> {
   const known = archive.connector.volumes.find((volume) => volume.kind === 'linked');
   if (!known) {
     if (archive.connector.volumes.some((volume) => volume.name === LINKED_VOLUME.name))
       throw refused(LINKED_VOLUME.name, 'this name is kept for files that are added in place');
     await archive.exclusive(async () => {
-      // Another may have made it while this one waited.
+      // Another call may have created it while this one waited.
       if (archive.connector.volumes.some(({ kind }) => kind === 'linked')) return;
       await createVolume(archive.directory, LINKED_VOLUME);
       await archive.volumes.put(archive.directory, LINKED_VOLUME);
@@ -186,7 +182,8 @@ function refused(name: string, detail: string): PinakesError {
 }
 
 /**
- * The path as the connector keeps it: relative inside of the archive, so that the archive can be moved, else absolute.
+ * The path as the connector has it: relative inside of the archive, so that the archive can be moved, otherwise
+ * absolute.
  */
 function placeFor(directory: string, path: string, from?: string): string {
   const absolute = from === undefined ? resolve(path) : resolve(from, path);

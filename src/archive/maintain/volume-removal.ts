@@ -1,9 +1,9 @@
 /**
- * Removes a volume from an archive. Only one that is seen to be empty goes: what it still holds would be lost to the
- * archive.
+ * Removes a volume from an archive. Only an empty volume that is available is removed, since the archive would lose its
+ * contents.
  *
- * The directory and the files of others in it stay. What marks it as a volume goes last, so that it can become a volume
- * under another name.
+ * The directory and other files in it stay. The sentinel that makes it a volume is removed last, so that the directory
+ * can become a volume under another name.
  */
 import { PinakesError } from '../../base/index.ts';
 import { removeDirectorySentinel } from '../../volume/index.ts';
@@ -13,7 +13,7 @@ import { removeWriter } from '../segment/volume-writer.ts';
 import { SEGMENT_NAME } from './heal.ts';
 import { finishSwaps } from './segment-swap.ts';
 
-/** Takes an empty volume out of the connector. */
+/** Removes an empty volume from the connector. */
 export async function removeVolume(archive: OpenedArchive, name: string): Promise<void> {
   await archive.exclusive(async () => {
     const setting = archive.connector.volumes.find((volume) => volume.name === name);
@@ -28,7 +28,7 @@ export async function removeVolume(archive: OpenedArchive, name: string): Promis
     await archive.changeConnector({ ...archive.connector, volumes });
     const { directory } = await archive.volumes.remove(name);
     if (directory === undefined || !setting.writable) return;
-    // Marks that cannot be removed only keep the directory from becoming a volume under another name.
+    // If these files cannot be removed, the directory only cannot become a volume under another name.
     await removeWriter(directory).catch(() => {});
     await removeDirectorySentinel(directory).catch(() => {});
   });
