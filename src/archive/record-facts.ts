@@ -1,6 +1,6 @@
 /**
- * What the archive wants to know of a record, from whatever read it: a scan of a file on worker threads, or a walk
- * through a segment.
+ * The facts of a record that the archive uses, from a scan of a file on worker threads or from a walk through a
+ * segment.
  */
 import { hash } from 'node:crypto';
 import { bareMime, type EpochMs, parseW3cDate, standardDate, toHex } from '../base/index.ts';
@@ -25,20 +25,19 @@ import {
   unbracketed,
 } from '../warc/index.ts';
 
-/** Carries the identity of a capture on a record that was written anew for it. */
+/** The identity of a capture, on a record that was written anew for it. */
 export const CAPTURE_ID_FIELD = 'pinakes-capture-id';
-/** Carries the overflow number of a block that shares its digest with another. */
+/** The overflow number of a block that shares its digest with another one. */
 export const OVERFLOW_FIELD = 'pinakes-overflow';
 
 /**
- * Names the content of a foreign revisit that was written anew, since what it was known by may be gone: <hex
- * digest>~<overflow>.
+ * The content of a foreign revisit that was written anew, since its old reference may be gone: <hex digest>~<overflow>.
  */
 export const CONTENT_FIELD = 'pinakes-content';
-/** What the writer of a record called its content, on the revisit that took the record's place. */
+/** The digest that the writer of a record declared, on the revisit that replaced the record. */
 export const DECLARED_FIELD = 'pinakes-declared-digest';
 
-/** The order in which `ScanFacts` finds them. */
+/** In the order in which `ScanFacts` reads them. */
 export const ARCHIVE_FIELDS: readonly string[] = [
   CAPTURE_ID_FIELD,
   OVERFLOW_FIELD,
@@ -48,8 +47,8 @@ export const ARCHIVE_FIELDS: readonly string[] = [
 ];
 
 /**
- * Fields of a response that are true of every record of its capture: of the revisit that takes its place, and of what
- * becomes of that.
+ * Fields of a response that are true for every record of its capture: for the revisit that replaces it, and for the
+ * full record that this revisit may become.
  */
 export const CARRIED_FIELDS: readonly string[] = [
   'warc-ip-address',
@@ -65,16 +64,16 @@ export const CARRIED_FIELDS: readonly string[] = [
 
 export type RecordFacts = CaptureFacts & {
   readonly offset: number;
-  /** Bytes in the file; undefined when the record shares its member with others. */
+  /** Bytes in the file. Undefined when the record shares its member with others. */
   readonly length: number | undefined;
   readonly innerOffset: number;
   readonly type: string;
   readonly url: string;
-  /** As the standard writes it, where it means a time; else as it is written. */
+  /** The date as the standard writes it. If it is not a valid time, as it is written. */
   readonly date: string;
   readonly recordId: string;
   readonly isComplete: boolean;
-  /** Whether its head keeps other readers from going on: see `HeadForm`. */
+  /** Whether its head stops other readers: see `HeadForm`. */
   readonly isOdd: boolean;
   readonly isHttp: boolean;
   readonly isArc: boolean;
@@ -90,16 +89,16 @@ export type RecordFacts = CaptureFacts & {
   readonly concurrentTo: string;
   readonly captureId: string;
   readonly overflow: number;
-  /** The content as we named it ourselves; empty when we did not. */
+  /** The content as the archive named it; empty if it did not. */
   readonly content: string;
   readonly alsoDeclared: string;
 };
 
-/** What follows from the rest, worked out once, since all of it is asked for several times a record. */
+/** Facts that follow from the others. They are computed once, since each is used several times for a record. */
 type CaptureFacts = {
-  /** Which kind of capture the record is; undefined for what only goes with captures: requests, metadata, warcinfo. */
+  /** The kind of capture. Undefined for records that only go with captures: requests, metadata, warcinfo. */
   readonly kind: CaptureKind | undefined;
-  /** The next three say something of captures only. */
+  /** The next three are meaningful only for captures. */
   readonly time: EpochMs | undefined;
   readonly urlKey: UrlKey;
   /** See `captureIdOf`. */
@@ -107,8 +106,8 @@ type CaptureFacts = {
 };
 
 /**
- * Facts of a record of a scan that was asked for ARCHIVE_FIELDS. Most of them are asked for of few records, so they are
- * looked up in the batch when they are; it stays in memory as long as they do.
+ * Facts of a record of a scan with ARCHIVE_FIELDS. Most facts are used for few records, so they are looked up in the
+ * batch only then. The batch stays in memory as long as the facts do.
  */
 export class ScanFacts implements RecordFacts {
   readonly kind: CaptureKind | undefined;
@@ -120,7 +119,7 @@ export class ScanFacts implements RecordFacts {
   readonly type: string;
   readonly #batch: ScanBatch;
   readonly #record: number;
-  // Of captures these are asked for many times.
+  // Used many times for each capture.
   #url: string | undefined;
   #date: string | undefined;
   #recordId: string | undefined;
@@ -157,7 +156,7 @@ export class ScanFacts implements RecordFacts {
     return this.#date;
   }
 
-  /** The date as its writer had it; empty when that is the one it has here. */
+  /** The date as its writer wrote it; empty when it is the same as `date`. */
   get sourceDate(): string {
     const written = this.#text(AT.date);
     return this.#text(AT.sourceDate) || (written === this.date ? '' : written);
@@ -180,12 +179,12 @@ export class ScanFacts implements RecordFacts {
     return this.#batch.has(this.#record, SCAN_ARC);
   }
 
-  /** Whether the record holds only a part of its block, and others the rest. */
+  /** Whether the record contains only a part of its block, with the rest in other records. */
   get isSegmented(): boolean {
     return this.#batch.has(this.#record, SCAN_SEGMENTED);
   }
 
-  /** Whether what the head says can be repeated byte for byte. */
+  /** Whether the text of the head can be written again byte for byte. */
   get isUtf8(): boolean {
     return !this.#batch.has(this.#record, SCAN_NOT_UTF8);
   }
@@ -261,12 +260,12 @@ export class ScanFacts implements RecordFacts {
     return this.#text(AT.alsoDeclared);
   }
 
-  /** In a scan that was asked for CARRIED_FIELDS of responses. */
+  /** For a scan with CARRIED_FIELDS of responses. */
   carriedFields(): Field[] {
     return this.#batch.responseFields(this.#record);
   }
 
-  /** The HTTP head, in a scan that was asked for them. */
+  /** The HTTP head, for a scan with HTTP heads. */
   get httpHead(): Uint8Array {
     return this.#batch.httpHead(this.#record);
   }
@@ -276,7 +275,7 @@ export class ScanFacts implements RecordFacts {
   }
 }
 
-/** Where the texts of a record stand. */
+/** The index of each text of a record. */
 const AT = {
   ...(Object.fromEntries(SCAN_TEXTS.map((name, index) => [name, index])) as Record<ScanText, number>),
   captureId: SCAN_TEXTS.length,
@@ -326,14 +325,14 @@ export function factsOfRecord(
   };
 }
 
-/** For each of the records the captures that it may be: those of its key, time and hash. */
+/** For each record the captures that it may be: those with its key, time and hash. */
 export function findCapturesOf(catalog: CatalogView, records: readonly RecordFacts[]): Promise<(readonly Capture[])[]> {
   return catalog.findCaptures(
     records.map(({ urlKey: key, time, hash: ofHash }) => ({ urlKey: key, time: time!, ofHash })),
   );
 }
 
-/** For each of the records of a segment the capture that it is, in a list of one, or none. */
+/** For each record of a segment the capture that it is, in a list of one or none. */
 export function findCapturesIn(
   catalog: CatalogView,
   segment: number,
@@ -349,12 +348,12 @@ const NO_CAPTURE: CaptureFacts = { kind: undefined, time: undefined, urlKey: '' 
 
 type Named = Pick<RecordFacts, 'captureId' | 'recordId' | 'url' | 'date' | 'payloadDigest'>;
 
-/** Whether a record would be a capture and is in no index, since it has no date that means a time. */
+/** Whether a record would be a capture but is not in the index, since it does not have a valid date. */
 export function isUndated({ type, kind, date }: RecordFacts): boolean {
   return kind === undefined && (type === '' || CAPTURE_KINDS.has(type)) && parseW3cDate(date) === undefined;
 }
 
-/** A document of an ARC file that is no HTTP message is what it becomes where it is copied: a resource. */
+/** An ARC document that is not an HTTP message is a resource, which it also becomes when it is copied. */
 function captureFacts(named: Named & Pick<RecordFacts, 'type' | 'isArc' | 'isHttp'>): CaptureFacts {
   const time = CAPTURE_KINDS.has(named.type) && named.url !== '' ? parseW3cDate(named.date) : undefined;
   if (time === undefined) return NO_CAPTURE;
@@ -363,8 +362,8 @@ function captureFacts(named: Named & Pick<RecordFacts, 'type' | 'isArc' | 'isHtt
 }
 
 /**
- * What tells the same capture from another of the same URL and time: the record's id, or, for ARC records, which have
- * none, a name made of what was captured. Records written anew for a capture carry it along.
+ * Tells a capture from others of the same URL and time: the id of the record, or for ARC records, which do not have
+ * ids, a name made from what was captured. Records that are written anew for a capture keep it.
  */
 export function captureIdOf(facts: Named): string {
   if (facts.captureId || facts.recordId) return facts.captureId || facts.recordId;

@@ -1,17 +1,18 @@
 /**
- * The reserve: a file that takes up room beside the catalog, so that there is some to be had when the disk is full.
+ * The reserve: a file that takes up space beside the catalog, so that some can be freed when the disk is full.
  *
  * Nothing can be done with an archive before its catalog is open, and LevelDB writes to open one: its logs become
- * tables, and it begins a log and a list of files. What makes room, deleting and compacting, writes before it frees.
+ * tables, and it begins a log and a list of files. Deleting and compacting, which free space, write before they free.
  * So:
  *
- * - What lets the archive grow begins with making sure of the reserve, and is refused where there is no room for it.
- * - Where less is free than the reserve has, it is given up: right after the catalog was opened, or for opening it, and
- *   before anything that makes room.
- * - What was given up is taken back when the archive is closed, as much of it as there is.
+ * - Work that lets the archive grow first makes sure that the reserve exists, and is refused when there is no room for
+ *   it.
+ * - When less space is free than the reserve takes, it is given up: after the catalog was opened, for opening it, or
+ *   before work that frees space.
+ * - Closing the archive restores as much of a given up reserve as there is room for.
  *
  * LevelDB has two write buffers of 8 MiB in its logs, and merges tables of 8 MiB, a dozen of them at a time in a large
- * catalog. Nothing reads the file. It holds what cannot be compressed, as a file system might do.
+ * catalog. The file is never read. Its bytes cannot be compressed, as a file system might do.
  */
 import { createHash } from 'node:crypto';
 import { open, stat, statfs, truncate, unlink } from 'node:fs/promises';
@@ -24,15 +25,15 @@ const MIB = 1024 * 1024;
 const CATALOGS = 2;
 const STEP_BYTES = 8 * MIB;
 const STEPS_MAX = 16;
-/** A catalog grows: after so many changes its size is looked at again. */
+/** A catalog grows, so its size is checked again after this many changes. */
 const CHANGES_SURE = 1000;
 
 export class Reserve {
   readonly #directory: string;
   readonly #path: string;
   /**
-   * For how many changes it is known to be there and large enough. Only whoever has the archive open makes it or gives
-   * it up.
+   * For how many changes the reserve is known to exist and to be large enough. Only the process that has the archive
+   * open creates it or gives it up.
    */
   #sureFor = 0;
   #givenUpBytes = 0;
@@ -42,21 +43,23 @@ export class Reserve {
     this.#path = join(directory, RESERVE_NAME);
   }
 
-  /** Makes sure that it is there, before the archive grows. Fails where too little would be left beside it. */
+  /**
+   * Makes sure that the reserve exists, before the archive grows. Fails when too little space would be left beside it.
+   */
   async keep(catalog: { bytes(): Promise<number> }): Promise<void> {
     if (this.#sureFor-- > 0) return;
-    // What keeps the catalog from telling its size is no reason to refuse anything.
+    // An unknown size of the catalog is not a reason to refuse a change.
     const catalogBytes = await catalog.bytes().catch(() => 0);
     const steps = Math.ceil((CATALOGS * catalogBytes) / STEP_BYTES);
     const wanted = STEP_BYTES * Math.min(Math.max(steps, 1), STEPS_MAX);
     const bytes = await this.#bytes();
     const lacking = wanted - bytes;
     if (lacking > 0) {
-      // With less left over than that it would be given up at the next opening.
+      // With less space left, the next opening would give it up again.
       const missing = lacking + wanted - (await this.#freeBytes());
       if (missing > 0) throw this.#full(missing);
       await this.#growTo(wanted).catch(async (cause: unknown) => {
-        // What it took in vain the catalog may need, which is open.
+        // The open catalog may need the space of this failed attempt.
         await truncate(this.#path, bytes).catch(() => {});
         const error = fileError(cause, this.#path, 'writing');
         throw error instanceof PinakesError && error.code === 'DISK_FULL' ? this.#full(missing) : error;
@@ -66,14 +69,13 @@ export class Reserve {
     this.#givenUpBytes = 0;
   }
 
-  /** Gives it up where less is free than it has. */
+  /** Gives it up when less space is free than it takes. */
   async giveUpIfShort(): Promise<void> {
     if ((await this.#freeBytes()) < (await this.#bytes())) await this.giveUp();
   }
 
   /**
-   * Gives it up, and says whether that made room. One that cannot be removed is no reason to do nothing: it may go
-   * without.
+   * Gives it up. Returns whether that freed space. If the file cannot be removed, work continues without that space.
    */
   async giveUp(): Promise<boolean> {
     const bytes = await this.#bytes();
@@ -88,9 +90,9 @@ export class Reserve {
     return true;
   }
 
-  /** Takes back what was given up, as far as there is room. */
+  /** Restores what was given up, as far as there is room. */
   async takeBack(): Promise<void> {
-    // What there is of it is worth having.
+    // A smaller reserve is still useful.
     if (this.#givenUpBytes > 0) await this.#growTo(this.#givenUpBytes).catch(() => {});
   }
 
@@ -101,7 +103,7 @@ export class Reserve {
     );
   }
 
-  /** Not every file system tells; there it shows when something is written. */
+  /** Not every file system reports its free space. On the others, a full disk shows only at a write. */
   async #freeBytes(): Promise<number> {
     const told = await statfs(this.#directory).catch(() => undefined);
     return told && told.blocks > 0 ? told.bavail * told.bsize : Number.POSITIVE_INFINITY;
@@ -114,7 +116,7 @@ export class Reserve {
       size += (await file.write(piece, 0, Math.min(piece.length, bytes - size))).bytesWritten;
   }
 
-  /** A quota shows only when it is met, and nobody says by how much. */
+  /** The limit of a quota is not known before a write fails, and neither is the missing amount. */
   #full(missingBytes: number): PinakesError {
     const detail = missingBytes > 0 ? `${Math.ceil(missingBytes / MIB)} MiB more have to be free` : '';
     return new PinakesError('ARCHIVE_FULL', { where: this.#directory, detail });

@@ -1,6 +1,6 @@
 /**
- * Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status, query. All
- * that is given must hold.
+ * Selects captures by collection, URL, URL prefix or pattern, content, time, media type, status and query. A capture
+ * must match every given field.
  */
 import type { EpochMs } from '../base/index.ts';
 import { type BlockKey, type Capture, type CaptureRange, rangeOfKey } from '../catalog/index.ts';
@@ -17,18 +17,17 @@ export type Selection = {
   readonly from?: EpochMs | undefined;
   readonly to?: EpochMs | undefined;
   /**
-   * A media type in small letters, and a status, as they are; `Archive.askedQuery` makes queries of `image/*` and
-   * `4xx`.
+   * A media type in lower case, and a status, both exact. `Archive.askedQuery` makes queries from `image/*` and `4xx`.
    */
   readonly mime?: string | undefined;
   readonly status?: number | undefined;
   /** Types of records: `response`, `revisit`... */
   readonly types?: readonly string[] | undefined;
-  /** What else must hold, in words. */
+  /** Further conditions. */
   readonly query?: CaptureQuery | undefined;
 };
 
-/** The captures that a selection means, in order of key and time, in pages. */
+/** The selected captures, in order of key and time, in pages. */
 export async function* selectCaptures(
   reader: Pick<CaptureReader, 'captures' | 'getBlocks'>,
   selection: Selection,
@@ -47,8 +46,8 @@ export async function* selectCaptures(
 }
 
 /**
- * The ranges of URL keys that a selection is bounded by; one without bounds when it names no URL, none when what it
- * names has nothing in common.
+ * The ranges of URL keys of a selection. One unbounded range when it names no URL, and none when its conditions
+ * contradict each other.
  */
 export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 'keyTo'>[] {
   const named = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
@@ -58,23 +57,20 @@ export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 
   return isInKeyRanges(key, ranges) ? [rangeOfKey(key)] : [];
 }
 
-/** A prefix without a wildcard means everything that begins with it. */
+/** A prefix without a wildcard selects everything that begins with it. */
 function prefixRanges(prefix: string): KeyRange[] {
   if (!prefix.includes('*')) return keyRange(typedUrl(prefix), 'prefix');
   const pattern = parseUrlPattern(prefix);
   return keyRange(pattern.url, pattern.matchType);
 }
 
-/** Whether a capture, wherever it was found, is one that a selection means; with the size of its payload. */
+/** Whether a capture from any source is selected. `size` is the size of its payload. */
 export function isMeant(capture: Capture, size: number, selection: Selection): boolean {
   if (!isSelected(capture, selection) || selection.query?.isMet({ ...capture, size }) === false) return false;
   return isInKeyRanges(capture.urlKey, keyRanges(selection));
 }
 
-/**
- * Whether a URL key lies in one of the ranges that a selection is bounded by; in the order of the catalog, that of
- * bytes.
- */
+/** Whether a URL key is in one of these ranges, in the byte order of the catalog. */
 export function isInKeyRanges(key: UrlKey, ranges: ReturnType<typeof keyRanges>): boolean {
   return ranges.some(
     ({ keyFrom, keyTo }) =>
@@ -83,7 +79,7 @@ export function isInKeyRanges(key: UrlKey, ranges: ReturnType<typeof keyRanges>)
   );
 }
 
-/** Of captures that came out of the key ranges of the selection: those of which all else that is given holds too. */
+/** The captures that match a selection, out of captures that are already in its key ranges. */
 export async function selected(
   reader: Pick<CaptureReader, 'getBlocks'>,
   captures: readonly Capture[],
@@ -97,7 +93,7 @@ export async function selected(
   return known.filter((capture, index) => query.isMet({ ...capture, size: blocks[index]?.size }));
 }
 
-/** The same without what only another table of the catalog knows: how large the payload is. */
+/** The same without the size of the payload, which is in another table of the catalog. */
 function isSelected(capture: Capture, selection: Selection): boolean {
   if (selection.collection !== undefined && capture.collection !== selection.collection) return false;
   if (selection.from !== undefined && capture.time < selection.from) return false;

@@ -1,4 +1,7 @@
-/** What an archive holds, what it takes, and what deduplication and compression save. From one view of the catalog. */
+/**
+ * What an archive contains, how much space it takes, and what deduplication and compression save. From one view of the
+ * catalog.
+ */
 import type { CatalogView } from '../catalog/index.ts';
 import { type CollectionDuplication, countDuplication } from './duplication.ts';
 import type { OpenedArchive } from './opened-archive.ts';
@@ -13,26 +16,22 @@ export type ArchiveStats = {
   readonly revisits: number;
   /** Revisits whose content is not in the archive. */
   readonly unresolvedRevisits: number;
-  /**
-   * Records that other readers stop at; and those of them that no date tells the time of, so that they are in no index.
-   */
+  /** Records that other readers stop at. Among them, records without a valid date, which are not in the index. */
   readonly oddRecords: number;
   readonly undatedRecords: number;
   /** Payloads as captured: every capture counts. */
   readonly payloadBytes: number;
   /** Payloads of distinct contents. */
   readonly uniquePayloadBytes: number;
-  /** Payloads that stand in segments: distinct ones, and repeated ones too small to be worth a revisit. */
+  /** Payloads in segments: distinct ones, and repeated ones too small for a revisit. */
   readonly storedPayloadBytes: number;
-  /** Segments as they lie in the volumes. */
+  /** Bytes of the segments in the volumes. */
   readonly storedBytes: number;
-  /** Of these: records that were deleted and wait for compaction. */
+  /** Among these, deleted records that wait for compaction. */
   readonly deadBytes: number;
   /** Payload bytes that need not be stored, because another record holds them. */
   readonly savedByDeduplicationBytes: number;
-  /**
-   * How much smaller the segments are than the payloads in them; negative when heads weigh more than compression saves.
-   */
+  /** How much smaller the segments are than their payloads. Negative when heads take more than compression saves. */
   readonly savedByCompressionBytes: number;
   readonly segments: number;
   readonly catalogBytes: number;
@@ -41,11 +40,11 @@ export type ArchiveStats = {
 
 export type StatsOptions = {
   readonly signal?: AbortSignal | undefined;
-  /** How far it is, from 0 to 1. */
+  /** The share that is done, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
 };
 
-/** How often the captures are gone through: once here, twice to count duplicates. */
+/** How many walks over the captures there are: one here, and two to count duplicates. */
 const WALKS = 3;
 
 export async function archiveStats(archive: OpenedArchive, options: StatsOptions = {}): Promise<ArchiveStats> {
@@ -58,7 +57,7 @@ export async function archiveStats(archive: OpenedArchive, options: StatsOptions
   const storedBytes = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   const deadBytes = segments.reduce((sum, segment) => sum + segment.deadBytes, 0);
   let passed = 0;
-  /** Called for every page of captures that a walk comes to. */
+  /** Called for every page of captures in a walk. */
   const onPage = (captures: number) => {
     options.signal?.throwIfAborted();
     passed += captures;

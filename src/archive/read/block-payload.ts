@@ -1,4 +1,6 @@
-/** The payload in a block, in pieces as the block comes: the body without transfer coding, content coding kept. */
+/**
+ * The payload of a block, in pieces as the block arrives: the body without transfer coding and with its content coding.
+ */
 import { BlockScanner, type RecordHead } from '../../warc/index.ts';
 
 export async function* payloadOfBlock(head: RecordHead, block: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 /**
- * The bytes of a segment up to those that the disk does not give any more. A volume reads much at a time, so around a
- * bad sector it is asked for little: all that can be had before the gap comes, and the gap ends where something can be
- * had again.
+ * The bytes of a segment up to the first bytes that the disk cannot read. A volume reads many bytes at a time, so near
+ * a bad sector it is asked for single sectors. Everything readable before the gap is returned, and the gap ends at the
+ * next readable sector.
  */
 import { READ_CHUNK_BYTES } from '../../base/index.ts';
 import type { Volume } from '../../volume/index.ts';
@@ -15,9 +15,9 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
   readonly #volume: Volume;
   readonly #name: string;
   readonly #end: number;
-  /** Where the next bytes come from. */
+  /** The offset of the next bytes. */
   position: number;
-  /** Known once all that stands before it has come; undefined when that is everything. */
+  /** Known when all bytes before it were read. Undefined when there is no gap. */
   gap: Gap | undefined;
 
   constructor(volume: Volume, name: string, from: number, end: number) {
@@ -51,7 +51,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** In steps that grow with the gap: a dying disk takes seconds over each. */
+  /** The steps grow with the gap, since a dying disk takes seconds for each. */
   async #endOfGap(): Promise<number> {
     for (let to = this.position; ; ) {
       const step = Math.max(SECTOR_BYTES, (to - this.position) / 8);
@@ -61,7 +61,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** The rest of the sector; undefined when the disk does not give it. */
+  /** The rest of the sector. Undefined when the disk cannot read it. */
   async #sectorAt(offset: number): Promise<Uint8Array | undefined> {
     const length = Math.min(SECTOR_BYTES - (offset % SECTOR_BYTES), this.#end - offset);
     const [bytes] = (await ifGiven(this.#volume.read([{ name: this.#name, offset, length }]))) ?? [];

@@ -1,6 +1,6 @@
 /**
- * What other rooms read of captures and blocks. The archive has these methods and reads what is committed now; a view
- * has the same methods and reads the state of the moment it was opened. The methods are described at `CatalogView`.
+ * What other rooms read of captures and blocks. The archive has these methods and reads what is committed now. A view
+ * has the same methods and reads the state at the moment it was opened. The methods are described at `CatalogView`.
  */
 import type { CatalogView } from '../../catalog/index.ts';
 

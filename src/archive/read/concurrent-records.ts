@@ -1,9 +1,9 @@
 /**
- * Finds the records that go with captures: requests, metadata and what else a crawler wrote beside them.
+ * Finds the records that go with captures: requests, metadata and other records that a crawler wrote with them.
  *
- * A record goes with the captures that its WARC-Concurrent-To names, or that name it; one that is linked to none goes
- * with the captures of the same URI and date. Crawlers write what belongs together closely together, so it is looked
- * for among the WINDOW_RECORDS records on either side, and memory does not grow with the segment (I9).
+ * A record goes with the captures that its WARC-Concurrent-To names, or that name it. A record without such a link goes
+ * with the captures of the same URI and date. Crawlers write these records close together, so only the WINDOW_RECORDS
+ * records on either side are searched, and memory does not grow with the segment (I9).
  */
 import type { Finding } from '../../base/index.ts';
 import type { ReadingRecord, RecordHead } from '../../warc/index.ts';
@@ -17,7 +17,7 @@ export function isCaptureType(type: string): boolean {
   return CAPTURE_TYPES.has(type);
 }
 
-/** A record that goes along, by place. Its length is not known where its member is damaged. */
+/** A concurrent record, by its place. Its length is unknown when its member is damaged. */
 export type ConcurrentRecord = { readonly offset: number; readonly length: number | undefined; readonly type: string };
 
 type Choice = { chosen: boolean; passed: boolean };
@@ -34,13 +34,13 @@ type Waiting = ConcurrentRecord & {
 
 export type ConcurrentRule = {
   readonly isChosen: (head: RecordHead) => boolean;
-  /** Of two captures of one URI and date of which only one is chosen: whether what is linked to neither goes along. */
+  /** When only one of two captures with one URI and date is chosen: whether a record without a link goes along. */
   readonly whenDoubtful: boolean;
-  /** Told of damaged records that are linked to no capture at all: it may be the damage that took the link away. */
+  /** Called with damaged records that are linked to no capture. The damage may have removed the link. */
   readonly onAdrift?: (damage: Finding) => void;
 };
 
-/** What goes with the chosen captures, in order. The records are read to their ends. */
+/** The records that go with the chosen captures, in order. All records are read to their ends. */
 export async function* findConcurrent(
   records: AsyncIterable<ReadingRecord>,
   rule: ConcurrentRule,
@@ -101,7 +101,9 @@ class ConcurrentFinder {
     this.#captures.push({ at, ids: [...own, ...named], visit: visitOf(head) });
   }
 
-  /** Decides on what has seen all its neighbours, and forgets captures that are too far back for anybody. */
+  /**
+   * Decides about records whose neighbours were all seen, and forgets captures that are too far back for later records.
+   */
   *#settle(upTo: number): Generator<ConcurrentRecord> {
     const settled = this.#waiting.filter(({ at }) => at <= upTo);
     this.#waiting = this.#waiting.filter(({ at }) => at > upTo);
@@ -122,8 +124,8 @@ class ConcurrentFinder {
   }
 
   /**
-   * What was decided on the captures that a record is linked to, or else on those of its URI and date; undefined when
-   * there are none.
+   * The choice for the captures that a record is linked to, or else for those of its URI and date. Undefined when there
+   * are none.
    */
   #choiceOf({ named, recordId, visit }: Waiting): Choice | undefined {
     const links = [

@@ -1,9 +1,9 @@
 /**
- * Checks records whose member has no checksum of its own against the digests that are known of them.
+ * Checks records in members without a checksum against the known digests.
  *
- * The digest that the archive took when the record came in is asked only where those in the record's own head do not
- * settle it: some tools declare wrong ones, and their records are sound all the same. A record of which no digest is
- * known at all cannot be checked.
+ * The digest that the archive computed when it stored the record is used only when the digests in the record's own head
+ * do not decide. Some tools declare wrong digests for sound records. A record without any known digest cannot be
+ * checked.
  */
 import { equal, type Finding } from '../../base/index.ts';
 import type { CatalogView, Place } from '../../catalog/index.ts';
@@ -32,7 +32,7 @@ export class ContentCheck {
     this.#fingerprint = fingerprint;
   }
 
-  /** What is wrong with a record that was read to its end. */
+  /** The findings about a record that was read to its end. */
   async findings(
     place: RecordPlace,
     file: string,
@@ -40,7 +40,7 @@ export class ContentCheck {
     facts: BlockFacts,
     isComplete: boolean,
   ): Promise<readonly Finding[]> {
-    // The reader reports what is cut short.
+    // The reader reports truncated records.
     if (!isComplete) return [];
     const verdict = judgeDigests(head, facts, isComplete);
     const fault = isSettled(verdict) ? undefined : await this.#faultOf(place, head, facts, verdict);
@@ -50,7 +50,7 @@ export class ContentCheck {
     return [{ code: fault, level, file, offset: place.offset, message: says }];
   }
 
-  /** The same of a record in memory. */
+  /** The findings about a record in memory. */
   findingsOf(place: RecordPlace, file: string, { head, block }: DecodedRecord): Promise<readonly Finding[]> {
     const scanner = new BlockScanner(head, checksumlessScanOptions(head, 'sha256'));
     if (block.length > 0) scanner.push(block);
@@ -60,12 +60,12 @@ export class ContentCheck {
   async #faultOf(place: RecordPlace, head: RecordHead, facts: BlockFacts, { block, payload }: DigestVerdict) {
     const isSame = await this.#isSameContent(place, head, facts);
     if (isSame === false) return 'content-changed';
-    // A tool that declares a wrong payload digest of what it stored cannot be trusted with that of the block either.
+    // If a tool declares a wrong payload digest for sound bytes, its block digest cannot be trusted either.
     if (block === 'none' && (isSame === undefined || payload !== 'none')) return 'block-digest-mismatch';
     return payload === 'none' && isSame === undefined ? 'payload-digest-mismatch' : undefined;
   }
 
-  /** Whether the payload is the one that was stored; undefined where the archive does not know it. */
+  /** Whether the payload is the stored one. Undefined when the archive does not know it. */
   async #isSameContent({ segment, offset }: RecordPlace, head: RecordHead, facts: BlockFacts) {
     const { targetUri, time, type } = head;
     if (type === 'revisit' || !isCaptureType(type) || targetUri === undefined || time === undefined) return undefined;
@@ -77,7 +77,7 @@ export class ContentCheck {
   }
 }
 
-/** Whether digests in the head of the record vouch for its bytes. */
+/** Whether the digests in the head of the record confirm its bytes. */
 function isSettled({ block, payload }: DigestVerdict): boolean {
   if (block === 'block') return true;
   return block !== 'none' && (payload === 'payload' || payload === 'framed' || payload === 'decoded');

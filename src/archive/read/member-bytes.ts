@@ -1,6 +1,6 @@
 /**
- * The bytes that a member decodes to, exactly as they were packed: heads, blocks and whatever stands behind them. At
- * once while they are few, in pieces when they are many (I9).
+ * The bytes that a member decodes to, unchanged: heads, blocks and everything after them. Short members are decoded at
+ * once, long ones in pieces (I9).
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -31,7 +31,7 @@ export class MemberBytes implements Disposable {
     this.#decoder.close();
   }
 
-  /** All of them; undefined when they are too many to be held. */
+  /** All bytes of a member. Undefined when it is too long. */
   async whole(member: Member): Promise<Uint8Array | undefined> {
     if (member.length > WHOLE_BYTES_MAX) return undefined;
     const [packed] = await this.#volume.read([{ name: this.#name, ...member }]);
@@ -66,7 +66,7 @@ export class MemberBytes implements Disposable {
   }
 }
 
-/** A volume's pieces are good only until the next is asked for, which a pipeline does ahead of time. */
+/** A volume's pieces are valid only until the next one is read, and a pipeline reads ahead. */
 async function* copies(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) yield Buffer.from(piece);
 }

@@ -1,18 +1,17 @@
 /**
- * Small records that were retrieved lately, decoded: a style sheet or a logo is asked for with every page of its site.
+ * A cache of small decoded records: a style sheet or a logo is read with every page of its site.
  *
- * A place in a segment holds one record for ever, so nothing that is kept here can turn false; what was deleted is not
- * found in the catalog any more, and so is not asked for. Whoever wants to know what is on disk, as a check does, does
- * not ask here.
+ * A place in a segment always holds the same record, so the cache never becomes wrong. A deleted record is not found in
+ * the catalog any more, so it is not asked for. A check of what is on disk does not use the cache.
  */
 import { LruCache } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
 import type { WholeRecord } from './record-access.ts';
 
 const BYTES_MAX = 32 * 1024 * 1024;
-/** Larger records are decoded again each time: a few of them would drive out all others. */
+/** Larger records are decoded again each time, since a few of them would replace all others. */
 const RECORD_BYTES_MAX = 128 * 1024;
-/** What a record takes besides its block. */
+/** The memory of a record in addition to its block. */
 const OVERHEAD_BYTES = 1024;
 
 export class RecentRecords {

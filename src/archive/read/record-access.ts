@@ -1,9 +1,9 @@
 /**
- * Reads single records out of segments: whole for the quick way, in pieces for large ones.
+ * Reads single records of segments: small ones whole, which is faster, and large ones in pieces.
  *
- * Both ways verify the checksum of the member, and where it has none, the digests that are known of the record. The
- * quick way gives sound records only. Records that it refuses are read in pieces, which gives all that can be read and
- * reports what is damaged.
+ * Both ways verify the checksum of the member, or if it does not have one, the known digests of the record. Reading
+ * whole returns only sound records. Other records are read in pieces, which returns everything readable and reports
+ * what is damaged.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { CatalogView, Place, Segment } from '../../catalog/index.ts';
@@ -30,42 +30,42 @@ import { ContentCheck } from './content-check.ts';
 
 /** Members up to this size are read and decoded at once. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
-/** Dictionaries that are kept; each takes some hundred kilobytes at most. */
+/** The number of cached dictionaries. Each takes at most a few hundred kilobytes. */
 const DICTIONARIES_MAX = 64;
-/** So much of a member tells the head of its record, but for very long ones. */
+/** Enough of a member to read the head of its record, except for very long heads. */
 const HEAD_START_BYTES = 4 * 1024;
 
 export type OpenedRecord = {
   readonly head: RecordHead;
   readonly http: HttpHead | undefined;
-  /** Body without transfer coding, content coding kept. To be read once, to its end or to a `return`. */
+  /** Body without transfer coding and with its content coding. To be read once, to its end or to a `return`. */
   readonly payload: AsyncIterable<Uint8Array>;
-  /** Whether it is known already that nothing of it is damaged. */
+  /** Whether the record is already known to be undamaged. */
   readonly isSound: boolean;
-  /** What is damaged of it; all of that is known once the payload was read to its end. */
+  /** The damage of the record. It is complete when the payload was read to its end. */
   damage(): readonly Finding[];
 };
 
 type RecordsOptions = {
-  /** What is damaged where no record could be read. */
+  /** Called with damage where no record could be read. */
   readonly onUnreadable?: ((finding: Finding) => void) | undefined;
-  /** How much stays in memory, to get all that can be read out of a damaged member. */
+  /** How many bytes are kept in memory, to read as much as possible of a damaged member. */
   readonly lookBackBytes?: number | undefined;
   /**
-   * For those who tell of whatever does not come: bytes that the disk does not give are passed over, and told of as
-   * unreadable. So is what the segment has too little, and are NULs where the archive itself wrote nothing but records.
+   * For callers that report missing bytes. Bytes that the disk cannot read are skipped and reported as unreadable. So
+   * are bytes missing at the end of the segment, and NULs in segments where the archive wrote only records.
    */
   readonly skipsGaps?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** A record that is in memory as a whole. */
+/** A record that is completely in memory. */
 export type WholeRecord = {
   readonly head: RecordHead;
   readonly http: HttpHead | undefined;
-  /** Of the block, of which head and payload are views. */
+  /** Bytes of the block. Head and payload are views of it. */
   readonly blockBytes: number;
-  /** Body without transfer coding, content coding kept, in order. */
+  /** Body without transfer coding and with its content coding, in order. */
   readonly payload: readonly Uint8Array[];
 };
 
@@ -85,7 +85,7 @@ export class RecordAccess {
   readonly #segmentRegistry: SegmentRegistry;
   readonly #decoder = new RecordDecoder();
   readonly #dictionaries = new Map<number, Uint8Array | undefined>();
-  /** Segments that the archive began itself, and those that it did not. */
+  /** Whether the archive itself began a segment, by segment number. */
   readonly #own = new Map<number, boolean>();
   readonly #check: ContentCheck;
 
@@ -104,13 +104,13 @@ export class RecordAccess {
     this.#decoder.close();
   }
 
-  /** Forgets what it knows of segments by their numbers, for a rebuild. */
+  /** Forgets what it knows by segment number, for a rebuild. */
   forget(): void {
     this.#dictionaries.clear();
     this.#own.clear();
   }
 
-  /** Where the records at these places are; undefined where the segment is gone. */
+  /** Where the records at these places are. Undefined for a segment that no longer exists. */
   async locate(places: readonly Place[]): Promise<(RecordLocation | undefined)[]> {
     return places.map(({ segment, offset, length }) => {
       const found = this.#segmentRegistry.find(segment);
@@ -118,7 +118,7 @@ export class RecordAccess {
     });
   }
 
-  /** The member as it lies in the segment. */
+  /** The member as it is in the segment. */
   async member(place: Place): Promise<Uint8Array> {
     const segment = this.#segmentRegistry.get(place.segment);
     const [bytes] = await this.#volumes
@@ -127,12 +127,12 @@ export class RecordAccess {
     return bytes!;
   }
 
-  /** The same; undefined when the disk does not give it any more. */
+  /** The member; undefined when the disk cannot read it. */
   memberIfGiven(place: Place): Promise<Uint8Array | undefined> {
     return ifGiven(this.member(place));
   }
 
-  /** The same in pieces, each good until the next is asked for. */
+  /** The member in pieces, each valid until the next one is read. */
   async *memberPieces(place: Place): AsyncGenerator<Uint8Array> {
     const segment = this.#segmentRegistry.get(place.segment);
     yield* this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
@@ -145,8 +145,8 @@ export class RecordAccess {
   }
 
   /**
-   * A record to make another one of; or what is damaged of it. Written anew, with a length and a checksum of its own,
-   * what is damaged would look sound. What is too large to be known as sound beforehand is read twice for this.
+   * Opens a record that will be written anew, or returns its damage. With a new length and a new checksum, a damaged
+   * record would look sound. A record that is too large to be known as sound beforehand is read twice.
    */
   async openSound(place: Place, url: string | undefined): Promise<OpenedRecord | Damage> {
     try {
@@ -160,7 +160,7 @@ export class RecordAccess {
     }
   }
 
-  /** The record at a place, unless it is large, damaged, or shares its member. */
+  /** The record at a place. Undefined when it is large, damaged, or shares its member. */
   async openWhole(place: Place): Promise<WholeRecord | undefined> {
     if (place.length > WHOLE_BYTES_MAX) return undefined;
     const record = await this.soundRecord(place, await this.member(place));
@@ -168,8 +168,8 @@ export class RecordAccess {
   }
 
   /**
-   * The record in the member that stands at a place; undefined when the member is damaged or holds anything but one
-   * whole record.
+   * The record in the member at a place. Undefined when the member is damaged or does not contain exactly one whole
+   * record.
    */
   async soundRecord(place: Place, member: Uint8Array): Promise<DecodedRecord | undefined> {
     const { name } = this.#segmentRegistry.get(place.segment);
@@ -180,15 +180,15 @@ export class RecordAccess {
     return findings.length > 0 ? undefined : record;
   }
 
-  /** For readers of a segment: checks its records whose member has no checksum. */
-  checkOf({ number, name }: Segment): DigestCheck {
+  /** For readers of a segment: checks records in members without a checksum. */
+  checkOf({ number, name }: Segment): UnsummedCheck {
     return (head, facts, isComplete) =>
       this.#check.findings({ segment: number, offset: head.offset }, name, head, facts, isComplete);
   }
 
   /**
-   * The heads of the records at these places, without their payloads; undefined for one that cannot be read, be it
-   * damaged or away with its volume.
+   * The heads of the records at these places, without their payloads. Undefined for a record that is damaged or in a
+   * missing volume.
    */
   async heads(places: readonly Place[]): Promise<(RecordHead | undefined)[]> {
     const starts: (Uint8Array | undefined)[] = [];
@@ -197,7 +197,7 @@ export class RecordAccess {
         const { segment, offset, length } = places[index]!;
         return { name: this.#segmentRegistry.get(segment).name, offset, length: Math.min(length, HEAD_START_BYTES) };
       });
-      // One that is missing fails them all: then each is asked for by itself.
+      // One missing file fails the whole call. Then each head is read on its own.
       const read = (await unlessUnreadable(() => this.#volumes.get(volume).read(ranges))) ?? [];
       for (const [at, index] of indexes.entries()) starts[index] = read[at];
     }
@@ -215,7 +215,7 @@ export class RecordAccess {
     return head;
   }
 
-  /** Which of the places lie in which volume. */
+  /** The indexes of the places in each volume. */
   #byVolume(places: readonly Place[]): Map<string, number[]> {
     const indexes = new Map<string, number[]>();
     for (const [index, { segment }] of places.entries()) {
@@ -227,7 +227,7 @@ export class RecordAccess {
     return indexes;
   }
 
-  /** The dictionary that a segment brings for its members. */
+  /** The dictionary at the beginning of a segment. */
   async dictionaryOf(segmentNumber: number): Promise<Uint8Array | undefined> {
     const segment = this.#segmentRegistry.get(segmentNumber);
     if (!segment.name.endsWith('.zst')) return undefined;
@@ -246,8 +246,8 @@ export class RecordAccess {
   }
 
   /**
-   * Whether the archive began a segment itself, as its warcinfo says: then every member in it was whole, unless
-   * compaction took a damaged one over. What others wrote may end in half a record.
+   * Whether the archive itself began a segment, according to its warcinfo. Then every member in it was whole, unless
+   * compaction copied a damaged one. Another writer's file may end in half a record.
    */
   async isOwn(segment: Segment): Promise<boolean> {
     const known = this.#own.get(segment.number);
@@ -267,32 +267,32 @@ export class RecordAccess {
     return false;
   }
 
-  /** A record in pieces, for those that are large, damaged, or share their member. */
+  /** The record at a place in pieces, when it is large, damaged, or shares its member. */
   records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
     const { segment, offset, length } = place;
-    // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
+    // Only this record is read, and many may be read at the same time, each as slowly as its client.
     return this.recordsIn(this.#segmentRegistry.get(segment), offset, offset + length, {
       lookBackBytes: 0,
       ...options,
     });
   }
 
-  /** The records behind the one at a place, in the same segment, within so many bytes. */
+  /** The records after the one at a place, in the same segment, within this number of bytes. */
   recordsBehind({ segment, offset, length }: Place, bytesMax: number): AsyncGenerator<ReadingRecord> {
     const from = offset + length;
     const left = this.#segmentRegistry.get(segment).bytes - from;
     return this.records({ segment, offset: from, length: Math.max(0, Math.min(left, bytesMax)) });
   }
 
-  /** The records of a stretch of a segment. */
+  /** The records in a range of a segment. */
   recordsIn(
     segment: Segment,
     from: number,
     end: number,
     { skipsGaps = false, ...options }: RecordsOptions = {},
   ): AsyncGenerator<ReadingRecord> {
-    // Not handed through a generator of its own: every record would wait for one more.
-    return skipsGaps
+    // One more generator in between would delay every record.
+    return passesGaps
       ? this.#recordsAroundGaps(segment, from, end, options)
       : this.#recordsBetween(segment, from, end, options);
   }
@@ -333,7 +333,7 @@ export class RecordAccess {
         onFinding: (finding) => {
           if (isOwn && finding.code === 'padding-skipped') reading.onUnreadable?.(finding);
         },
-        // What stands behind a gap is the rest of a record that was told of with it.
+        // What follows a gap is the rest of a record that was reported with the gap.
         onUnreadable: (finding) => {
           if (at === from || finding.offset !== at) reading.onUnreadable?.(finding);
         },
@@ -345,7 +345,7 @@ export class RecordAccess {
     }
   }
 
-  /** A record in pieces as they come. */
+  /** A record in pieces as they are read. */
   async openStreamed(place: Place): Promise<OpenedRecord> {
     const lost: Finding[] = [];
     const records = this.records(place, {
@@ -390,12 +390,12 @@ export class RecordAccess {
     };
   }
 
-  /** What is damaged of the record at a place, as it is told to whoever asked for it; undefined when nothing is. */
+  /** The damage of the record at a place, for its reader. Undefined when it is not damaged. */
   damageAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage | undefined {
     return damageOf(this.#segmentRegistry.get(place.segment), findings, url);
   }
 
-  /** The same where nothing of the record can be read. */
+  /** The damage of a record of which nothing can be read. */
   absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage {
     const { volume, name } = this.#segmentRegistry.get(place.segment);
     const { level, says } = PROBLEM_CATALOGUE['record-damaged'];
@@ -409,7 +409,10 @@ export class RecordAccess {
   }
 }
 
-/** All that can be read of a small member is wanted; of many large ones at once, no more than passes by. */
+/**
+ * A small damaged member is kept in memory completely, to read as much of it as possible. A large one is not, since
+ * many may be open at the same time.
+ */
 export function lookBackOf({ length }: Pick<Place, 'length'>): number {
   return length <= WHOLE_BYTES_MAX ? length : 0;
 }
@@ -430,7 +433,7 @@ async function* once(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> 
   yield* pieces;
 }
 
-/** Lets go of a payload that nobody reads. One that was never asked for a piece would keep its file open. */
+/** Releases a payload that will not be read. Otherwise its file would stay open. */
 export async function releasePayload(payload: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of payload) break;
 }

@@ -1,9 +1,9 @@
 /**
- * Giving captures and contents back: the head comes from the capture's own record, the payload from the record that
- * holds the block, decoded by that record's transfer coding.
+ * Retrieval of captures and contents: the head is from the capture's own record, and the payload from the record that
+ * holds the block, decoded with that record's transfer coding.
  *
- * What is read is checked on the way (see record-access.ts). Damaged records are given as far as they can be read, and
- * say so.
+ * Records are checked while they are read (see record-access.ts). A damaged record is returned as far as it can be
+ * read, with its damage.
  */
 import { type EpochMs, type Finding, PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import {
@@ -22,13 +22,13 @@ import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
 import { RecentRecords } from './recent-records.ts';
 import { type OpenedRecord, openedOf, type RecordAccess, releasePayload } from './record-access.ts';
 
-/** How often a read is tried again when compaction moved the record between the look-up and the read. */
+/** How often a read is tried when compaction moves the record between the look-up and the read. */
 const ATTEMPTS = 3;
-/** Captures within so long of one another are of one visit of the crawler. */
+/** Captures within this time of each other belong to one visit of the crawler. */
 export const VISIT_MS = 12 * 60 * 60 * 1000;
 /**
- * Among so many captures of one key, before a time and after it, those of the very URL are looked for: some addresses
- * are called thousands of times a visit.
+ * How many captures of one key are searched for exactly the requested URL, before a time and after it. Some URLs are
+ * requested thousands of times in a visit.
  */
 const VISIT_CAPTURES_MAX = 1000;
 
@@ -40,23 +40,23 @@ export type Retrieved = {
   readonly http: HttpHead | undefined;
   /** HTTP head of the record that holds the payload: its content codings are the payload's. */
   readonly holderHttp: HttpHead | undefined;
-  /** Body without transfer coding, content coding kept. */
+  /** Body without transfer coding and with its content coding. */
   readonly payload: AsyncIterable<Uint8Array>;
-  /** Whether it is known already that nothing of it is damaged. */
+  /** Whether it is already known to be undamaged. */
   readonly isSound: boolean;
-  /** What is damaged of the records it comes from; all of that is known once the payload was read to its end. */
+  /** The damage of the records that it is from. It is complete when the payload was read to its end. */
   damage(): readonly Damage[];
 };
 
 export type RetrievedContent = {
   readonly block: Block;
   readonly payload: AsyncIterable<Uint8Array>;
-  /** What is damaged of the record that holds it; all of that is known once the payload was read to its end. */
+  /** The damage of the record that holds it. It is complete when the payload was read to its end. */
   damage(): readonly Damage[];
 };
 
 export type RetrieveOptions = {
-  /** Whether the digest of the payload is held against the content's name, for members that have a checksum too. */
+  /** Whether the digest of the payload is compared with the name of the content, also for members with a checksum. */
   readonly checksDigest?: boolean;
 };
 
@@ -78,10 +78,7 @@ export class Retrieval {
     this.#fingerprint = fingerprint;
   }
 
-  /**
-   * Captures of a URL in order of time; those whose URL differs from the one asked for, though their key is the same,
-   * included.
-   */
+  /** Captures of a URL in order of time, including those of other URLs with the same key. */
   async *captures(url: string, range: CaptureSpan = {}): AsyncGenerator<Capture> {
     const { from, to, reverse } = range;
     const pages = this.#catalog.captures({
@@ -94,9 +91,9 @@ export class Retrieval {
   }
 
   /**
-   * The capture of a URL nearest to a time. One key stands for several URLs (`http` and `https`, `/a` and `/A`), and
-   * what leads from one of them to another is captured with it; so of the captures of one visit those of the very URL
-   * go first.
+   * The capture of a URL that is nearest to a time. One key stands for several URLs (`http` and `https`, `/a` and
+   * `/A`), and redirects between them are captured too. So among the captures of one visit, those of exactly this URL
+   * come first.
    */
   async nearest(url: string, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
     const nearest = await this.#catalog.nearest(urlKey(url), time, side);
@@ -108,7 +105,7 @@ export class Retrieval {
     return (isAfterNearer ? after : before) ?? nearest;
   }
 
-  /** The first capture of the very URL in a range. */
+  /** The first capture of exactly this URL in a range. */
   async #firstOf(url: string, range: CaptureSpan): Promise<Capture | undefined> {
     let looked = 0;
     for await (const capture of this.captures(url, range)) {
@@ -130,7 +127,7 @@ export class Retrieval {
       if (!key || current.kind !== 'revisit') return this.#assembled(current, own, this.#named(own, key, options));
       const [block] = await this.#catalog.getBlocks([key]);
       if (!block || samePlace(block.holder, current.place)) return this.#assembled(current, own, own);
-      // Whether a revisit that is no sound whole is damaged shows at its end.
+      // A revisit that is not known to be sound shows its damage only at its end.
       if (own.isSound) await releasePayload(own.payload);
       else for await (const _ of own.payload);
       const holder = this.#named(await this.#open(block.holder), key, options);
@@ -156,7 +153,7 @@ export class Retrieval {
     return damaged ? [damaged] : [];
   }
 
-  /** A record whose payload is compared with the name of its content, when the caller asks for it. */
+  /** A record whose payload is compared with the name of its content, if the caller requested that. */
   #named(found: Found, key: BlockKey | undefined, { checksDigest = false }: RetrieveOptions = {}): Found {
     const { place, payload, damage } = found;
     if (!key || !checksDigest) return found;
@@ -176,7 +173,7 @@ export class Retrieval {
     return { ...found, payload: hashed(), isSound: false, damage: () => [...damage(), ...changed] };
   }
 
-  /** Forgets what it knows of segments by their numbers, for a rebuild. */
+  /** Forgets what it knows by segment number, for a rebuild. */
   forget(): void {
     this.#recent.forget();
   }
@@ -193,7 +190,7 @@ export class Retrieval {
   async content(key: BlockKey, options: RetrieveOptions = {}): Promise<RetrievedContent> {
     for (let attempt = 1; ; attempt++) {
       const [block] = await this.#catalog.getBlocks([key]);
-      // One that nothing refers to was deleted, and is only kept for what could not be read.
+      // A block without references was deleted. It is kept only for segments that could not be read.
       if (!block || block.references === 0)
         throw new PinakesError('CONTENT_MISSING', { where: `sha256:${Buffer.from(key.digest).toString('hex')}` });
       try {
@@ -206,7 +203,7 @@ export class Retrieval {
     }
   }
 
-  /** Tries again with the capture as the catalog knows it now, when its record was moved. */
+  /** Tries again with the capture as the catalog has it now, when its record was moved. */
   async #patiently<T>(capture: Capture, work: (capture: Capture) => Promise<T>): Promise<T> {
     let current = capture;
     for (let attempt = 1; ; attempt++) {
@@ -224,15 +221,14 @@ export class Retrieval {
   }
 }
 
-/** Whether a capture is a redirection to another URL. "Not modified" is none. */
+/** Whether a capture is a redirect to another URL. "Not modified" is not a redirect. */
 export function isRedirection({ status }: Pick<Capture, 'status'>): boolean {
   return status >= 300 && status <= 399 && status !== 304;
 }
 
 /**
- * Whether a capture is a revisit without an answer: its original is not in the archive, and it is not a redirection,
- * whose own head is the whole answer (ISO 28500, 6.7.2). Without its HTTP head, every redirection counts as one that
- * says where it leads.
+ * Whether a capture is a revisit without an answer: its original is not in the archive, and it is not a redirect, whose
+ * own head is the whole answer (ISO 28500, 6.7.2). Without its HTTP head, every redirect counts as one with a target.
  */
 export function lacksAnswer(capture: Pick<Capture, 'kind' | 'block' | 'status'>, http?: HttpHead): boolean {
   if (capture.kind !== 'revisit' || capture.block) return false;
@@ -244,8 +240,8 @@ function samePlace(a: Place, b: Place): boolean {
 }
 
 /**
- * The payload for those who must not take it for sound when it is not: what is damaged fails with RECORD_DAMAGED. That
- * can show behind the last byte, so the last piece waits until it is known.
+ * The payload for callers that must not use damaged bytes: damage fails with RECORD_DAMAGED. Damage can show only after
+ * the last byte, so the last piece is held back until then.
  */
 export function soundPayload(retrieved: Pick<Retrieved, 'payload' | 'isSound' | 'damage'>): AsyncIterable<Uint8Array> {
   return retrieved.isSound ? retrieved.payload : heldBack(retrieved);

@@ -1,10 +1,10 @@
 /**
- * Changes to the catalog while they are being thought out: what will be written together, and what the catalog will
- * answer once it is.
+ * Changes of the catalog while they are being prepared: what will be written together, and what the catalog will
+ * contain afterwards.
  *
- * A draft keeps reference counts right: every capture that is put adds one to its block, every one that is removed
- * takes one away, and a block that nothing refers to any more leaves with the same batch. What it brings in is told to
- * those who wait for it.
+ * A draft keeps reference counts right. Every capture that is put adds one reference to its block, and every removed
+ * one takes one away. A block without references leaves with the same batch. The resolution filter is notified of what
+ * the draft brings.
  */
 import { assert, equal, fromHex, toHex } from '../../base/index.ts';
 import type {
@@ -20,14 +20,14 @@ import type {
 import type { ResolutionFilter } from './resolution-filter.ts';
 import { unresolvedNote } from './revisit-clues.ts';
 
-/** Stands in the catalog as long as it may hold blocks that nothing refers to. */
+/** The note is in the catalog while there may be blocks without references. */
 export const UNSWEPT_NOTE = 'unswept';
 
 export function blockId(key: BlockKey): string {
   return `${toHex(key.digest)}~${key.overflow}`;
 }
 
-/** The key that `blockId` wrote. */
+/** Parses the key that `blockId` wrote. */
 export function parseBlockId(text: string): BlockKey | undefined {
   const match = /^([0-9a-f]{64})~(\d{1,5})$/.exec(text);
   const digest = match && fromHex(match[1]!);
@@ -35,8 +35,8 @@ export function parseBlockId(text: string): BlockKey | undefined {
 }
 
 /**
- * Whether a capture that the catalog has now is one that it had, wherever its record stands. Careless writers give one
- * id to records of different contents. A content that was not known may have been found since.
+ * Whether a capture in the catalog is the same as an earlier one, wherever its record is now. Careless writers give one
+ * id to records with different contents. An unknown content may have been found since.
  */
 export function isStill({ hash, collection, block }: Capture, now: Capture): boolean {
   if (now.hash !== hash || now.collection !== collection) return false;
@@ -47,14 +47,14 @@ export function isStill({ hash, collection, block }: Capture, now: Capture): boo
 type Contents = {
   readonly digest: Uint8Array;
   readonly blocks: Block[];
-  /** Overflow numbers of those that the batch changes. */
+  /** Overflow numbers of the blocks that the batch changes. */
   readonly touched: number[];
 };
 
 export class CatalogDraft {
   readonly #catalog: CatalogView;
   readonly #resolutionFilter: ResolutionFilter;
-  /** By the first bytes of the digest; asked many times a record, so no text is made of it. */
+  /** By the first bytes of the digest. It is used many times for a record, so the key is not a text. */
   readonly #contents = new Map<number, Contents[]>();
   readonly #touched: Contents[] = [];
   readonly #put: Capture[] = [];
@@ -67,8 +67,8 @@ export class CatalogDraft {
   readonly #keepsUnreferenced: boolean;
 
   /**
-   * `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild, or while a
-   * segment is unread that may.
+   * `keepUnreferenced`: blocks without references stay, as in the middle of a rebuild, or while an unread segment may
+   * refer to them.
    */
   constructor(catalog: CatalogView, resolutionFilter: ResolutionFilter, options: { keepUnreferenced?: boolean } = {}) {
     this.#catalog = catalog;
@@ -76,16 +76,13 @@ export class CatalogDraft {
     this.#keepsUnreferenced = options.keepUnreferenced ?? false;
   }
 
-  /**
-   * Loads the blocks of these digests, so that the draft can be asked about them. One call, however many (see the
-   * design's bars).
-   */
+  /** Loads the blocks of these digests, so that the draft can be asked about them. One call for all of them. */
   async load(digests: readonly Uint8Array[]): Promise<void> {
     const missing = digests.filter((digest) => !this.#find(digest));
     if (missing.length === 0) return;
     const found = await this.#catalog.findBlocks(missing);
     for (const [index, digest] of missing.entries()) {
-      // One that is named twice, or was loaded meanwhile, is taken once.
+      // A digest that occurs twice, or was loaded meanwhile, is added once.
       if (this.#find(digest)) continue;
       const contents: Contents = { digest, blocks: found[index]!, touched: [] };
       const alike = this.#contents.get(firstSixBytes(digest));
@@ -94,7 +91,7 @@ export class CatalogDraft {
     }
   }
 
-  /** Blocks of a digest that was loaded. */
+  /** Blocks of a loaded digest. */
   blocksOf(digest: Uint8Array): readonly Block[] {
     return this.#contentsOf(digest).blocks;
   }
@@ -103,7 +100,7 @@ export class CatalogDraft {
     return find(this.#contentsOf(key.digest), key.overflow);
   }
 
-  /** The number that the next different content of this digest gets. */
+  /** The number of the next different content with this digest. */
   nextOverflow(digest: Uint8Array): number {
     return Math.max(-1, ...this.#contentsOf(digest).blocks.map(({ key }) => key.overflow)) + 1;
   }
@@ -163,7 +160,7 @@ export class CatalogDraft {
     this.#removedNotes.push(name);
   }
 
-  /** Blocks that leave with this batch. */
+  /** The number of blocks that leave with this batch. */
   get removedBlocks(): number {
     return this.batch().removeBlocks!.length;
   }

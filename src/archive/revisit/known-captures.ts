@@ -1,6 +1,7 @@
 /**
- * Captures that records may be: by URL, time, hash and collection, and among these by content. None of it is a search,
- * since one URL may have any number of captures of one moment, and a careless writer gives one id to all its records.
+ * Captures that records may be: by URL, time, hash and collection, and among these by content. All of these are
+ * look-ups and not searches, since one URL may have any number of captures of one moment, and a careless writer gives
+ * one id to all its records.
  */
 import { fromLatin1 } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
@@ -26,7 +27,9 @@ export class KnownCaptures {
     }
   }
 
-  /** One of this identity whose content is this one, or not known. Without a digest, any. */
+  /**
+   * A capture of this identity with this content or an unknown content. Without a digest, any capture of this identity.
+   */
   find(identity: Identity, digest: Uint8Array | undefined): Capture | undefined {
     const same = this.#find(identity);
     if (!same || !digest) return same?.first;

@@ -1,17 +1,16 @@
 /**
- * What becomes of a revisit that is promoted: it is written anew as a full record, with a head of its own and the
- * payload of the record that held it so far.
+ * Promotion of a revisit: it is written anew as a full record, with its own head and the payload of the former holder.
  */
 import type { Field, HttpHead } from '../../warc/index.ts';
 import { SOURCE_DATE_FIELD } from '../../warc/index.ts';
 import { CARRIED_FIELDS, DECLARED_FIELD } from '../record-facts.ts';
 
-/** Fields of a revisit that stay true of the full record. */
+/** Fields of a revisit that stay true for the full record. */
 export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
 
 /**
- * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding
- * and with the content coding of the record it comes from.
+ * The HTTP head as its own capture had it, except the codings: the payload does not have a transfer coding, and has the
+ * content coding of the record that it is from.
  */
 export function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
   const text = Buffer.from(ownHead).toString('latin1');
@@ -31,14 +30,12 @@ export function isHttpType(contentType: string | undefined): boolean {
 
 const NOT_MODIFIED = 304;
 
-/**
- * The head that a revisit gets with its payload: its own, or, where it has none, the one of the record that held the
- * payload.
- */
+/** The HTTP head of a promoted revisit: its own, or if it does not have one, that of the former holder. */
 export function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | undefined): Uint8Array {
   if (!own) return withCodingsOf(holder!.bytes, holder!.fields);
   if (own.status !== NOT_MODIFIED || !holder) return withCodingsOf(own.bytes, holder?.fields ?? own.fields);
-  // A full record cannot say "not modified": the answer that was not modified had this status line and this media type.
+  // A full record cannot say "not modified". The response that was not modified had this status line and this media
+  // type.
   const startLine = Buffer.from(holder.bytes).toString('latin1').split(/\r?\n/, 1)[0]!;
   const ownLines = Buffer.from(own.bytes).toString('latin1').split(/\r?\n/).slice(1);
   const type = holder.get('content-type');

@@ -1,24 +1,24 @@
-/** What a revisit says of the record it leans on, as the fields of a revisit have it. */
+/** The record that a revisit refers to, in the fields of the revisit. */
 import { standardDate } from '../../base/index.ts';
 
 export type Referent = {
   readonly refersTo: string | undefined;
   readonly refersToTargetUri: string | undefined;
   readonly refersToDate: string | undefined;
-  /** What it says of its payload, in its own words: other tools look an original up by these. */
+  /** The payload digest as that record writes it. Other tools look an original up by this text. */
   readonly payloadDigest?: string | undefined;
   /** The content that it holds. */
   readonly content?: string;
 };
 
-/** A record as it names itself; what is empty it does not say. */
+/** The names of a record. Empty ones are left out. */
 type Named = {
   readonly recordId?: string | undefined;
   readonly targetUri?: string | undefined;
   readonly date?: string | undefined;
 };
 
-/** A date that the standard forbids is said as it has to be. */
+/** A date that the standard forbids is written in its form. */
 export function referentOf({ recordId, targetUri, date }: Named): Referent {
   return {
     refersTo: recordId || undefined,

@@ -1,4 +1,4 @@
-/** The head of a revisit whose holder changed: it refers to the new one. */
+/** The head of a revisit whose holder changed, with references to the new one. */
 import { parseDigest } from '../../base/index.ts';
 import { type Field, type RecordHead, revisitProfileOf, soundFields } from '../../warc/index.ts';
 import { CAPTURE_ID_FIELD, CONTENT_FIELD, DECLARED_FIELD } from '../record-facts.ts';
@@ -17,8 +17,8 @@ const REPOINTED = new Set([
 const DIGEST_FIELD = 'warc-payload-digest';
 
 /**
- * Whether a digest of a revisit is a name of its content that is worth keeping. A server's "not modified" has the
- * digest of whatever came with it.
+ * Whether the digest of a revisit is another writer's name for its content, which is worth keeping. A server's "not
+ * modified" has the digest of its own body, which is not the content.
  */
 function isOthersName(head: RecordHead, text: string): boolean {
   const digest = parseDigest(text);
@@ -27,8 +27,8 @@ function isOthersName(head: RecordHead, text: string): boolean {
 }
 
 /**
- * The fields of a revisit with a new holder and, since the record is another, a new id. Its payload digest becomes the
- * one that the holder's record writes; what its own writer called the content stays in DECLARED_FIELD.
+ * The fields of a revisit with a new holder and, since the record changes, with a new id. Its payload digest becomes
+ * the one that the holder's record has. The digest of its own writer stays in DECLARED_FIELD.
  */
 export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
   const own = head.get(DIGEST_FIELD) ?? '';

@@ -1,9 +1,9 @@
 /**
- * What came into the archive since all unresolved revisits were last tried: captures, contents and what these were
- * called. A revisit that says nothing of any of it need not be tried again, be there millions of them.
+ * What was stored since all unresolved revisits were last tried: captures, contents and the declared digests of these.
+ * A revisit that refers to none of this need not be tried again, even if there are millions.
  *
- * Every draft of a change tells what it brings. Changes are made one at a time and trying is one of them, so nothing
- * comes in unnoticed in between. Kept as a Bloom filter of fixed size, which may say yes without reason and never no.
+ * Every draft of a change adds what it brings. Changes run one at a time, and resolving is one of them, so nothing is
+ * missed in between. It is a Bloom filter of fixed size, which may say yes wrongly and never no.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
@@ -11,11 +11,11 @@ import type { UrlKey } from '../../url/index.ts';
 
 const BITS_EXPONENT = 24;
 const WORD_BITS = 32;
-/** Enough to tell URLs apart; most differ at their end. */
+/** Enough to tell URLs apart, since most differ at their end. */
 const HASHED_LENGTH = 64;
 
 export class ResolutionFilter {
-  /** Undefined until something came in. */
+  /** Undefined until something was stored. */
   #bits: Uint32Array | undefined;
   #isComplete = false;
 
@@ -26,7 +26,7 @@ export class ResolutionFilter {
   }
 
   /**
-   * Whether everything is known that came in; before the first trial nothing is, so that all revisits have to be tried.
+   * Whether everything that was stored is known. Before the first attempt nothing is, so all revisits have to be tried.
    */
   get isComplete(): boolean {
     return this.#isComplete;
@@ -38,12 +38,12 @@ export class ResolutionFilter {
     this.#add(withTime(hash, time));
   }
 
-  /** The digest of a content, or one that it was called by. */
+  /** The digest of a content, or one that a writer declared for it. */
   addDigest(digest: Uint8Array): void {
     this.#add(firstFourBytes(digest));
   }
 
-  /** Whether there may be a capture of the key; at that second, when a time is given. */
+  /** Whether there may be a capture with this key, in the second of `time` if that is given. */
   mayHaveCapture(key: UrlKey, time?: EpochMs): boolean {
     const hash = hashOfKey(key);
     return this.#mayHave(time === undefined ? hash : withTime(hash, time));

@@ -1,9 +1,9 @@
 /**
- * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any
+ * Tries again to find the contents of revisits whose original was missing when they were stored. Files arrive in any
  * order, and a rebuild reads segments in the order of their names.
  *
- * What was tried in vain is tried again only when records came in since: the catalog notes which segments there were
- * then, and how long. What there is to try stands in notes (see revisit-clues.ts).
+ * Failed attempts are repeated only after records were stored: the catalog notes the numbers and lengths of the
+ * segments at the last attempt. Unresolved revisits are kept in notes (see revisit-clues.ts).
  *
  * ```
  *   note  resolution     digest of the numbers and lengths of all segments when all of these had been tried
@@ -17,7 +17,7 @@ import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.t
 
 const RESOLUTION_NOTE = 'resolution';
 
-/** How many found their content. */
+/** Returns how many revisits found their content. */
 export async function resolveLater(archive: OpenedArchive): Promise<number> {
   const { catalog, segmentRegistry, resolutionFilter } = archive;
   const fingerprint = segmentsFingerprint(archive);
@@ -26,7 +26,7 @@ export async function resolveLater(archive: OpenedArchive): Promise<number> {
     return 0;
   }
   let resolved = 0;
-  // What was resolved may be, or may name, what another is waiting for.
+  // A resolved revisit may be, or may name, what another one is waiting for.
   for (let before = -1; before !== resolved; ) {
     before = resolved;
     for (const { number } of segmentRegistry.all())
@@ -72,7 +72,7 @@ async function tryAgain(archive: OpenedArchive, notes: readonly [name: string, t
   return resolved;
 }
 
-/** Captures whose content is not known. */
+/** The number of captures with an unknown content. */
 export async function countUnresolved(archive: OpenedArchive): Promise<number> {
   let count = 0;
   for (const { number } of archive.segmentRegistry.all())

@@ -1,6 +1,6 @@
 /**
- * What a revisit says of its content, and the notes in which that is kept while the content is not known: so it can be
- * tried again without reading the record.
+ * What a revisit says about its content, and the notes that keep this while the content is unknown. So the revisit can
+ * be tried again without reading its record.
  *
  * ```
  *   note  unresolved:<segment>:<offset>     JSON array: URL, time, overflow, then texts in the order of CLUES
@@ -11,7 +11,7 @@ import type { Place } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import type { RecordFacts } from '../record-facts.ts';
 
-/** What a revisit says of its content. */
+/** What a revisit says about its content. */
 export type RevisitClues = Pick<
   RecordFacts,
   | 'url'
@@ -43,13 +43,13 @@ export function unresolvedNote(place: Place): string {
   return `${unresolvedNotesOf(place.segment)}${place.offset}`;
 }
 
-/** Where the revisit of such a note stands. */
+/** The place of the revisit of such a note. */
 export function placeOfNote(note: string): Pick<Place, 'segment' | 'offset'> {
   const [segment, offset] = note.slice(PREFIX.length).split(':').map(Number);
   return { segment: segment!, offset: offset! };
 }
 
-/** What the notes of all unresolved revisits of a segment begin with. */
+/** The prefix of the notes for all unresolved revisits of a segment. */
 export function unresolvedNotesOf(segment: number): string {
   return `${PREFIX}${segment}:`;
 }

@@ -1,14 +1,14 @@
 /**
- * Finds the contents that revisits stand for.
+ * Finds the contents of revisits.
  *
- * In this order: the SHA-256 a revisit declares; the capture its Refers-To fields name by URI and date, to the second;
- * any capture whose writer declared the same digest in whatever form; what a deleted capture left behind; the capture
- * of the same URL whose record has the id that Refers-To names; and, for a server's "not modified", the latest earlier
- * capture of the same URL. Declared digests cover different bytes in the wild, so they are compared with each other, as
- * what their writers said, and never taken for digests of our own.
+ * In this order: the SHA-256 that a revisit declares; the capture that its Refers-To fields name by URI and date, to
+ * the second; any capture whose writer declared the same digest in any form; what a deleted capture left behind; the
+ * capture of the same URL whose record has the id that Refers-To names; and, for a server's "not modified", the latest
+ * earlier capture of the same URL. Digests declared by others cover different bytes, so they are compared only with
+ * each other and never taken for digests of our own.
  *
- * The catalog is asked about many revisits in few calls, before the first of them is resolved; what is entered after
- * that is told to the resolver.
+ * The catalog is asked about many revisits in few calls, before the first of them is resolved. The resolver is notified
+ * of captures that are entered later.
  */
 import {
   assert,
@@ -30,29 +30,26 @@ import type { ResolutionFilter } from './resolution-filter.ts';
 import type { RevisitClues } from './revisit-clues.ts';
 
 const SECOND_MS = 1000;
-/** Of the captures of one second that a revisit may mean, so many are looked at. */
+/** Of the captures in one second that a revisit may mean, at most this many are read. */
 const NAMED_MAX = 64;
-/** Of the captures of one URL, so many are looked at for the record id that a revisit names. */
+/** Of the captures of one URL, at most this many are searched for the record id that a revisit names. */
 const REFERRED_MAX = 1000;
 
 export type ResolutionOptions = {
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
-  /**
-   * Whether segments of the archive are being read in whatever order: then the content may be one that is still to
-   * come.
-   */
+  /** Whether segments of the archive are being read, in any order. Then the content may still follow. */
   readonly isOwn: boolean;
-  /** Whether `namesRevisit` will be asked, for which the captures have to be known that revisits name. */
+  /** Whether `namesRevisit` will be called, which needs the captures that revisits name. */
   readonly asksNames?: boolean;
 };
 
-/** A question that is settled, be it that the content is not there. */
+/** A settled question. The answer may be that the content is not there. */
 type Answer = { readonly block: BlockKey | undefined };
 
-/** A capture as a revisit names it, by URL and time; looked for by URL and second, which `text` has. */
+/** A capture as a revisit names it, by URL and time. It is looked up by URL and second, which are in `text`. */
 type Visit = { readonly uri: string; readonly urlKey: UrlKey; readonly time: EpochMs; readonly text: string };
 
-/** What a revisit says, understood. */
+/** What a revisit says, parsed. */
 type Leads = {
   /** The content, named by the archive itself. */
   readonly named: BlockKey | undefined;
@@ -66,12 +63,12 @@ export class RevisitResolver {
   readonly #draft: CatalogDraft;
   readonly #options: ResolutionOptions;
   readonly #leads = new Map<RevisitClues, Leads>();
-  /** What the catalog answered, and what was entered since it was asked. */
+  /** The answers of the catalog, and what was entered since. */
   readonly #foundCaptures = new Map<string, readonly Capture[]>();
   readonly #foundAliases = new Map<string, readonly BlockKey[]>();
   readonly #enteredCaptures = new Map<string, Capture[]>();
   readonly #enteredAliases = new Map<string, BlockKey[]>();
-  /** Put in order when somebody asks for them. */
+  /** Sorted into the maps when they are first needed. */
   #newCaptures: Capture[] = [];
   #newAliases: { readonly declared: Digest; readonly block: BlockKey }[] = [];
 
@@ -90,7 +87,9 @@ export class RevisitResolver {
     this.#newAliases.push({ declared, block });
   }
 
-  /** Asks the catalog about these revisits. Each question is asked only of those that the ones before do not settle. */
+  /**
+   * Asks the catalog about these revisits. Each question is asked only for revisits that earlier answers do not settle.
+   */
   async load(revisits: readonly RevisitClues[]): Promise<void> {
     if (revisits.length === 0) return;
     for (const clues of revisits) this.#leads.set(clues, leadsOf(clues));
@@ -103,7 +102,7 @@ export class RevisitResolver {
     await this.#loadAliases(left.flatMap(({ visit }) => (visit ? aliasOfVisit(visit) : [])));
   }
 
-  /** The content of a revisit that was asked about; undefined as long as the archive does not have it. */
+  /** The content of a loaded revisit. Undefined while the archive does not have it. */
   async resolve(clues: RevisitClues): Promise<BlockKey | undefined> {
     this.#takeNew();
     const leads = this.#leadsOf(clues);
@@ -165,7 +164,7 @@ export class RevisitResolver {
     await this.#draft.load(found.flat().flatMap((capture) => capture.block?.digest ?? []));
   }
 
-  /** Digests of contents that a revisit names by the archive's own digest. */
+  /** The archive's own digests in a revisit. */
   #ownDigests({ named, declared }: Leads): Uint8Array[] {
     const sha256 = declared?.algorithm === 'sha256' ? [this.#options.fingerprint(declared.bytes)] : [];
     return named ? [named.digest, ...sha256] : sha256;
@@ -183,14 +182,14 @@ export class RevisitResolver {
     return meant && { block: meant.key };
   }
 
-  /** What the named capture and the declared digest lead to. */
+  /** The content by the named capture and the declared digest. */
   #found({ visit, declared }: Leads): Answer | undefined {
     const aliases = declared ? this.#aliasesOf(declared) : [];
     const referent = visit && this.#namedCapture(visit, aliases);
     return referent ? { block: this.#held(referent) } : this.#firstHeld(aliases);
   }
 
-  /** What a deleted capture left behind. */
+  /** The content that a deleted capture left behind. */
   #leftBehind({ visit }: Leads): Answer | undefined {
     return visit && this.#firstHeld(this.#aliasesOf(aliasOfVisit(visit)));
   }
@@ -204,8 +203,8 @@ export class RevisitResolver {
   }
 
   /**
-   * The content of the capture that Refers-To-Target-URI and -Date name. Several captures of one second are told apart
-   * by digest.
+   * The content of the capture that Refers-To-Target-URI and -Date name. Digests tell several captures of one second
+   * apart.
    */
   #namedCapture(visit: Visit, aliases: readonly BlockKey[]): BlockKey | undefined {
     // A capture that became a revisit when it was added still names its content.
@@ -215,7 +214,7 @@ export class RevisitResolver {
     return (agreeing ?? (aliases.length === 0 ? (sameUrl ?? candidates[0]) : undefined))?.block;
   }
 
-  /** The content of the capture whose record has the id that Refers-To names, be it deleted. */
+  /** The content of the capture whose record has the id that Refers-To names, also when it was deleted. */
   async #referredCapture({ refersTo, refersToUri, url, time }: RevisitClues): Promise<BlockKey | undefined> {
     const key = urlKey(refersToUri || url);
     const hash = recordHash(refersTo);
@@ -256,7 +255,7 @@ export class RevisitResolver {
   }
 }
 
-/** Whether what came in may have to do with the content of a revisit. */
+/** Whether newly stored records may concern the content of a revisit. */
 export function isConcerned(
   clues: RevisitClues,
   resolutionFilter: ResolutionFilter,
@@ -272,20 +271,20 @@ export function isConcerned(
   return isNotModified(clues) && resolutionFilter.mayHaveCapture(clues.urlKey);
 }
 
-/** A declared digest as the catalog keeps it: the bytes say the algorithm by their number. */
+/** A declared digest as the catalog keeps it. The number of bytes shows the algorithm. */
 export function aliasBytes(digest: Digest): Uint8Array {
   return digest.bytes;
 }
 
 /**
- * What a deleted capture goes by, so that revisits that name it find the content that it leaves behind. It stands among
- * the declared digests: a digest of URL and second.
+ * An alias that a deleted capture leaves behind, so that revisits which name the capture still find the content. It is
+ * kept among the declared digests, as a digest of URL and second.
  */
 export function visitAlias(url: string, time: EpochMs): Digest {
   return aliasOfVisit({ text: visitText(urlKey(url), time) });
 }
 
-/** The same by its URL and the hash of its record's id. */
+/** The same by the URL and the hash of the record id. */
 export function recordAlias(key: UrlKey, hash: number): Digest {
   return digestOf('sha256', utf8(`record ${hash} ${key}`));
 }

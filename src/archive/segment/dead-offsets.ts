@@ -1,9 +1,8 @@
 /**
- * Where the deleted records of segments stand, for all segments of an archive, in memory for one segment at a time
- * (I9).
+ * The offsets of deleted records, for all segments of an archive, with one segment at a time in memory (I9).
  *
  * ```
- *   <directory>/<segment number>      offsets, 8 bytes each, as the machine writes numbers
+ *   <directory>/<segment number>      offsets, 8 bytes each, in the byte order of the machine
  * ```
  */
 import { readFile, unlink, writeFile } from 'node:fs/promises';
@@ -21,7 +20,7 @@ export class DeadOffsets {
     this.#directory = directory;
   }
 
-  /** The segments that have any. */
+  /** The segments that have deleted records. */
   numbers(): number[] {
     return [...this.#numbers];
   }
@@ -37,7 +36,7 @@ export class DeadOffsets {
     this.#numbers.add(number);
   }
 
-  /** None, for a segment without. */
+  /** Empty for a segment without deleted records. */
   async get(number: number): Promise<ReadonlySet<number>> {
     if (!this.#numbers.has(number)) return NONE;
     if (this.#last?.number === number) return this.#last.offsets;

@@ -1,6 +1,6 @@
 /**
- * WARC and ARC files in a directory volume whose names no object can have, with blanks or `~` for one. The volume
- * passes over them; whoever put them there should know.
+ * WARC and ARC files in a directory volume whose names objects cannot have, for example because of blanks or `~`. The
+ * volume skips them, so they are reported.
  */
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
@@ -8,7 +8,7 @@ import { isObjectName } from '../../volume/index.ts';
 
 const WARC_NAME = /\.w?arc(\.gz|\.zst)?(\.open)?$/i;
 
-/** Their paths within the directory, in order. Hidden ones are meant to be passed over. */
+/** Their paths within the directory, in order. Hidden files are skipped on purpose. */
 export async function misnamedFiles(directory: string): Promise<string[]> {
   const misnamed: string[] = [];
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {

@@ -5,9 +5,9 @@
  *   <collection>/odd-<collection>-<time>-<serial>-<host>.warc.gz        beside the other segments of the collection
  *   odd:<number of the segment>  =  {"odd":3,"undated":1}               a note of the catalog
  * ```
- * Other tools stop at such a record and never see what stands behind it. So none shares a segment with sound
- * records, except in files that were added in place. The notes say which segments have any, and are derived: a rebuild
- * counts anew.
+ * Other tools stop at such a record and do not read the records after it. So odd records never share a segment with
+ * sound ones, except in files that were added in place. The notes say which segments have odd records. They are
+ * derived: a rebuild counts again.
  */
 import type { CatalogView } from '../../catalog/index.ts';
 import { isUndated, type RecordFacts } from '../record-facts.ts';
@@ -17,22 +17,24 @@ const PREFIX = 'odd-';
 
 export type OddCounts = {
   readonly odd: number;
-  /** Of these: records that no date tells the time of, so that they are in no index. */
+  /** Odd records without a valid date, which are not in the index. */
   readonly undated: number;
 };
 
-/** The name of a segment without its folder, for a kind of segments. */
+/** The beginning of a segment name, without its folder. */
 export function segmentStem(collectionName: string, isOdd: boolean): string {
   return `${isOdd ? PREFIX : ''}${collectionName}`;
 }
 
-/** Whether a segment of the archive's own is one for odd records; a collection may be called `odd-` something. */
+/**
+ * Whether one of the archive's own segments is for odd records. A collection may have a name that begins with `odd-`.
+ */
 export function isOddSegment(name: string): boolean {
   const [folder, file] = name.split('/');
   return file?.startsWith(`${PREFIX}${folder}-`) ?? false;
 }
 
-/** The odd records of a segment while they are counted. */
+/** Counts the odd records of a segment. */
 export class OddCounter {
   #odd: number;
   #undated: number;
@@ -48,7 +50,7 @@ export class OddCounter {
     if (isUndated(facts)) this.#undated++;
   }
 
-  /** To be put into the catalog together with the records; nothing when there are none. */
+  /** The notes to commit with the records. Empty when there are no odd records. */
   notes(segment: number): Record<string, string> {
     if (this.#odd === 0) return {};
     return { [NOTE + segment]: JSON.stringify({ odd: this.#odd, undated: this.#undated }) };
@@ -59,7 +61,7 @@ export function oddNote(segment: number): string {
   return NOTE + segment;
 }
 
-/** What is counted so far of one segment. */
+/** The count of one segment so far. */
 export async function countOdd(catalog: Pick<CatalogView, 'notes'>, segment: number): Promise<OddCounts | undefined> {
   const note = (await catalog.notes(oddNote(segment)))[oddNote(segment)];
   return note === undefined ? undefined : (JSON.parse(note) as OddCounts);

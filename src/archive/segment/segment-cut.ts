@@ -1,8 +1,8 @@
 /**
  * Where a segment can be cut between two records without being read from its beginning.
  *
- * What looks like the start of a gzip member may be part of a stored file that is itself compressed. So a place counts
- * only when the catalog says that a capture's record stands exactly there.
+ * Bytes that look like the start of a gzip member may belong to a stored file that is itself compressed. So a place
+ * counts only when the catalog has a capture whose record is exactly there.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
@@ -10,11 +10,11 @@ import { RecordDecoder } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 
 const MEMBER_START = Buffer.of(0x1f, 0x8b, 0x08);
-/** So much of a member tells the head of its record, but for very long ones. */
+/** Enough of a member to read the head of its record, except for very long heads. */
 const HEAD_START_BYTES = 4 * 1024;
 /**
- * Places that are looked at in one go. Compressed bytes look like a member's start once in 16 MiB; only a hostile file
- * has more.
+ * How many places are examined in one call. Random bytes look like the start of a member once in 16 MiB, so only a
+ * hostile file has more.
  */
 const CANDIDATES_MAX = 16;
 
@@ -31,8 +31,8 @@ export class SegmentCut implements Disposable {
   }
 
   /**
-   * The first offset from `from` on at which a capture's record begins, in bytes of a segment that begin at `at`;
-   * undefined when none is found in them.
+   * The first offset, not before `from`, at which the record of a capture begins. `bytes` begin at the offset `at`.
+   * Undefined when they contain none.
    */
   async find(segment: Segment, bytes: Uint8Array, at: number, from: number): Promise<number | undefined> {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

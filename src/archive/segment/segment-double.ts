@@ -1,7 +1,7 @@
 /**
- * A second object of a segment's name, in another volume: an interrupted migration leaves one (see migrate.ts). As long
- * as the catalog knows the segment, the second object does not count. Without the segment it would be taken for a
- * segment of its own, and bring back what was deleted: so it has to go before the segment does.
+ * A second object with the name of a segment, in another volume, as an interrupted migration leaves it (see
+ * migrate.ts). While the catalog has the segment, the second object does not count. Without the segment, it would count
+ * as a segment of its own and bring back deleted records. So it has to be removed before the segment is.
  */
 import { RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -9,8 +9,8 @@ import type { Volume } from '../../volume/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 
 /**
- * Removes what is the same as the segment. Gives the volume of a double that has to stay, because it is not the same or
- * cannot be removed.
+ * Removes objects that are identical to the segment. Returns the volume of a double that has to stay, because it
+ * differs or cannot be removed.
  */
 export async function removeDoubles({ volumes }: OpenedArchive, segment: Segment): Promise<string | undefined> {
   const { name } = segment;

@@ -1,14 +1,14 @@
 /**
- * Which segment took which one's place. A segment that compaction wrote keeps the standing of the one it replaced: in
- * the order of segments and in every snapshot it counts as its forebear, whatever its own number is.
+ * Which segment replaced which one. A replacement keeps the position of its origin, the first segment in the chain: in
+ * the order of segments and in every snapshot it counts as the origin, whatever its own number is.
  *
  * ```
- *   note  lineage:<name of the new segment>    [number of the forebear, number of the segment it replaced, time it was written]
- *   note  moves:<name of the new segment>      where the records of the replaced segment stand in it (see segment-moves.ts)
+ *   note  lineage:<name of the replacement>    [number of the origin, number of the segment it replaced, time it was written]
+ *   note  moves:<name of the replacement>      where the records of the replaced segment are in it (see segment-moves.ts)
  * ```
- * Both are durable before the new segment is sealed, and so before it can take the other's place. Moves are kept
- * for CURSOR_LIFE_MS; a cursor that needs older ones has expired. A rebuild numbers segments anew; it forgets all of
- * this, and with the epoch every cursor.
+ * Both notes are durable before the replacement is sealed, and so before it can be swapped in. Moves are kept for
+ * CURSOR_LIFE_MS; a cursor that needs older ones has expired. A rebuild numbers segments again. It forgets all of this,
+ * and a new epoch invalidates every cursor.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, type EpochMs, type IdSource, PinakesError } from '../../base/index.ts';
@@ -32,7 +32,7 @@ export type LineageParts = {
 };
 
 /**
- * Remembers where the records of a segment went. Called when the new segment has all its bytes and before it is sealed.
+ * Notes where the records of a segment moved. Called when the replacement has all its bytes and before it is sealed.
  */
 export async function rememberMoves(
   parts: LineageParts,
@@ -43,7 +43,7 @@ export async function rememberMoves(
   const lineage = await SegmentLineage.load(parts);
   const now = parts.clock();
   const descent = JSON.stringify([lineage.originOf(replaced.number), replaced.number, now]);
-  // What is being replaced still stands, so whatever was to take its place before was given up.
+  // The segment still exists, so earlier replacements of it were discarded.
   const givenUp = lineage.successorsOf(replaced.number);
   await parts.catalog.write({
     putNotes: { [LINEAGE_NOTE + fresh.name]: descent, [MOVES_NOTE + fresh.name]: moves.toString() },
@@ -55,7 +55,7 @@ export async function rememberMoves(
   });
 }
 
-/** What tells the numbers that segments have now from those they had before a rebuild. */
+/** Tells the current segment numbers from those before a rebuild. */
 export async function epochOf({ catalog, newId, clock }: LineageParts): Promise<string> {
   const known = (await catalog.notes(EPOCH_NOTE))[EPOCH_NOTE];
   if (known) return known;
@@ -68,7 +68,7 @@ export class SegmentLineage {
   readonly #parts: LineageParts;
   readonly #numbering: number;
   readonly #byName = new Map<string, Descent>();
-  /** Number of a replaced segment -> what took its place. */
+  /** By the number of a replaced segment, its replacement. */
   readonly #byReplaced = new Map<number, Descent>();
   readonly #origins = new Map<number, number>();
   #moves: { readonly name: string; readonly moves: SegmentMoves } | undefined;
@@ -85,14 +85,14 @@ export class SegmentLineage {
   }
 
   /**
-   * Numbers that were learned before a rebuild mean other segments behind it: whoever holds some asks before trusting
-   * what they led to.
+   * Numbers from before a rebuild mean other segments afterwards. Callers that hold numbers call this before they use a
+   * result.
    */
   assertNumbering(): void {
     if (this.#parts.segmentRegistry.numbering !== this.#numbering) throw expired('the archive was rebuilt since');
   }
 
-  /** Learns of the exchanges since. */
+  /** Reads the replacements since the last call. */
   async refresh(): Promise<void> {
     const notes = await this.#parts.catalog.notes(LINEAGE_NOTE);
     this.assertNumbering();
@@ -113,14 +113,14 @@ export class SegmentLineage {
     }
   }
 
-  /** The number of the first segment in whose place this one stands; its own when it replaced none. */
+  /** The number of the first segment in the chain of replacements. A segment that replaced none is its own origin. */
   originOf(number: number): number {
     return this.#origins.get(number) ?? number;
   }
 
   /**
-   * The segments by the number they stand for, in order of it. While one is taking another's place, the other still
-   * stands.
+   * The segments by the number of their origin, in that order. During a swap, the replaced segment is the one that
+   * counts.
    */
   standing(): Map<number, Segment> {
     const standing = new Map<number, Segment>();
@@ -132,8 +132,8 @@ export class SegmentLineage {
   }
 
   /**
-   * Where what stood at an offset of a segment stands now. When nothing from there on stayed, the offset is beyond
-   * every end.
+   * The current place of what was at an offset of a segment. If nothing from there on was kept, the offset is beyond
+   * the end.
    */
   async translate(number: number, offset: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
     const same = this.#parts.segmentRegistry.find(number);
@@ -158,12 +158,12 @@ export class SegmentLineage {
     }
   }
 
-  /** Names of segments that were written to take this one's place. */
+  /** Names of the replacements that were written for this segment. */
   successorsOf(number: number): string[] {
     return [...this.#byName.values()].filter(({ replaced }) => replaced === number).map(({ name }) => name);
   }
 
-  /** Names of segments whose moves no cursor may ask for any more. */
+  /** Names of replacements whose moves no valid cursor needs any more. */
   outdated(now: EpochMs): string[] {
     return [...this.#byName.values()].filter(({ time }) => now - time > CURSOR_LIFE_MS).map(({ name }) => name);
   }

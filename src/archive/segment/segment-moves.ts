@@ -1,9 +1,9 @@
 /**
- * Where the records of a segment went when compaction wrote it anew, so that a cursor into the old segment goes on in
- * the new one (I8).
+ * Where the records of a segment are in its replacement, so that a cursor into the old segment continues in the new one
+ * (I8).
  *
- * The new segment holds the records of the old one in the same order, without those that left. Runs that were copied
- * together moved together:
+ * The replacement has the records of the old segment in the same order, without those that were removed. Runs that were
+ * copied together moved together:
  *
  * ```
  *   runs        [old offset, new offset, length] of each run, in order; a record that was written anew is a run of its own
@@ -16,15 +16,15 @@ import { assert, fromLatin1, utf8 } from '../../base/index.ts';
 type Run = { readonly from: number; readonly to: number; length: number };
 
 /**
- * Where a record stands now. `isSame`: it is that record; otherwise it left, and this is where the next one that stayed
- * begins.
+ * The new place of a record. `isSame`: it is that record; otherwise the record was removed, and the next kept record
+ * begins here.
  */
 export type Moved = { readonly offset: number; readonly isSame: boolean };
 
 export class SegmentMoves {
   readonly #runs: Run[] = [];
 
-  /** Records that stood at `from` and take `length` bytes there now stand at `to`. Runs are told in order. */
+  /** The records at `from` with this total length are now at `to`. Called in order. */
   add(from: number, to: number, length: number): void {
     const last = this.#runs.at(-1);
     assert(!last || last.from + last.length <= from, 'runs of records move in order');
@@ -32,7 +32,7 @@ export class SegmentMoves {
     else this.#runs.push({ from, to, length });
   }
 
-  /** Where what stood at an offset stands now; undefined when nothing from there on stayed. */
+  /** The new place of what was at an offset. Undefined when nothing from there on was kept. */
   find(offset: number): Moved | undefined {
     let low = 0;
     let high = this.#runs.length;

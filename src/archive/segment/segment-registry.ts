@@ -1,13 +1,13 @@
 /**
- * The segments of an archive: which there are, where they lie, and those that are open for writing.
+ * The segments of an archive: which there are, where they are, and which are open for writing.
  *
  * ```
  *   <collection>/<collection>-<time>-<serial>-<host>.warc.gz         in some volume
  * ```
- * Every segment begins with a warcinfo record. Appends gather in memory and reach the volume by `flush`; they are
- * durable after `sync`, and count only when the catalog says so. `rollBack` cuts an open segment back to what the
- * catalog knows, as if a failed commit had never been tried; where the catalog may have taken it, `abandon` lets go of
- * the segment instead.
+ * Every segment begins with a warcinfo record. Appended records stay in memory until `flush` writes them to the volume.
+ * They are durable after `sync`, and count only when the catalog has them. `rollBack` cuts an open segment back to what
+ * the catalog has, as if a failed commit had never been tried. When the catalog may have written the batch, `abandon`
+ * stops using the segment instead.
  */
 import { hostname } from 'node:os';
 import {
@@ -27,7 +27,7 @@ import { segmentStem } from './odd-records.ts';
 import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 import type { VolumeSet } from './volume-set.ts';
 
-/** Bytes that may wait in memory before they are given to the volume. */
+/** Bytes that may wait in memory before they are written to the volume. */
 const PENDING_BYTES_MAX = 4 * 1024 * 1024;
 
 export type SegmentKind = {
@@ -40,16 +40,16 @@ export type SegmentKind = {
   readonly isOdd?: boolean | undefined;
 };
 
-/** A segment that takes records. */
+/** A segment that is open for writing. */
 export class OpenSegment {
   segment: Segment;
   readonly kind: SegmentKind;
-  /** Where the next record will begin. */
+  /** The offset of the next record. */
   position: number;
   records: number;
   pending: Uint8Array[] = [];
   pendingBytes = 0;
-  /** The segment that revisits in this one may refer to: what it holds is made durable first (I1). */
+  /** The segment that revisits in this one may refer to. Its records are made durable first (I1). */
   refersTo: OpenSegment | undefined;
 
   constructor(segment: Segment, kind: SegmentKind) {
@@ -76,11 +76,11 @@ export class SegmentRegistry {
   readonly #options: RegistryOptions;
   readonly #segments = new Map<number, Segment>();
   readonly #open = new Map<string, OpenSegment>();
-  /** Segments that are full and wait to be sealed until the catalog knows all of them. */
+  /** Full segments, which are sealed when the catalog has all of their records. */
   #full: OpenSegment[] = [];
   /**
-   * Those that could not be read to their end when the archive was opened. What their captures lean on is not known, so
-   * nothing that may be it can go.
+   * Segments that could not be read to their end when the archive was opened. Their captures may refer to any record,
+   * so no such record may be removed.
    */
   readonly unread = new Set<string>();
   #nextNumber = 1;
@@ -96,20 +96,17 @@ export class SegmentRegistry {
     for (const segment of segments) this.put(segment);
   }
 
-  /** Tells the numbers that segments have now from those they had before a rebuild by this process. */
+  /** Changes with every rebuild by this process. Numbers of segments from before mean other segments. */
   get numbering(): number {
     return this.#numbering;
   }
 
-  /**
-   * For a rebuild, before anything is changed: what was learned by numbers of segments so far says nothing from here
-   * on.
-   */
+  /** For a rebuild, before anything is changed: all segment numbers become invalid. */
   expireNumbers(): void {
     this.#numbering++;
   }
 
-  /** Forgets everything, for a rebuild. Numbers begin anew. */
+  /** Forgets everything, for a rebuild. Numbers begin again at 1. */
   reset(): void {
     this.#segments.clear();
     this.#open.clear();
@@ -141,7 +138,7 @@ export class SegmentRegistry {
     return this.#segments.get(number);
   }
 
-  /** In order of number, which is the order in which they were made. */
+  /** In order of number, which is the order of their creation. */
   all(): Segment[] {
     return [...this.#segments.values()].sort((a, b) => a.number - b.number);
   }
@@ -152,15 +149,15 @@ export class SegmentRegistry {
   }
 
   /**
-   * The open segment of this kind; undefined when there is none or it is full, unless what comes belongs to what it
-   * ends with.
+   * The open segment of this kind. Undefined when there is none, or when it is full; a full one still takes records
+   * that must stay together with its last ones.
    */
   findOpen(kind: SegmentKind, staysTogether = false): OpenSegment | undefined {
     const open = this.#open.get(kindId(kind));
     return open && (staysTogether || open.position < this.#options.policies.segmentBytesMax) ? open : undefined;
   }
 
-  /** The same, but a new one where `findOpen` finds none. */
+  /** The same, but begins a segment when `findOpen` finds none. */
   async openFor(kind: SegmentKind, staysTogether = false): Promise<OpenSegment> {
     const found = this.findOpen(kind, staysTogether);
     if (found) return found;
@@ -173,7 +170,7 @@ export class SegmentRegistry {
     return fresh;
   }
 
-  /** Makes a segment with its warcinfo record, outside of those that `openFor` hands out. */
+  /** Creates a segment with its warcinfo record, separate from those of `openFor`. */
   async begin(kind: SegmentKind, fields: readonly { name: string; value: string }[]): Promise<OpenSegment> {
     const { clock, newId, software, volumes } = this.#options;
     const now = clock();
@@ -212,10 +209,7 @@ export class SegmentRegistry {
     return open;
   }
 
-  /**
-   * Puts a whole member, or a run of them, behind what the segment has. Where it stands is known at once; it is not
-   * durable.
-   */
+  /** Appends a whole member, or a run of them, to a segment. Its place is known at once, but it is not durable yet. */
   append(open: OpenSegment, bytes: Uint8Array, records = 1): Place {
     const place: Place = { segment: open.segment.number, offset: open.position, length: bytes.length };
     open.pending.push(bytes);
@@ -225,7 +219,7 @@ export class SegmentRegistry {
     return place;
   }
 
-  /** Whether so much waits in memory that it should be given to the volume. */
+  /** Whether enough bytes wait in memory to write them to the volume. */
   isFull(open: OpenSegment): boolean {
     return open.pendingBytes >= PENDING_BYTES_MAX;
   }
@@ -249,7 +243,7 @@ export class SegmentRegistry {
     return [...this.#full, ...this.#open.values()].filter((open) => open.isDirty);
   }
 
-  /** Makes everything appended durable, and says which segments grew; the catalog learns of it next. */
+  /** Makes everything appended durable, and returns the segments that grew. The catalog is updated next. */
   async sync(): Promise<Segment[]> {
     const segments = this.dirty();
     const byVolume = new Map<string, string[]>();
@@ -263,7 +257,7 @@ export class SegmentRegistry {
     return segments.map((open) => ({ ...open.segment, bytes: open.position, records: open.records }));
   }
 
-  /** The catalog has taken these lengths. */
+  /** Called when the catalog has these lengths. */
   settle(segments: readonly Segment[]): void {
     for (const segment of segments) {
       this.put(segment);
@@ -274,7 +268,7 @@ export class SegmentRegistry {
   }
 
   /**
-   * Seals the segments that are full, and says which; the catalog has taken all they hold. One that cannot be sealed
+   * Seals the full segments and returns them. The catalog has all of their records. A segment that cannot be sealed
    * stays open until the next opening.
    */
   async retireFull(): Promise<Segment[]> {
@@ -291,8 +285,8 @@ export class SegmentRegistry {
   }
 
   /**
-   * Writes no more to these and cuts nothing off them: whether the catalog has taken what was appended is not known.
-   * They heal at the next opening.
+   * Stops writing to these segments without cutting them, since it is not known whether the catalog has what was
+   * appended. They heal at the next opening.
    */
   abandon(segments: readonly Segment[]): void {
     const numbers = new Set(segments.map(({ number }) => number));
@@ -301,8 +295,8 @@ export class SegmentRegistry {
   }
 
   /**
-   * Undoes what was appended since the catalog last heard of it. A segment that cannot be cut is left alone; it heals
-   * at the next opening.
+   * Undoes what was appended since the last commit. A segment that cannot be cut is left alone, and heals at the next
+   * opening.
    */
   async rollBack(): Promise<void> {
     const all = [...this.#full, ...this.#open.values()];
@@ -318,7 +312,7 @@ export class SegmentRegistry {
     }
   }
 
-  /** The segment as the catalog knows it; undefined when it knows nothing of it, or when it cannot be cut. */
+  /** The segment as the catalog has it. Undefined when the catalog does not have it, or when it cannot be cut. */
   async #cutBack(open: OpenSegment): Promise<OpenSegment | undefined> {
     const volume = this.#options.volumes.get(open.segment.volume);
     try {
@@ -329,17 +323,17 @@ export class SegmentRegistry {
       await volume.truncate(open.segment.name, open.segment.bytes);
       return new OpenSegment(open.segment, open.kind);
     } catch {
-      // The next writer begins a segment of its own, and the next opening of the archive heals this one.
+      // The next store begins another segment, and the next opening of the archive heals this one.
       return undefined;
     }
   }
 
-  /** Takes an open segment up again after the archive was opened. */
+  /** Resumes an open segment after the archive was opened. */
   resume(segment: Segment, kind: SegmentKind): void {
     this.#open.set(kindId(kind), new OpenSegment(segment, kind));
   }
 
-  /** Seals a segment for good. What it holds must be in the catalog. */
+  /** Seals a segment for good. The catalog must have all of its records. */
   async retire(open: OpenSegment): Promise<void> {
     assert(!open.isDirty, 'a segment is sealed only when the catalog knows all of it');
     await this.#options.volumes.get(open.segment.volume).seal(open.segment.name);
@@ -365,12 +359,12 @@ export class SegmentRegistry {
   }
 
   /**
-   * Whether something of this name lies in a volume, be it tombstones alone: a clock that was set back gives names
+   * Whether a volume has an object of this name, or only tombstones of it: a clock that was set back produces names
    * again.
    */
   async #isTaken(name: string): Promise<boolean> {
     for (const volume of this.#options.volumes.available()) {
-      // What is wrong with a volume is told to those who write to it.
+      // An error of a volume is reported when it is written to.
       const found = await volume.stat([name, name + TOMBSTONES_SUFFIX]).catch(() => []);
       if (found.some((info) => info !== undefined)) return true;
     }

@@ -1,7 +1,7 @@
 /**
- * A mark of what the archive holds: it changes with every record that comes in, since that makes a segment longer, or a
- * new one. Volumes count too: one that was not there may be back. Where the mark is what it was, nothing that was
- * looked for in vain can have come in.
+ * A fingerprint of what the archive contains. It changes with every stored record, since that makes a segment longer or
+ * begins a new one, and with the available volumes. While it is the same, nothing can have been stored that an earlier
+ * search did not find.
  */
 import { digestOf, toHex, utf8 } from '../../base/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';

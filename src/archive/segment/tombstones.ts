@@ -1,15 +1,15 @@
 /**
- * Tombstones: which records of a segment were deleted and still stand in it. They lie beside the segment, under its
- * name with `.tombstones` behind, and are part of the truth: a rebuild must not bring back what was deleted. While a
- * segment's volume cannot be written to, they go to one that can.
+ * Tombstones: which records of a segment were deleted and are still in it. They are beside the segment, under its name
+ * with `.tombstones` appended, and are part of the truth: a rebuild must not bring back deleted captures. When the
+ * volume of a segment cannot be written to, its tombstones go to another volume.
  *
  * ```
  *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
  *
  *   content    <hex digest>~<overflow>, or `-` when it is not known: what compaction asks the catalog about
  * ```
- * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a
- * crash interrupted, which the next opening carries out, or one that failed, which the next deletion cuts off.
+ * The catalog notes how many bytes of the lines it has carried out. Lines after that belong to a deletion that a crash
+ * interrupted, which the next opening carries out, or to a failed one, which the next deletion cuts off.
  */
 import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Segment } from '../../catalog/index.ts';
@@ -21,7 +21,7 @@ export const APPLIED_NOTE = 'tombstones:';
 
 export type Tombstone = { readonly offset: number; readonly block: BlockKey | undefined };
 
-/** Lines that were appended: where they begin and end. */
+/** The range of lines that were added. */
 export type AddedTombstones = {
   readonly volume: string;
   readonly segmentName: string;
@@ -29,7 +29,7 @@ export type AddedTombstones = {
   readonly after: number;
 };
 
-/** The note that says how much of a segment's tombstones in a volume the catalog has carried out. */
+/** The note with the number of bytes of a segment's tombstones in a volume that the catalog has carried out. */
 export function appliedNote(volume: string, segmentName: string): string {
   return `${APPLIED_NOTE}${volume}:${segmentName}`;
 }
@@ -52,9 +52,7 @@ export class Tombstones {
     return new Set((await this.list(segment)).map(({ offset }) => offset));
   }
 
-  /**
-   * The tombstones of a segment. A volume may have been read-only for a while: what lies in other volumes counts too.
-   */
+  /** The tombstones of a segment in all volumes, since its own volume may have been read-only for a while. */
   async list(segment: Segment): Promise<Tombstone[]> {
     const all: Tombstone[] = [];
     for (const volume of this.#volumes.available()) {
@@ -65,8 +63,8 @@ export class Tombstones {
   }
 
   /**
-   * Only those that the catalog has carried out. A volume that went away is handed to `onMissing`, or fails the call
-   * where that is not given.
+   * Only tombstones that the catalog has carried out. A missing volume is passed to `onMissing`, or fails the call
+   * without it.
    */
   async listApplied(
     segment: Segment,
@@ -87,7 +85,8 @@ export class Tombstones {
   }
 
   /**
-   * Those in one volume that the catalog has not carried out, the note that says it has, and how many lines are none.
+   * Tombstones in one volume that the catalog has not carried out, the length that the note will have, and the number
+   * of damaged lines.
    */
   async listUnapplied(
     volume: Volume,
@@ -99,7 +98,7 @@ export class Tombstones {
     return { tombstones, bytes, damagedLines };
   }
 
-  /** Adds tombstones, durably, behind those that the catalog has carried out. */
+  /** Adds tombstones durably after those that the catalog has carried out. */
   async add(segment: Segment, tombstones: readonly Tombstone[]): Promise<AddedTombstones> {
     const name = segment.name + TOMBSTONES_SUFFIX;
     const volume = this.#target(segment);
@@ -119,7 +118,7 @@ export class Tombstones {
     }
   }
 
-  /** Undoes an addition, as far as the volume lets it; what is left is cut off by the next. */
+  /** Undoes an addition as far as the volume allows. The next addition cuts off the rest. */
   async takeBack({ volume, segmentName, before }: AddedTombstones): Promise<void> {
     await this.#volumes
       .get(volume)
@@ -127,7 +126,7 @@ export class Tombstones {
       .catch(() => {});
   }
 
-  /** Bytes of a segment's tombstones, wherever they lie. */
+  /** Bytes of a segment's tombstones in all volumes. */
   async bytes(segmentName: string): Promise<number> {
     let bytes = 0;
     for (const volume of this.#volumes.available())
@@ -135,7 +134,7 @@ export class Tombstones {
     return bytes;
   }
 
-  /** The notes that say that everything is carried out, for a segment that brought its tombstones with it. */
+  /** The notes that say that everything is carried out, for a segment whose tombstones came with it. */
   async appliedNotes(segmentName: string): Promise<Record<string, string>> {
     const notes: Record<string, string> = {};
     for (const volume of this.#volumes.available()) {
@@ -160,16 +159,14 @@ export class Tombstones {
     return value === undefined ? undefined : Number(value);
   }
 
-  /**
-   * Up to where the lines stay: what the catalog has carried out, or, where it has noted nothing, all that are whole.
-   */
+  /** The length of the lines that stay: those that the catalog has carried out, or without a note, all whole lines. */
   async #keptBytes(volume: Volume, segmentName: string, length: number): Promise<number> {
     const applied = await this.#appliedBytes(volume.name, segmentName);
     if (applied !== undefined) return Math.min(applied, length);
     return (await readLines(volume, segmentName)).bytes;
   }
 
-  /** Beside the segment when that can be written to, else in the first volume that can. */
+  /** The volume of the segment if it is writable, otherwise the first writable one. */
   #target(segment: Segment): Volume {
     const volume = this.#volumes.get(segment.volume);
     const chosen = volume.writable ? volume : this.#volumes.writable()[0];
@@ -179,11 +176,11 @@ export class Tombstones {
 }
 
 type Lines = {
-  /** With where each ends. */
+  /** Each with the offset of its end. */
   readonly lines: readonly { readonly tombstone: Tombstone; readonly end: number }[];
   /** Up to the last whole line. */
   readonly bytes: number;
-  /** Lines that are no tombstones. */
+  /** Lines that are not tombstones. */
   readonly damagedLines: number;
 };
 
@@ -198,7 +195,7 @@ async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
   const lines: { tombstone: Tombstone; end: number }[] = [];
   let damagedLines = 0;
   let at = 0;
-  // A line without its end was torn by a crash before anybody was told that the deletion had happened.
+  // A crash tore a line without an end before its deletion was acknowledged.
   for (let end = text.indexOf('\n') + 1; end > 0; at = end, end = text.indexOf('\n', at) + 1) {
     const tombstone = parseLine(text.slice(at, end - 1));
     if (tombstone) lines.push({ tombstone, end });
@@ -209,7 +206,8 @@ async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
 }
 
 /**
- * How a line can begin: what has no end and does not, as the NULs of a failing disk, may have been any number of lines.
+ * The possible beginnings of a line. Other bytes without a line end, such as NULs from a failing disk, may have been
+ * any number of lines.
  */
 const TORN_LINE = /^(\d{1,15}( (-|[0-9a-f]{0,64}|[0-9a-f]{64}~\d{0,5})?)?)?$/;
 

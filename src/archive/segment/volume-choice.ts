@@ -1,21 +1,21 @@
 /**
- * Which volume a new content goes to: its digest decides, among the writable volumes, each as likely as it has room.
- * The same digest always goes the same way while the volumes and their room stay about the same, so that equal contents
- * meet in one segment. A volume that is nearly full gets nothing while another one has room.
+ * Which volume a new content goes to. Its digest decides among the writable volumes, each with a probability by its
+ * free space. The same digest always leads to the same volume while the volumes and their space stay about the same, so
+ * that equal contents meet in one segment. A volume that is nearly full gets nothing while another one has room.
  */
 import { PinakesError, view } from '../../base/index.ts';
 import type { Volume, VolumeSpace } from '../../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 const SHARES = 64;
-/** A volume with less free is nearly full. */
+/** A volume with less free space is nearly full. */
 const ROOM_BYTES_MIN = 64 * 1024 * 1024;
 
-/** Says of a digest which volume its content goes to. */
+/** Returns the volume for the content with this digest. */
 export type VolumeChoice = (digest: Uint8Array) => string;
 
 /**
- * The choice by the room that there is now: for contents that are stored together. Volumes that went away since the
+ * The choice by the current free space, for contents that are stored together. Volumes that disappeared since the
  * archive was opened get none.
  */
 export async function volumeChoice(volumes: Pick<VolumeSet, 'writable' | 'noneWritable'>): Promise<VolumeChoice> {
@@ -24,7 +24,7 @@ export async function volumeChoice(volumes: Pick<VolumeSet, 'writable' | 'noneWr
   if (writable.length === 1) return () => writable[0]!.name;
   const { there, spaces } = withRoom(await spacesOf(writable));
   const total = spaces.reduce((sum, space) => sum + space.freeBytes, 0);
-  // Every volume has at least one share, so that rounding never shuts one out.
+  // Every volume has at least one share, so that rounding excludes none.
   const shares = spaces.map((space) => Math.max(1, Math.round((space.freeBytes / Math.max(1, total)) * SHARES)));
   const names = shares.flatMap((share, index) => new Array<string>(share).fill(there[index]!.name));
   return (digest) => names[view(digest).readUInt32BE(0) % names.length]!;

@@ -1,6 +1,6 @@
 /**
- * The volumes of an archive, opened. One that is not there costs only its own contents: whoever needs it is told its
- * name.
+ * The open volumes of an archive. A missing volume costs only its own contents. Using it fails with an error that names
+ * it.
  */
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -25,7 +25,7 @@ type Opened = {
 };
 
 export type VolumeSetOptions = {
-  /** Milliseconds that run evenly; see the volumes. */
+  /** A monotonic time in milliseconds; see the volumes. */
   readonly stopwatch?: (() => number) | undefined;
 };
 
@@ -47,7 +47,7 @@ export class VolumeSet {
     return set;
   }
 
-  /** For tests and for volumes that are made elsewhere. */
+  /** For tests, and for volumes that are created elsewhere. */
   static of(volumes: readonly { setting: VolumeSetting; volume: Volume }[]): VolumeSet {
     const set = new VolumeSet();
     for (const { setting, volume } of volumes) set.#opened.set(setting.name, { setting, volume, failure: undefined });
@@ -66,7 +66,7 @@ export class VolumeSet {
     );
   }
 
-  /** One that a person names: what is not in the connector was mistyped, and no disk is away. */
+  /** A volume that a user names. A name that is not in the connector is a mistake, and not a missing disk. */
   named(name: string): Volume {
     if (!this.#opened.has(name)) throw this.unknown(name);
     return this.get(name);
@@ -77,21 +77,21 @@ export class VolumeSet {
     return new PinakesError('VOLUME_UNKNOWN', { where: `volume ${name}`, detail });
   }
 
-  /** The volume in which files lie that were added in place. */
+  /** The volume of files that were added in place. */
   linked(name: string): LinkedVolume | undefined {
     const volume = this.#opened.get(name)?.volume;
     return volume instanceof LinkedVolume ? volume : undefined;
   }
 
-  /** WARC files in the directory of a volume that are no segments because of their names. */
+  /** WARC files in the directory of a volume that are not segments because of their names. */
   async misnamed(name: string): Promise<string[]> {
     const volume = this.#opened.get(name)?.volume;
     if (!(volume instanceof DirectoryVolume)) return [];
-    // That a directory cannot be read is told where its segments are.
+    // An unreadable directory is reported with its segments.
     return misnamedFiles(volume.directory).catch(() => []);
   }
 
-  /** Those that are there. */
+  /** The volumes that are not missing. */
   available(): Volume[] {
     return [...this.#opened.values()].flatMap(({ volume }) => (volume ? [volume] : []));
   }
@@ -100,7 +100,7 @@ export class VolumeSet {
     return this.available().filter((volume) => volume.writable);
   }
 
-  /** Why none is: one that would be is not there, or there is none. */
+  /** Why no volume is writable: the writable one is missing, or there is none. */
   noneWritable(): PinakesError {
     const away = [...this.#opened.values()].find(({ setting, failure }) => setting.writable && failure);
     return away?.failure ?? new PinakesError('NO_WRITABLE_VOLUME');
@@ -110,7 +110,7 @@ export class VolumeSet {
     return [...this.#opened.values()].map(({ setting }) => setting);
   }
 
-  /** Why those are not there that are not. */
+  /** Why volumes are missing. */
   failures(): PinakesError[] {
     return [...this.#opened.values()].flatMap(({ failure }) => failure ?? []);
   }
@@ -119,7 +119,7 @@ export class VolumeSet {
     return this.#opened.get(name)?.failure;
   }
 
-  /** Opens one more volume, or one of these anew under other settings. */
+  /** Opens one more volume, or one of these again with other settings. */
   async put(directory: string, setting: VolumeSetting): Promise<Volume> {
     const known = this.#opened.get(setting.name);
     await known?.volume?.close();
@@ -129,7 +129,7 @@ export class VolumeSet {
     return opened.volume;
   }
 
-  /** Closes a volume that is no longer one of the archive's. Returns its directory, when it is in one. */
+  /** Closes a volume that was removed from the archive. Returns its directory if it has one. */
   async remove(name: string): Promise<{ directory: string | undefined }> {
     const volume = this.#opened.get(name)?.volume;
     this.#opened.delete(name);

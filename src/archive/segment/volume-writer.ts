@@ -1,10 +1,10 @@
 /**
- * Which archive writes to a volume that lies outside of its directory: `.pinakes-archive` in the volume holds the
- * archive's path, as JSON. A copy of an archive names the same outer directories as the archive itself, and what one of
- * the two deletes and compacts would be gone from the other.
+ * Which archive writes to a volume outside of its directory: `.pinakes-archive` in the volume contains the path of the
+ * archive, as JSON. A copy of an archive names the same outer directories as the original. What one of the two deletes
+ * and compacts would be lost to the other.
  *
- * An archive that was moved is no longer where the file says, and takes the volume over. The file is a warning sign and
- * not a lock: a volume without it is as good.
+ * An archive that was moved is no longer at the path in the file, and takes the volume over. The file is a warning and
+ * not a lock: a volume works without it.
  */
 import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
@@ -14,8 +14,8 @@ import { readConnector, type VolumeSetting } from '../connector.ts';
 const WRITER_NAME = '.pinakes-archive';
 
 /**
- * Fails when another archive writes to the volume. What is given back is to be called when the volume was opened: it
- * says that this archive does.
+ * Fails when another archive writes to the volume. The returned function records this archive as its writer, and is
+ * called when the volume was opened.
  */
 export async function volumeWriter(archive: string, { name, path }: VolumeSetting): Promise<() => Promise<void>> {
   const place = await realPlace(resolve(archive, path));
@@ -29,14 +29,14 @@ export async function volumeWriter(archive: string, { name, path }: VolumeSettin
   }
   return async () => {
     if (writer === own) return;
-    // On a disk that is full there will be no sign, and room can still be made.
+    // On a full disk the file cannot be written, but the volume can still be used to free space.
     await writeFile(`${file}.new`, `${JSON.stringify(own)}\n`)
       .then(() => rename(`${file}.new`, file))
       .catch(() => {});
   };
 }
 
-/** Takes back the sign of the archive that wrote to the volume in this directory. */
+/** Removes the file of the archive that wrote to the volume in this directory. */
 export async function removeWriter(directory: string): Promise<void> {
   await rm(join(directory, WRITER_NAME), { force: true });
 }
@@ -57,8 +57,7 @@ async function isSame(one: string, other: string): Promise<boolean> {
 }
 
 /**
- * Whether there is an archive that has this directory for a volume that may be written to. One that cannot be asked is
- * taken to have.
+ * Whether there is an archive with this directory as a writable volume. An archive that cannot be read counts as one.
  */
 async function writesTo(archive: string, place: string): Promise<boolean> {
   try {
