@@ -1,6 +1,6 @@
 /**
- * Collections by name and number. The names are true in the names of the segments, whose first part is the collection.
- * The numbers belong to the catalog and are kept in its notes.
+ * Collections by name and number. The segments are the truth: the first part of a segment name is its collection. The
+ * numbers belong to the catalog, which keeps them in its notes.
  */
 import { PinakesError } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';

@@ -1,6 +1,6 @@
 /**
- * What a verification can find, sorted by code. A problem is data, handed to the caller with its place and with who
- * leans on it.
+ * The problems that a verification can find, sorted by code. A problem is data for the caller, with its place and the
+ * captures that depend on it.
  */
 import type { FindingLevel } from '../base/index.ts';
 
@@ -10,9 +10,7 @@ type ProblemEntry = { readonly level: ProblemLevel; readonly says: string };
 
 const entry = (level: ProblemLevel, says: string): ProblemEntry => ({ level, says });
 
-/**
- * `error`: something cannot be given back, or a wrong answer is given. `warning`: nothing is lost, something is odd.
- */
+/** `error`: something cannot be read, or an answer is wrong. `warning`: nothing is lost, but something is unusual. */
 export const PROBLEM_CATALOGUE = {
   'capture-without-record': entry('error', 'the catalog has a capture whose record does not stand where it says'),
   'catalog-damaged': entry('error', 'the catalog is damaged'),
@@ -47,13 +45,13 @@ export type ProblemCode = keyof typeof PROBLEM_CATALOGUE;
 export type Problem = {
   readonly code: ProblemCode;
   readonly level: ProblemLevel;
-  /** The volume and the segment concerned, as far as there are any. */
+  /** The volume and the segment concerned, if any. */
   readonly volume: string | undefined;
   readonly segment: string | undefined;
-  /** Where in the segment the record begins. */
+  /** Where the record begins in the segment. */
   readonly offset: number | undefined;
   readonly message: string;
-  /** How many captures cannot be given back, or not rightly, because of it. */
+  /** How many captures cannot be read, or not correctly, because of it. */
   readonly leaning: number;
   /** URLs of some of them. */
   readonly examples: readonly string[];

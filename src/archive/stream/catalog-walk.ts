@@ -1,11 +1,11 @@
 /**
- * Goes through the captures of a snapshot in the order of their URLs, of their times, or of a ranking of URLs; their
+ * Walks over the captures of a snapshot in the order of their URLs, of their times, or of a ranking of URLs. Their
  * records are read one by one.
  *
- * Captures of one URL key and time come in storage order, which compaction does not change; so a walk that is taken up
- * again knows which of them came already, wherever their records stand by then (I8). Order by time sorts the selection
- * first, outside of memory (I9). By a ranking come the captures of each URL together, those of one URL by time; behind
- * them, by URL, those that the ranking does not know.
+ * Captures of one URL key and time are in storage order, which compaction does not change. So a resumed walk knows
+ * which of them were delivered, wherever their records are now (I8). For the order of time, the selection is sorted
+ * first, outside of memory (I9). In the order of a ranking, the captures of each URL are together, sorted by time. URLs
+ * that the ranking does not have follow at the end, by URL.
  */
 import { fromHex, toHex } from '../../base/index.ts';
 import {
@@ -28,7 +28,7 @@ export type CatalogWalkOptions = {
   readonly order: CatalogOrder | KeptRanking;
   readonly selection: Selection;
   readonly after?: StreamPosition | undefined;
-  /** Where sorting may write. */
+  /** A directory for sorting. */
   readonly scratch: string;
   readonly signal?: AbortSignal | undefined;
 };
@@ -93,7 +93,7 @@ class CatalogWalk {
     }
   }
 
-  /** The same captures, those of one key and time in storage order. */
+  /** The same captures, with those of one key and time in storage order. */
   async *#inGroups(captures: AsyncIterable<Capture>): AsyncGenerator<Capture> {
     let group: Capture[] = [];
     for await (const capture of captures) {
@@ -117,7 +117,7 @@ class CatalogWalk {
     }
   }
 
-  /** Captures of the snapshot that are meant; from `after`'s key and time on. */
+  /** The selected captures of the snapshot, from the key and time of `after` on. */
   async *#captures(after: StreamPosition | undefined): AsyncGenerator<Capture> {
     for await (const page of this.#pages(after)) yield* page;
   }
@@ -147,7 +147,7 @@ class CatalogWalk {
     }
   }
 
-  /** Captures of one key and time in storage order, without those that came already. */
+  /** Captures of one key and time in storage order, without those that were delivered already. */
   async #ordered(group: readonly Capture[]): Promise<Capture[]> {
     const { after } = this.#options;
     const { lineage } = this.#snapshot;
@@ -166,7 +166,7 @@ class CatalogWalk {
   }
 }
 
-/** A place before all captures of this key and time. */
+/** A position before all captures of this key and time. */
 function beforeAllOf({ urlKey, time }: StreamPosition): CapturePosition {
   return { urlKey: urlKey as UrlKey, time: time!, place: { segment: 0, offset: 0 } };
 }
@@ -175,7 +175,7 @@ function bytes(text: string): Uint8Array {
   return Buffer.from(text, 'utf8');
 }
 
-/** Times before 1970 are negative; shifted, all sort as text. */
+/** Times before 1970 are negative. With this added, all times sort as text. */
 const TIME_SHIFT = 1e15;
 
 function lineOf(capture: Capture): string {

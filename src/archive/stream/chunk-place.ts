@@ -1,8 +1,9 @@
 /**
- * A place between two chunks of a stream: a cursor, or, inside of a record that is larger than a chunk, a cursor and
- * the bytes behind it.
+ * A place between two chunks of a stream: a cursor, or inside of a record that is larger than a chunk, a cursor and a
+ * number of bytes after it.
  *
- * A place inside of a record can be taken up again only where the same bytes stand before it; their digest tells.
+ * A stream can continue inside of a record only when the same bytes precede the place. A digest of these bytes shows
+ * that.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { PinakesError } from '../../base/index.ts';
@@ -14,11 +15,11 @@ type Inner = { readonly bytes: number; readonly hash: Hash };
 
 export type ChunkPlace = {
   readonly cursor: string;
-  /** What the cursor says. */
+  /** The parsed cursor. */
   readonly parsed: Cursor;
-  /** What is the same for all places of a stream. */
+  /** The parts that are the same for all places of a stream. */
   readonly stream: string;
-  /** How far the place is inside of a record, and the digest of the bytes of it that stand before. */
+  /** The number of bytes of the record before this place, and their digest. */
   readonly inner: Inner | undefined;
 };
 
@@ -39,12 +40,12 @@ export function keyOf(format: string, { cursor, inner }: ChunkPlace): string {
   return `${format} ${cursor} ${inner ? `${inner.bytes} ${digestSoFar(inner.hash)}` : ''}`;
 }
 
-/** A segment counts as so long, for how far apart two places are. */
+/** The assumed length of a segment, to estimate how far apart two places are. */
 const SEGMENT_BYTES = 2 ** 32;
 
 /**
- * About how far a place is ahead of another; infinite where who is there does not come by, as far as numbers tell:
- * compaction may exchange segments.
+ * About how many bytes a place is ahead of another one. Infinite when a client at the other one will not reach it, as
+ * far as the numbers show: compaction may replace segments.
  */
 export function bytesAhead(place: ChunkPlace, from: ChunkPlace): number {
   if (place.stream !== from.stream) return Number.POSITIVE_INFINITY;
@@ -66,12 +67,12 @@ export function isSameSnapshot({ snapshot: a, ranking }: Cursor, { snapshot: b, 
   );
 }
 
-/** The pieces of a record behind those bytes of it that a client has. */
+/** The pieces of a record after the bytes that a client has. */
 export async function* piecesBehind(pieces: AsyncIterable<StreamPiece>, inner: Inner): AsyncGenerator<StreamPiece> {
   const hash = createHash('sha256');
   let left = inner.bytes;
   for await (const piece of pieces) {
-    // A place before the record, behind others that are not meant.
+    // A cursor without bytes before the record, after records that are not selected.
     if (left > 0 && piece.bytes.length === 0) continue;
     const known = piece.bytes.subarray(0, left);
     if (left > 0) {

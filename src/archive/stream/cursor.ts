@@ -1,15 +1,15 @@
 /**
- * A cursor: where a stream stopped, as text that the client keeps. It carries the snapshot and the last record that was
- * delivered; the archive keeps nothing for it.
+ * A cursor: where a stream stopped, as text that the client keeps. It contains the snapshot and the last delivered
+ * record. The archive stores nothing for it.
  *
  * ```
  *   base64url of the JSON array
  *   [1, query, epoch, before, segments, [[number, bytes] ...], segment, offset, inner offset, URL key, time, ranking]
  * ```
- * `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time
- * are left out in storage order, everything from the segment to the time before the first record, and the ranking,
- * which is a version of one, where the order does not go by one. An inner offset of -1 means that the record at the
- * offset was not delivered, only everything before it.
+ * `query` is a digest of order and selection: a cursor continues only the stream that it is from. In storage order, URL
+ * key and time are left out. Before the first record, everything from the segment to the time is left out. The ranking
+ * is a version, and is left out in orders without a ranking. An inner offset of -1 means that everything before the
+ * record at the offset was delivered, but not the record.
  */
 import { createHash } from 'node:crypto';
 import { type EpochMs, PinakesError } from '../../base/index.ts';
@@ -17,16 +17,16 @@ import type { SnapshotBounds } from './snapshot.ts';
 
 const VERSION = 1;
 
-/** Inner offset of a position right before the record that stands there. */
+/** Inner offset of a position immediately before the record at the offset. */
 export const BEFORE_RECORD = -1;
 
-/** The last record delivered. */
+/** The last delivered record. */
 export type StreamPosition = {
   readonly segment: number;
   readonly offset: number;
-  /** BEFORE_RECORD when what stands at the offset is still to come. */
+  /** BEFORE_RECORD when the record at the offset was not delivered. */
   readonly innerOffset: number;
-  /** In orders that follow the catalog. */
+  /** In orders that use the catalog. */
   readonly urlKey?: string | undefined;
   readonly time?: EpochMs | undefined;
 };
@@ -34,13 +34,13 @@ export type StreamPosition = {
 export type Cursor = {
   readonly query: string;
   readonly snapshot: SnapshotBounds;
-  /** The version of the ranking that the stream goes by; absent where it goes by none. */
+  /** The version of the stream's ranking. Absent in orders without a ranking. */
   readonly ranking?: string;
   /** Absent before the first record. */
   readonly position: StreamPosition | undefined;
 };
 
-/** What tells one stream's question from another's. */
+/** A digest that differs between streams with another order or selection. */
 export function queryDigest(question: unknown): string {
   return createHash('sha256').update(JSON.stringify(question)).digest('base64url').slice(0, 8);
 }

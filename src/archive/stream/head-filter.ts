@@ -1,9 +1,9 @@
 /**
- * A selection, asked of records as they stand in segments. What is no capture has neither status nor media type to be
- * chosen by, and no query means it.
+ * Applies a selection to records while a segment is read. Records that are not captures do not have a status or a media
+ * type, so a selection with these or with a query excludes them.
  *
- * A record is asked twice: when its head is known, and when the HTTP head in it is. Only how large its payload is has
- * to be asked of the catalog, since a revisit does not hold what it stands for.
+ * A record is checked twice: when its head is known, and when the HTTP head in it is known. Only the size of its
+ * payload is looked up in the catalog, since a revisit does not contain its payload.
  */
 import type { CaptureKind, CatalogView, Segment } from '../../catalog/index.ts';
 import { isInRanges, urlKey } from '../../url/index.ts';
@@ -16,7 +16,7 @@ import type { StreamedRecord } from './streamed-record.ts';
 export class HeadFilter {
   readonly #catalog: CatalogView;
   readonly #selection: Selection;
-  /** Undefined when any URL will do. */
+  /** Undefined when any URL matches. */
   readonly #ranges: { from: string; to: string }[] | undefined;
 
   constructor(catalog: CatalogView, selection: Selection) {

@@ -1,19 +1,19 @@
 /**
- * Snapshots with names: what the archive held at an instant, kept together until the name is given up. As long as a
- * snapshot stands, compaction leaves the segments it names as they are, so that a stream of it, or an index made from
- * it, stays whole. What was deleted is not given out all the same: a snapshot keeps bytes, it grants nobody access.
+ * Snapshots with names: what the archive contained at one instant, kept together until the snapshot is removed. While a
+ * snapshot exists, compaction leaves its segments as they are, so that a stream of it, or an index made from it, stays
+ * complete. Deleted captures are not delivered all the same: a snapshot keeps bytes and does not give access to them.
  *
  * ```
  *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...], mark }] }     in the archive's directory; truth
  * ```
- * The digest is of the list of snapshots as compact JSON. Files of earlier versions have none.
+ * The digest is of the list of snapshots as compact JSON. Files of earlier versions do not have one.
  *
- * A file that is damaged does not keep the archive shut. It stays as it is, and nothing is written to it. Until it is
- * put back or moved away, no snapshot is made or removed, and compaction leaves every segment alone, since a snapshot
- * may keep it.
+ * An archive with a damaged file still opens. The file stays as it is, and nothing is written to it. Until it is
+ * restored or moved away, no snapshot is created or removed, and compaction leaves every segment as it is, since a
+ * snapshot may keep it.
  *
- * The mark serves streams until the next rebuild, which numbers segments anew; the names of the segments hold beyond
- * that.
+ * The bounds of a snapshot (`mark` in the file) serve streams until the next rebuild, which numbers segments again. The
+ * names of its segments stay valid.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -31,13 +31,13 @@ export type NamedSnapshot = {
   readonly time: EpochMs;
   /** Volume, name and length of every segment. */
   readonly segments: readonly (readonly [string, string, number])[];
-  /** Called `mark` in the file. */
+  /** The bounds of the snapshot, under their name in the file. */
   readonly mark: SnapshotBounds;
 };
 
 export class NamedSnapshots {
   readonly #path: string;
-  /** One at a time: each writes the whole file. */
+  /** One change at a time, since each writes the whole file. */
   readonly #changes = new Exclusive();
   #snapshots: NamedSnapshot[] = [];
   #damage: PinakesError | undefined;
@@ -61,7 +61,7 @@ export class NamedSnapshots {
     }
   }
 
-  /** Why it is not known which snapshots there are, when it is not. */
+  /** Why the snapshots are unknown. Undefined when they are known. */
   get damage(): PinakesError | undefined {
     return this.#damage;
   }
@@ -77,7 +77,7 @@ export class NamedSnapshots {
     return found;
   }
 
-  /** Takes one of the archive as it is now, durably. */
+  /** Creates a snapshot of the archive as it is now, durably. */
   create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
     return this.#changes.run(() => this.#create(parts, name));
   }
@@ -108,7 +108,7 @@ export class NamedSnapshots {
     });
   }
 
-  /** Name of a snapshot that wants this segment as it is. */
+  /** Name of a snapshot that keeps this segment. */
   keeperOf(segment: Pick<Segment, 'name'>): string | undefined {
     return this.#snapshots.find(({ segments }) => segments.some(([, name]) => name === segment.name))?.name;
   }

@@ -1,18 +1,18 @@
 /**
- * From page ids to URLs: which captures are those of a page whose id is all that is known.
+ * From page ids to captures.
  *
  * ```
  *   <archive>/pages.txt      <16 hexadecimal digits> SP <URL key> LF      one line a page, sorted
  *   note  page-index         digest of the segments, as they were when the file was made
  * ```
- * The ids of pages are spread evenly over all 64-bit numbers: a row for each of them in the catalog would be
- * written in random order with every capture that comes in, and would make the catalog a fifth larger, for a question
- * that is asked rarely. So the file is made when the question is first asked, from one walk over the catalog, and found
- * in by halving. It is derived, can be removed at any time, and goes with a rebuild.
+ * Page ids are spread evenly over all 64-bit numbers. A row for each of them in the catalog would be written in random
+ * order with every stored capture, and would make the catalog a fifth larger, for a question that is rarely asked. So
+ * the file is made when the question is first asked, from one walk over the catalog, and searched by bisection. It is
+ * derived, can be removed at any time, and becomes outdated with a rebuild.
  *
- * An id that the file has is answered from it, whatever came in since: an id is made of the URL alone, so its line
- * stays true, and the captures are those of the catalog. Only an id that it does not have, when records came in since,
- * makes it anew.
+ * An id in the file is answered from it, whatever was stored since: an id is made from the URL alone, so its line stays
+ * true, and the captures are read from the catalog. The file is made again only for an id that it does not have, when
+ * records were stored since.
  */
 import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ export class PageIndex {
     this.#archive = archive;
   }
 
-  /** The capture of a page nearest to a time, the earlier of two equally near; the latest without one. */
+  /** The capture of a page nearest to a time, and of two equally near ones the earlier. Without a time, the latest. */
   async find(id: PageId, at: EpochMs = Number.MAX_SAFE_INTEGER): Promise<Capture | undefined> {
     let best: Capture | undefined;
     for await (const capture of this.captures(id))
@@ -46,7 +46,7 @@ export class PageIndex {
   /** All captures of a page, in order of time. */
   async *captures(id: PageId): AsyncGenerator<Capture> {
     for (const urlKey of await this.#keysOf(id)) {
-      // A key is coarser than an id: of http and https, with and without www, only one is meant.
+      // A key is coarser than an id. Of http and https, with and without www, only one URL has the id.
       for await (const page of this.#archive.catalog.captures(rangeOfKey(urlKey)))
         for (const capture of page) if (pageId(capture.url) === id) yield capture;
     }
@@ -88,7 +88,8 @@ export class PageIndex {
 
   async #make(): Promise<void> {
     const { catalog, scratch } = this.#archive;
-    // Taken before the walk: what comes in meanwhile may be missing, and is then looked for.
+    // Computed before the walk. A page that is stored meanwhile may be missing, and makes the next search create the
+    // file again.
     const fingerprint = segmentsFingerprint(this.#archive);
     const draft = `${this.#path}.tmp`;
     try {
@@ -118,7 +119,7 @@ export class PageIndex {
     let last = '';
     for await (const page of this.#archive.catalog.captures({})) {
       for (const { url, urlKey } of page) {
-        // Captures of one page nearly always follow one another.
+        // Captures of one page are nearly always consecutive.
         if (url === last) continue;
         last = url;
         yield `${formatPageId(pageId(url))} ${urlKey}`;

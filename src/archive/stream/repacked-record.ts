@@ -1,7 +1,7 @@
 /**
- * A record on its way into a WARC file of another packing than the one it lies in. Its head and block stay as they are.
- * Only what WARC cannot say so changes: an ARC record gets the head that says the same in WARC, a record that was cut
- * short says how long it is, and an odd one is written as the standard asks, under another id.
+ * A record that is written into a WARC file with another compression than its segment. Its head and block stay as they
+ * are. Only what is not valid in WARC changes: an ARC record gets an equivalent WARC head, a truncated record gets its
+ * real length, and an odd record is written as the standard asks, with another id.
  */
 import { join } from 'node:path';
 import type { IdSource } from '../../base/index.ts';
@@ -29,7 +29,7 @@ export type RepackOptions = {
   readonly asItIs?: boolean;
 };
 
-/** Whether the members of a segment can go into a `.warc.gz` file as they are. */
+/** Whether the members of a segment can be copied into a `.warc.gz` file as they are. */
 export function isWarcGzip(segment: Segment): boolean {
   return /\.warc\.gz$/i.test(segment.name);
 }
@@ -93,7 +93,7 @@ function repackedHead(head: RecordHead, spool: Spool, newId: IdSource): Uint8Arr
   return headBytes(isOdd ? renamed(all, head, spool, newId) : all, soundVersion(head));
 }
 
-/** The fields of a record that is another than the odd one which it stands for, and names that. */
+/** The fields of the record that replaces an odd one and names it. */
 function renamed(fields: readonly Field[], head: RecordHead, spool: Spool, newId: IdSource): Field[] {
   const others = fields.filter(({ name }) => !/^warc-(record|previous-record)-id$|^pinakes-capture-id$/i.test(name));
   const id = captureIdOf({

@@ -1,7 +1,7 @@
 /**
- * A revisit as a full record: its own head and the payload of the record it leans on, under another id and with
- * WARC-Previous-Record-ID. Its HTTP head is its own but for the codings: the transfer coding goes, the content coding
- * is that of the payload. It is a response when it has an HTTP head, whatever it leans on.
+ * A revisit as a full record: its own head and the payload of the record that it refers to, with another id and with
+ * WARC-Previous-Record-ID. Its HTTP head is its own except for the codings: the transfer coding is removed, and the
+ * content coding is that of the payload. With an HTTP head it is a response, whatever it refers to.
  */
 import { createHash } from 'node:crypto';
 import type { Block } from '../../catalog/index.ts';
@@ -29,8 +29,7 @@ export function expandedRecord(
   recordId: string,
 ): { record: NewRecord; block: StreamedBlock } {
   const http = own.http ?? holder.http;
-  // A resource has no codings to tell of; its bytes are those that the revisit stands for, with the codings of its own
-  // head.
+  // A resource does not have codings. The payload has the codings of the revisit's own head.
   const message = http && withCodingsOf(http.bytes, (holder.http ?? http).fields);
   const length = (message?.length ?? 0) + block.size;
   const record = recordOf(own.head, holder, block, recordId, message !== undefined);
@@ -38,9 +37,9 @@ export function expandedRecord(
 }
 
 /**
- * The bytes of the full record that a revisit in a stream stands for. Undefined when it has to stay a revisit: its
- * content is not in the archive or is damaged, or it is a server's "not modified", which is no response that could
- * carry a body. Its id is made of the revisit's, so that a stream that is taken up again says the same.
+ * The bytes of the full record for a revisit in a stream. Undefined when it has to stay a revisit: its content is
+ * damaged or not in the archive, or it is a server's "not modified", which is not a response that could have a body.
+ * Its id is derived from the revisit's, so that a resumed stream has the same bytes.
  */
 export async function expandRevisit(
   archive: Pick<OpenedArchive, 'access' | 'catalog'>,

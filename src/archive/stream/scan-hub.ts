@@ -1,46 +1,47 @@
 /**
- * Sharing of scans: clients that want the same records at the same time are given the same chunks, read once.
+ * Sharing of scans: clients that read the same records at the same time get the same chunks, which are read once.
  *
- * A chunk is asked for by the place before it. Who asks first has it read; who asks meanwhile waits for the same
- * reading; who comes a little later finds it in memory. Nobody waits for anybody: memory is bounded as a whole, and
- * what no longer fits is forgotten, first what no client is still to come by, then what the next client to come by has
- * farthest to go to. What is on its way into a socket takes its room until it is out, so it is not forgotten before. A
- * client that has fallen behind that far has its chunks read again, and shares them with whoever is as far behind as
- * it is.
+ * A chunk is requested by the place before it. The first request for a chunk starts reading it, requests in the
+ * meantime wait for that, and requests a little later find it in memory. Clients never wait for each other: memory is
+ * limited as a whole, and chunks that no longer fit are forgotten. Chunks that no client will reach go first, then the
+ * chunks that are farthest ahead of the next client. A chunk on its way into a socket takes its memory until it is
+ * sent, so it is not forgotten before. A client that has fallen far behind has its chunks read again, and shares them
+ * with clients at about the same place.
  *
- * Exactly once (I8) does not depend on any of this: what a place is followed by is the same whoever reads it.
+ * Exactly-once delivery (I8) does not depend on this: what follows a place is the same for every reader.
  */
 import { bytesAhead, type ChunkPlace, keyOf, piecesBehind, placeBehind } from './chunk-place.ts';
 import type { StreamQuery } from './stream.ts';
 import { chunksOf, type StreamChunk } from './stream-chunk.ts';
 import type { StreamPiece } from './stream-output.ts';
 
-/** With what the program itself takes, below 300 MB. Enough that each of some sixty clients can be at another place. */
+/** Together with the memory of the program below 300 MB. Enough for about sixty clients at different places. */
 const BYTES_MAX = 64 * 1024 * 1024;
-/** What no client is still to come by is kept for those that begin a moment later, and no longer. */
+/** Chunks that no client will reach are kept only for clients that begin a moment later. */
 const PASSED_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * Room is made by so much of the whole at once: of chunks without bytes there may be very many, and all are looked at.
+ * How much of the whole is freed at once. There may be very many chunks without bytes, and each time all chunks are
+ * examined.
  */
 const ROOM_PART = 1 / 64;
 
-/** What a chunk takes besides its bytes, of which it may have none. */
+/** The memory of a chunk in addition to its bytes, which may be empty. */
 const CHUNK_ROOM_BYTES = 1024;
 
-/** How the records of a stream become bytes. Streams share when the name is the same. */
+/** How the records of a stream become bytes. Streams with the same name share chunks. */
 export type StreamFormat = {
   readonly name: string;
   open(query: StreamQuery): AsyncIterable<StreamPiece>;
 };
 
-/** What a client wants; the cursor stands in its place. */
+/** What a client wants. The cursor of the query is in the place of the client. */
 export type HubQuery = { readonly format: StreamFormat; readonly query: StreamQuery };
 
-/** Somebody who takes chunks, and where they are. */
+/** A client and the place that it has reached. */
 export type ScanClient = { readonly wanted: HubQuery; place: ChunkPlace };
 
-/** A reading under way, for whoever wants to go on where it stands. */
+/** A scan in progress, which can continue from its place. */
 type Source = { readonly chunks: AsyncGenerator<StreamChunk>; readonly reading: AbortController };
 
 type Link = {
@@ -48,10 +49,10 @@ type Link = {
   readonly place: ChunkPlace;
   readonly source: Source;
   readonly chunk: Promise<StreamChunk | undefined>;
-  /** Undefined while it is being read, and for the end, which takes no room. */
+  /** Undefined while it is being read, and at the end, which takes no memory. */
   found: StreamChunk | undefined;
   isRead: boolean;
-  /** Nobody has asked for it yet. */
+  /** Whether it was read ahead and not requested yet. */
   isAhead: boolean;
 };
 
@@ -59,13 +60,13 @@ export class ScanHub {
   readonly #bytesMax: number;
   readonly #passedBytesMax: number;
   readonly #clients = new Set<ScanClient>();
-  /** What each is sending, or has sent last. */
+  /** The chunk that each client is sending, or has sent last. */
   readonly #sending = new Map<ScanClient, StreamChunk | undefined>();
   readonly #links = new Map<string, Link>();
-  /** Those that stand at a place. */
+  /** Scans that wait at a place. */
   readonly #sources = new Map<string, Source>();
   #bytes = 0;
-  /** How many bytes there may be until room is made. */
+  /** The number of bytes from which on memory is freed. */
   #roomyBytes: number;
 
   constructor(options: { readonly bytesMax?: number } = {}) {
@@ -78,7 +79,7 @@ export class ScanHub {
     return this.#clients;
   }
 
-  /** Bytes that are kept for clients to come by. */
+  /** Bytes that are kept for clients. */
   get heldBytes(): number {
     return this.#bytes;
   }
@@ -97,7 +98,7 @@ export class ScanHub {
     await this.#closeSources(0);
   }
 
-  /** What follows the place that a client is at; undefined at the end. */
+  /** The chunk after the place of a client. Undefined at the end. */
   async next(client: ScanClient): Promise<StreamChunk | undefined> {
     const { wanted, place } = client;
     this.#sending.delete(client);
@@ -125,8 +126,8 @@ export class ScanHub {
   }
 
   /**
-   * Ends the readings that nobody waits for any more. One that finds nothing would else go through the whole archive
-   * for nobody.
+   * Aborts scans that no client waits for. A scan that selects nothing would otherwise read the whole archive for no
+   * client.
    */
   #breakOff(): void {
     for (const [key, link] of this.#links) {
@@ -142,7 +143,7 @@ export class ScanHub {
     return false;
   }
 
-  /** While a client takes a chunk, the one behind it is read; not when memory is dear. */
+  /** While a client sends a chunk, the next one is read, unless memory is short. */
   async #readAhead(wanted: HubQuery, place: ChunkPlace, link: Link): Promise<void> {
     link.isAhead = false;
     const chunk = await link.chunk.catch(() => undefined);
@@ -164,8 +165,8 @@ export class ScanHub {
   }
 
   /**
-   * Forgets what nobody is still to come by, beyond a little of it, and then what is farthest from who comes by next,
-   * until the rest fits.
+   * Forgets chunks that no client will reach, except the newest few, and then the chunks that are farthest ahead of the
+   * next client, until the rest fits.
    */
   #makeRoom(newest: Link): void {
     const sending = new Set(this.#sending.values());
@@ -174,7 +175,7 @@ export class ScanHub {
         ? []
         : [{ key, link, away: this.#bytesAway(link) }],
     );
-    // Two that nobody comes by are as far away as each other, though their difference is no number.
+    // Two unreachable chunks are equally far away, although the difference of infinities is NaN.
     held.sort((a, b) => b.away - a.away || 0);
     const part = this.#bytesMax * ROOM_PART;
     const neededBytesMax = this.#bytes > this.#bytesMax ? this.#bytesMax - part : this.#bytesMax;
@@ -189,10 +190,7 @@ export class ScanHub {
     return this.#bytesAway(link) < Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * How far the next client to come by is. Compaction may lead to a wrong guess, which costs a reading and nothing
-   * else.
-   */
+  /** How far the next client is behind. Compaction may make this wrong, which only costs a scan. */
   #bytesAway({ format, place }: Link): number {
     let least = Number.POSITIVE_INFINITY;
     for (const { wanted, place: at } of this.#clients)
@@ -223,7 +221,7 @@ export class ScanHub {
     return next.value;
   }
 
-  /** Closes those that have stood longest, but for so many. */
+  /** Closes the scans that have waited longest, until this many are left. */
   async #closeSources(most: number): Promise<void> {
     while (this.#sources.size > most) {
       const [oldest] = this.#sources;
@@ -233,7 +231,7 @@ export class ScanHub {
   }
 
   #open({ format, query }: HubQuery, { cursor, inner }: ChunkPlace): Source {
-    // The reading is everybody's: only when the last of them has left does it end.
+    // The scan belongs to all of its clients, so it ends only when the last of them has left.
     const reading = new AbortController();
     const pieces = format.open({ ...query, cursor, signal: reading.signal });
     return { chunks: chunksOf(inner ? piecesBehind(pieces, inner) : pieces, cursor), reading };

@@ -1,27 +1,27 @@
 /**
- * A snapshot: the records that the segments held at one instant (I8). It is told by few numbers, so that a cursor can
- * carry it.
+ * A snapshot: the records that the segments contained at one instant (I8). A few numbers describe it, so that a cursor
+ * can contain it.
  *
- * A sealed segment never grows, and numbers only rise. So a snapshot is: all segments that stand for a number below
- * `before`, up to their ends, except those that were open then, up to the length they had. Records that were deleted
- * since do not come any more; none ever comes in addition.
+ * A sealed segment never grows, and numbers only increase. So a snapshot consists of all segments whose origin has a
+ * number below `before`, up to their ends, except segments that were open at that instant, up to their length then.
+ * Records that were deleted since are not delivered, and no records are added.
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Place, Segment } from '../../catalog/index.ts';
 import { epochOf, type LineageParts, SegmentLineage } from '../segment/segment-lineage.ts';
 
 export type SnapshotBounds = {
-  /** Tells the numbering of segments from that before a rebuild. */
+  /** Tells the current segment numbers from those before a rebuild. */
   readonly epoch: string;
-  /** Segments that stand for this number or a later one are not part of it. */
+  /** Segments with an origin of this number or above are not part of it. */
   readonly before: number;
-  /** How many segments are. */
+  /** How many segments are part of it. */
   readonly segments: number;
-  /** Number and length of those that were open. */
+  /** Number and length of the segments that were open. */
   readonly open: readonly (readonly [number, number])[];
 };
 
-/** Part of a segment that a stream has to read. */
+/** The part of a segment that a stream has to read. */
 export type SnapshotSegment = {
   readonly origin: number;
   readonly segment: Segment;
@@ -33,7 +33,7 @@ export type SnapshotParts = LineageParts & { exclusive<T>(work: () => Promise<T>
 export class Snapshot {
   readonly bounds: SnapshotBounds;
   readonly lineage: SegmentLineage;
-  /** Length at the instant, by the origin of a segment that was open. */
+  /** Number and length at the instant, by the origin of a segment that was open. */
   readonly #openLengths: ReadonlyMap<number, readonly [number, number]>;
 
   private constructor(bounds: SnapshotBounds, lineage: SegmentLineage) {
@@ -42,7 +42,7 @@ export class Snapshot {
     this.#openLengths = new Map(bounds.open.map((entry) => [lineage.originOf(entry[0]), entry]));
   }
 
-  /** The archive as it is now, between two changes. */
+  /** Takes a snapshot between two changes. */
   static take(parts: SnapshotParts): Promise<Snapshot> {
     return parts.exclusive(async () => {
       const lineage = await SegmentLineage.load(parts);
@@ -57,7 +57,7 @@ export class Snapshot {
     });
   }
 
-  /** The snapshot that a cursor carries. */
+  /** The snapshot of a cursor. */
   static async resume(parts: SnapshotParts, bounds: SnapshotBounds): Promise<Snapshot> {
     return parts.exclusive(async () => {
       if ((await epochOf(parts)) !== bounds.epoch)
@@ -70,7 +70,7 @@ export class Snapshot {
     });
   }
 
-  /** What of each segment belongs to it, in storage order. */
+  /** The parts of all segments that belong to it, in storage order. */
   async segments(): Promise<SnapshotSegment[]> {
     const parts: SnapshotSegment[] = [];
     for (const [origin, segment] of this.lineage.standing()) {
@@ -80,7 +80,7 @@ export class Snapshot {
     return parts;
   }
 
-  /** Up to where the records of a segment belong to it. */
+  /** Up to which offset the records of a segment belong to it. */
   async endOf(segment: Segment): Promise<number> {
     const opened = this.#openLengths.get(this.lineage.originOf(segment.number));
     if (!opened) return segment.bytes;
@@ -88,7 +88,7 @@ export class Snapshot {
     return Math.min(offset, segment.bytes);
   }
 
-  /** Whether a record belongs to it; its place is that of now, or of any time since. */
+  /** Whether a record belongs to it. The place may be the current one, or any one since the snapshot. */
   async holds(place: Place): Promise<boolean> {
     const origin = this.lineage.originOf(place.segment);
     if (origin >= this.bounds.before) return false;

@@ -1,9 +1,9 @@
 /**
- * Goes through the records of a snapshot in storage order: segment after segment, each read from front to back.
+ * Walks over the records of a snapshot in storage order: segment after segment, each read from front to back.
  *
- * Compaction may exchange a segment meanwhile. The walk notices before it hands out the next record, and goes on in the
- * segment that took the place, behind the record it handed out last (I8). A record that was deleted, and what goes with
- * it, does not come any more. When the archive is rebuilt meanwhile, the walk ends as expired.
+ * Compaction may replace a segment meanwhile. The walk notices that before it delivers the next record, and continues
+ * in the replacement after the last delivered record (I8). Records that were deleted meanwhile are not delivered, and
+ * neither are their concurrent records. When the archive is rebuilt meanwhile, the walk ends with CURSOR_EXPIRED.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -14,19 +14,19 @@ import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
 import type { StreamPosition } from './cursor.ts';
 import type { Snapshot, SnapshotSegment } from './snapshot.ts';
 
-/** How often in a row a segment may vanish under the walk before that counts as a failure. */
+/** How often in succession a segment may disappear during the walk before the walk fails. */
 const ATTEMPTS = 5;
 
 export type WalkedRecord = { readonly segment: Segment; readonly record: ReadingRecord };
 
 export type WalkOptions = {
-  /** The last record that was handed out. */
+  /** The last delivered record. */
   readonly after?: StreamPosition | undefined;
   readonly isWanted?: (segment: Segment) => boolean;
   readonly signal?: AbortSignal | undefined;
-  /** What belongs to this snapshot came before and does not come again. */
+  /** Records of this snapshot were delivered before and are not delivered again. */
   readonly since?: Snapshot | undefined;
-  /** What is damaged where no record could be read. */
+  /** Called with damage where no record could be read. */
   readonly onUnreadable?: ((segment: Segment, finding: Finding) => void) | undefined;
 };
 
@@ -34,7 +34,7 @@ export class StorageWalk {
   readonly #archive: OpenedArchive;
   readonly #snapshot: Snapshot;
   readonly #options: WalkOptions;
-  /** The last record that was handed out. */
+  /** The last delivered record. */
   #position: StreamPosition | undefined;
 
   constructor(archive: OpenedArchive, snapshot: Snapshot, options: WalkOptions = {}) {
@@ -46,8 +46,8 @@ export class StorageWalk {
 
   async *records(): AsyncGenerator<WalkedRecord> {
     const { lineage } = this.#snapshot;
-    // A segment that took another's place since the snapshot was opened would else stand for nothing that belongs to
-    // it, and be passed over.
+    // The lineage must have replacements that were swapped in since the snapshot was opened. Otherwise they would be
+    // skipped.
     await lineage.refresh();
     const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
     for (const part of await this.#snapshot.segments()) {
@@ -57,7 +57,7 @@ export class StorageWalk {
     lineage.assertNumbering();
   }
 
-  /** All that is left of one segment, whatever takes its place meanwhile. */
+  /** The rest of one segment, through all of its replacements. */
   async *#segment({ origin, segment }: SnapshotSegment): AsyncGenerator<WalkedRecord> {
     const { lineage } = this.#snapshot;
     let failures = 0;
@@ -90,11 +90,11 @@ export class StorageWalk {
     }
   }
 
-  /** Where a segment is begun: behind what came before. */
+  /** Where reading of a segment begins: after what was delivered before. */
   async #beginning(segment: Segment, origin: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
     const { since } = this.#options;
     if (since === undefined || origin >= since.bounds.before) return { segment, offset: 0, isSame: false };
-    // A segment that took another's place since the lineage was learned is not in it yet.
+    // The lineage does not have a replacement yet that was swapped in since it was loaded.
     if (since.lineage.originOf(segment.number) !== origin) await since.lineage.refresh();
     return { segment, offset: await since.endOf(segment), isSame: false };
   }
@@ -130,7 +130,7 @@ export class StorageWalk {
       }
       if (!dead.has(record.head.offset)) yield record;
     }
-    // In files of others, NULs are padding: only the number tells that records stood there.
+    // In other writers' files NULs are padding, so only the count shows that records are missing.
     if (found < expected && !isDamaged) {
       const { level } = PROBLEM_CATALOGUE['record-damaged'];
       const message = `${expected - found} of its ${expected} records cannot be found`;
@@ -145,12 +145,12 @@ export class StorageWalk {
     onUnreadable?: (finding: Finding) => void,
   ): AsyncGenerator<ReadingRecord> {
     const { signal, onUnreadable: tells } = this.#options;
-    // Who does not tell what is missing has to break off.
-    const skipsGaps = tells !== undefined;
-    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, skipsGaps });
+    // Without a callback for missing records, the walk has to fail at a gap.
+    const passesGaps = tells !== undefined;
+    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
   }
 
-  /** Offsets of the deleted captures of a segment and of what goes with them. */
+  /** Offsets of the deleted captures of a segment and of their concurrent records. */
   async #deadOf(segment: Segment): Promise<ReadonlySet<number>> {
     const dead = await this.#archive.tombstones.read(segment);
     if (dead.size === 0) return dead;

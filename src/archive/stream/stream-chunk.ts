@@ -1,12 +1,12 @@
 /**
- * Chunks: a stream in parts of about a mebibyte that several clients can be given. A chunk ends with a whole record
- * and says by its cursor where the next begins; only of a record that is larger than a chunk, all parts but the last
- * do not.
+ * Chunks: a stream in parts of about a mebibyte that several clients can share. A chunk ends with a whole record and
+ * has a cursor that says where the next one begins. Only the parts of a record that is larger than a chunk do not have
+ * a cursor, except the last one.
  *
- * A chunk without bytes leads past records that are not meant.
+ * A chunk without bytes moves the cursor past records that are not selected.
  *
- * Where chunks end depends on the records alone: behind the first record of each cell of a segment. So streams that
- * began at different places come to the same chunks before long.
+ * Where chunks end depends only on the records: after the first record of each cell of a segment. So streams that began
+ * at different places soon reach the same chunks.
  */
 import { parseCursor } from './cursor.ts';
 import { cellOf, type StreamPiece } from './stream-output.ts';
@@ -16,20 +16,20 @@ const CHUNK_BYTES_MAX = 1024 * 1024;
 export type StreamChunk = {
   readonly pieces: readonly Uint8Array[];
   readonly bytes: number;
-  /** Behind these bytes; undefined while the record goes on. */
+  /** The position after these bytes. Undefined when the record continues. */
   readonly cursor: string | undefined;
 };
 
-/** The cell that a cursor stands in; in other orders than that of storage there are none. */
+/** The cell of a cursor. Only storage order has cells. */
 function cellOfCursor(cursor: string): string {
   const { position } = parseCursor(cursor);
   return position && position.urlKey === undefined ? `${position.segment}:${cellOf(position.offset)}` : '';
 }
 
-/** The pieces of a stream that goes on at `start`, as chunks. */
+/** The pieces of a stream that continues at `start`, as chunks. */
 export async function* chunksOf(pieces: AsyncIterable<StreamPiece>, start: string): AsyncGenerator<StreamChunk> {
   let cell = cellOfCursor(start);
-  /** Whole records, and behind them the pieces of one that is not whole yet. */
+  /** Whole records, and then the pieces of an incomplete one. */
   let whole: Uint8Array[] = [];
   let wholeBytes = 0;
   let begun: Uint8Array[] = [];
@@ -59,6 +59,6 @@ export async function* chunksOf(pieces: AsyncIterable<StreamPiece>, start: strin
     begun = [];
     begunBytes = 0;
   }
-  // Without bytes the place behind would be the place before, and who shares it would never come to the end.
+  // Without bytes, the place after the chunk would be the place before it, and a shared stream would never end.
   if (cursor !== undefined && wholeBytes > 0) yield { pieces: whole, bytes: wholeBytes, cursor };
 }

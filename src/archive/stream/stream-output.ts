@@ -1,11 +1,11 @@
 /**
- * A stream as bytes: WARC, every record in a gzip member of its own, or JSON lines that tell of the records.
+ * A stream as bytes: WARC with every record in a gzip member of its own, or JSON lines that describe the records.
  *
- * Records of gzip segments go out as the members they are stored in, neighbours together; records of other segments are
- * packed anew, the records themselves unchanged (I4). A piece with a cursor ends with a whole record: who has
- * everything up to it goes on from there. The first piece has no bytes, only the cursor of the beginning: with it even
- * a stream that breaks off at once goes on in the same snapshot. So have pieces behind stretches in which nothing is
- * meant.
+ * Records of gzip segments are sent as the members that are stored, consecutive ones together. Records of other
+ * segments are compressed anew, with the records themselves unchanged (I4). A piece with a cursor ends with a whole
+ * record: a client that has everything up to it continues there. The first piece has only a cursor and no bytes, so
+ * that even a stream that breaks off at once continues in the same snapshot. Such pieces also follow long ranges
+ * without a selected record.
  */
 import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -20,32 +20,32 @@ import { RecordStream, type StreamQuery, type WholePart } from './stream.ts';
 import { StreamedRecord } from './streamed-record.ts';
 
 /**
- * Segments are cut where the first record begins in each cell of this size, wherever a stream began: so streams of the
- * same records come to the same cursors.
+ * Segments are cut at the first record in each cell of this size, wherever a stream began. So streams of the same
+ * records have the same cursors.
  */
 const CELL_BYTES = 1024 * 1024;
-/** Behind the edge of a cell, so far is read at once in the hope that a record begins there. */
+/** How much is read after the edge of a cell to find the beginning of a record. */
 const CUT_SEARCH_BYTES = 64 * 1024;
 const ATTEMPTS = 5;
 
-/** The cell that an offset lies in. */
+/** The cell of an offset. */
 export function cellOf(offset: number): number {
   return Math.floor(offset / CELL_BYTES);
 }
 
 export type StreamPiece = {
-  /** Good until the next piece is asked for. */
+  /** Valid until the next piece is read. */
   readonly bytes: Uint8Array;
-  /** The bytes are nobody else's, and stay good. */
+  /** Whether the bytes stay valid and belong to the receiver. */
   readonly isOwn?: boolean;
-  /** Where the stream goes on behind these bytes; only at the end of a record. */
+  /** Where the stream continues after these bytes. Only at the end of a record. */
   readonly cursor?: string;
 };
 
-/** Bytes of a segment that end at `end`; `cut` tells after how many of them a record ends. */
+/** Bytes of a segment that end at `end`. After `cut` of them a record ends. */
 type CutPiece = { readonly bytes: Uint8Array; readonly cut: number | undefined; readonly end: number };
 
-/** Members that follow one another in a segment. */
+/** Consecutive members of a segment. */
 type Run = { readonly segment: Segment; readonly from: number; readonly to: number; readonly cursor: string };
 
 function cellEnd(offset: number): number {
@@ -73,12 +73,12 @@ class WarcOutput {
   readonly #query: StreamQuery;
   readonly #encoder = new MemberEncoder({ coding: 'gzip' });
   readonly #cut: SegmentCut;
-  /** Whether what went out last was not the end of a record. */
+  /** Whether the last piece did not end at a record. */
   isInRecord = false;
-  /** Behind what went out. */
+  /** The position after the pieces that were sent. */
   #cursor: string | undefined;
   #run: Run | undefined;
-  /** Where the last record of the run began. */
+  /** The cell of the last record of the run. */
   #cell = '';
   #last: { readonly record: StreamedRecord; readonly cursor: string } | undefined;
 
@@ -94,7 +94,7 @@ class WarcOutput {
     this.#cut[Symbol.dispose]();
   }
 
-  /** A run whose segment vanished before it could be read is looked for anew; nothing of it had gone out. */
+  /** A run whose segment disappears before it was read is looked up again, since nothing of it was sent. */
   async *pieces(): AsyncGenerator<StreamPiece> {
     for (let failures = 0; ; ) {
       const stream = await RecordStream.open(this.#archive, { ...this.#query, cursor: this.#cursor }, false);
@@ -110,18 +110,18 @@ class WarcOutput {
         this.#run = undefined;
         this.#last = undefined;
         failures = this.#cursor === before ? failures + 1 : 0;
-        // What was read a moment ago and is not given now is told of as a gap, or comes after all.
+        // Bytes that have become unreadable are reported as a gap at the next attempt, or can be read again.
         const isPassed = isGone(error) || (this.#query.onDamage !== undefined && isBadSector(error));
         if (!isPassed || this.isInRecord || failures >= ATTEMPTS) throw error;
       }
     }
   }
 
-  /** Says whether the rest has to be asked for anew. */
+  /** Returns whether the rest has to be opened again. */
   async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece, boolean> {
     const isWhole = async (segment: Segment) => isWarcGzip(segment) && (await this.#archive.access.isOwn(segment));
     for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream.steps()) {
-      // How long a record is, is known when the next one comes.
+      // The length of a record is known when the next one is read.
       yield* this.#settle();
       if (!part) {
         yield* this.#endRun();
@@ -145,7 +145,7 @@ class WarcOutput {
     return false;
   }
 
-  /** Puts the last record into the run, or sends it on its own when it cannot go as it lies. */
+  /** Adds the last record to the run, or sends it on its own when it cannot be copied as it is. */
   async *#settle(): AsyncGenerator<StreamPiece> {
     const last = this.#last;
     if (!last) return;
@@ -198,8 +198,8 @@ class WarcOutput {
   }
 
   /**
-   * A segment as it lies, with a cursor in each cell. Says whether it went out whole; it does not when something in it
-   * was deleted meanwhile.
+   * Sends a segment as it is, with a cursor in each cell. Returns whether all of it was sent. It stops when something
+   * in the segment is deleted meanwhile.
    */
   async *#copyWhole(
     { segment, fromBytes, endBytes }: WholePart,
@@ -208,8 +208,8 @@ class WarcOutput {
     let held: Uint8Array = EMPTY;
     for (let at = fromBytes, goal = cellEnd(at); ; goal = cellEnd(at - held.length)) {
       const end = Math.min(endBytes, Math.max(goal, at) + CUT_SEARCH_BYTES);
-      // Nothing goes out before what belongs to it is in hand: a segment that vanishes now is looked for anew from the
-      // last cursor.
+      // Nothing is sent before all bytes up to the cut are read. When the segment disappears now, it is looked up again
+      // from the last cursor.
       const bytes = await this.#read(segment, at, end);
       const cut = end === endBytes ? end : await this.#cut.find(segment, bytes, at, goal);
       const large = cut === undefined ? this.#largeRecord(segment, end, endBytes) : undefined;
@@ -219,14 +219,14 @@ class WarcOutput {
       let rest: CutPiece = { bytes, cut: cut === undefined ? undefined : cut - at, end };
       while (rest.cut === undefined) {
         yield { bytes: rest.bytes, isOwn: rest.bytes === bytes };
-        // The piece in hand is good until the next is asked for.
+        // This piece is valid until the next one is read.
         const next = rest.bytes === bytes ? first : await large!.next();
         if (!next || next.done) throw changed(segment);
         rest = next.value;
       }
       at = rest.end;
       const cutAt = at - (rest.bytes.length - rest.cut);
-      // A copy, so that these few bytes do not keep all the others in memory.
+      // A copy, so that these few bytes do not keep the large buffer in memory.
       held = Buffer.from(rest.bytes.subarray(rest.cut));
       this.#cursor = cutAt === endBytes ? stream.cursor() : stream.cursorBefore(segment.number, cutAt);
       yield { bytes: rest.bytes.subarray(0, rest.cut), cursor: this.#cursor, isOwn };
@@ -236,9 +236,7 @@ class WarcOutput {
     }
   }
 
-  /**
-   * What is left of a record that goes far beyond its cell, from one open file; up to a piece in which it can be cut.
-   */
+  /** The rest of a record that extends far beyond its cell, from one open file, up to a piece with a cut. */
   async *#largeRecord(segment: Segment, from: number, to: number): AsyncGenerator<CutPiece> {
     let at = from;
     for await (const bytes of this.#archive.volumes.get(segment.volume).stream(segment.name, from, to)) {
@@ -260,7 +258,7 @@ class WarcOutput {
     return this.#query.resolve === true && head.type === 'revisit';
   }
 
-  /** A revisit as a full record; false when it has to stay one. */
+  /** Sends a revisit as a full record. False when it has to stay a revisit. */
   async *#expand(record: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece, boolean> {
     const source = await expandRevisit(this.#archive, record);
     if (!source) return false;
@@ -268,9 +266,7 @@ class WarcOutput {
     return true;
   }
 
-  /**
-   * A record that was read to its end and turned out to be cut short, or to share its member: it cannot go as it lies.
-   */
+  /** Sends a record that cannot be copied as it is: it was read to its end and is truncated, or shares its member. */
   async *#encodeAgain({ segment, head }: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece> {
     const place = { segment: segment.number, offset: head.offset, length: segment.bytes - head.offset };
     const options = { lookBackBytes: RESYNC_WINDOW_BYTES, skipsGaps: this.#query.onDamage !== undefined };
@@ -287,7 +283,7 @@ class WarcOutput {
 
   async *#encodeSource(source: RecordSource, cursor: string): AsyncGenerator<StreamPiece> {
     const { newId, scratch } = this.#archive;
-    // A stream gives records as they are stored, odd ones too: one that is taken up again says the same.
+    // A stream contains records as they are stored, odd ones too, so that a resumed stream has the same bytes.
     await using packed = await RepackedRecord.take(source, { newId, scratch, asItIs: true });
     const { head, block } = packed;
     const total = head.length + block.length + RECORD_TRAILER.length;
@@ -310,10 +306,10 @@ class WarcOutput {
   }
 }
 
-/** Reads the payload of a record, and gives what its line is to say besides what is known without. */
+/** Reads the payload of a record, and returns further fields for its line. */
 export type LineExtension = (record: StreamedRecord) => Promise<Readonly<Record<string, unknown>>>;
 
-/** One JSON object a line for each record, with a cursor each. */
+/** One JSON object and one cursor for each record. */
 export async function* streamJson(
   archive: OpenedArchive,
   query: StreamQuery = {},
@@ -336,13 +332,13 @@ export async function* streamJson(
   }
 }
 
-/** What a line says of a record that is damaged, as far as its block was read. */
+/** The damage of a record in its line, as far as the block was read. */
 function damageOf({ damage, isComplete }: StreamedRecord): Record<string, unknown> {
   if (!damage) return {};
   return { damage: { code: damage.code, message: damage.message, comes: isComplete ? 'all' : 'part' } };
 }
 
-/** What a line says of a record; left out where the record does not have it. */
+/** The fields of a line, without those that the record does not have. */
 function describe(record: StreamedRecord): Record<string, unknown> {
   const { head, segment } = record;
   const text = (name: string) => head.get(name);

@@ -1,10 +1,10 @@
 /**
- * Streams: all records of the archive, or those that a selection means, each exactly once, from a snapshot that does
- * not move (I8).
+ * Streams: all records of the archive, or the selected ones, each exactly once, from a snapshot that does not move
+ * (I8).
  *
- * In storage order come records of every type, as fast as they can be read. In the order of URL, of time or of a
- * ranking come captures only, each read on its own. A stream can be left at any record and taken up again with its
- * cursor, in this process or a later one, after appends, deletions and compactions.
+ * Storage order delivers records of every type, as fast as they can be read. The orders of URL, of time and of a
+ * ranking deliver only captures, each read on its own. A stream can be left at any record and resumed with its cursor,
+ * in this process or a later one, after appends, deletions and compactions.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Capture, Place, Segment } from '../../catalog/index.ts';
@@ -21,14 +21,14 @@ import { isGone, StorageWalk, type WalkedRecord } from './storage-walk.ts';
 import { StreamedRecord } from './streamed-record.ts';
 import type { UrlRanking } from './url-ranking.ts';
 
-/** Captures that the catalog is asked about together. */
+/** Captures that are looked up in the catalog together. */
 const GROUP_CAPTURES = 64;
 /** Members up to this size are read and decoded at once. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
 const ATTEMPTS = 3;
 /**
- * In storage order, a stretch of a segment in which nothing is meant has a place of its own to go on from: who goes on
- * reads no more than so much of it again.
+ * In storage order, a range of this size without a selected record gets a cursor of its own. So a resumed stream reads
+ * at most this much again.
  */
 const STRETCH_BYTES = 16 * 1024 * 1024;
 
@@ -37,33 +37,33 @@ export type StreamOrder = 'storage' | CatalogOrder | UrlRanking;
 export type StreamQuery = {
   readonly selection?: Selection | undefined;
   readonly order?: StreamOrder | undefined;
-  /** Where an earlier stream of the same question stopped. */
+  /** Where an earlier stream with the same order and selection stopped. */
   readonly cursor?: string | undefined;
-  /** Name of a snapshot to go through, instead of what there is now. */
+  /** Name of a snapshot to stream, instead of the current state. */
   readonly snapshot?: string | undefined;
   /**
-   * In storage order: only what came behind the snapshot of this cursor, which an earlier stream went through to its
-   * end. With it a client takes in what is new, again and again, and reads nothing twice.
+   * In storage order: only records from after the snapshot of this cursor, at the end of an earlier stream. With it a
+   * client follows the archive and reads nothing twice.
    */
   readonly since?: string | undefined;
   /**
-   * As WARC, in storage order, of everything or of collections: segments go out without being looked into, as fast as
-   * they can be read. Cursors then come about once a mebibyte.
+   * As WARC, in storage order, without a selection other than a collection: segments are sent without being parsed, as
+   * fast as they can be read. Then there is a cursor about every mebibyte.
    */
   readonly wholeSegments?: boolean | undefined;
-  /** In storage order: nothing behind this cursor, which another stream of the same question and snapshot gave out. */
+  /** In storage order: ends at this cursor of another stream with the same selection and snapshot. */
   readonly until?: string | undefined;
-  /** As WARC: revisits go out as full records, with the payload that they lean on, so that the records stand alone. */
+  /** As WARC: revisits are sent as full records with their payloads, so that each record stands alone. */
   readonly resolve?: boolean | undefined;
   /**
-   * Told of every record that is damaged, when it has come or could not; where no head can be read, whether it was
-   * meant is not known. Segments that go out whole are not looked into.
+   * Called with every damaged record, delivered or not. When no head can be read, it is not known whether the record is
+   * selected. Segments that are sent without being parsed are not checked.
    */
   readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** What a stream goes through, and from where. */
+/** The snapshot of a stream, and where it begins. */
 type StreamView = {
   readonly digest: string;
   readonly snapshot: Snapshot;
@@ -72,7 +72,7 @@ type StreamView = {
   readonly since: Snapshot | undefined;
 };
 
-/** What of a segment goes out as it lies: from here to its `endBytes`. */
+/** The part of a segment that is sent as it is: from here to its `endBytes`. */
 export type WholePart = SnapshotSegment & { readonly fromBytes: number };
 
 export class RecordStream implements AsyncIterable<StreamedRecord> {
@@ -86,12 +86,12 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly #peeks: boolean;
   readonly #since: Snapshot | undefined;
   readonly #until: StreamPosition | undefined;
-  /** The version of the ranking that it goes by. */
+  /** The version of the ranking that orders the stream. */
   readonly #ranking: string | undefined;
   #position: StreamPosition | undefined;
   /**
-   * What the catalog said last of one URL key and time, after so many batches: of one there can be more captures than a
-   * group has.
+   * The last answer of the catalog for one URL key and time, with the number of batches at that moment. One key and
+   * time can have more captures than a group.
    */
   #lastMoment: (Moment & { readonly batches: number }) | undefined;
 
@@ -111,7 +111,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     this.#position = view.position;
   }
 
-  /** `peeks`: whether records come with the HTTP heads that stand in them; without, they come faster. */
+  /** `peeks`: whether records have their HTTP heads. Without these, the stream is faster. */
   static async open(archive: OpenedArchive, query: StreamQuery = {}, peeks = true): Promise<RecordStream> {
     const { selection = {}, order = 'storage' } = query;
     if (order === 'storage' && selection.block)
@@ -123,7 +123,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const { collection, url, prefix, from, to, mime, status, types } = selection;
     const orderName = typeof order === 'string' ? order : order.name;
     const question: unknown[] = [orderName, collection, url, prefix, block, from, to, mime, status, types];
-    // Cursors from before these were known are still good.
+    // Added to the question only when given, so that older cursors stay valid.
     if (query.since !== undefined) question.push(query.since);
     if (selection.query !== undefined) question.push({ query: selection.query.text });
     const digest = queryDigest(question);
@@ -136,7 +136,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const keep = (version: string | undefined) => (typeof order === 'string' ? undefined : order.keep(version));
     if (query.cursor === undefined) {
       const { snapshots } = archive;
-      // The ranking first: what it does not know yet comes behind the rest, and nothing is missing.
+      // The ranking comes first. URLs that it does not have yet are delivered at the end, so nothing is missing.
       const ranking = await keep(undefined);
       const snapshot =
         query.snapshot === undefined
@@ -163,44 +163,41 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position, since });
   }
 
-  /**
-   * Where a later stream goes on: behind the record that was handed out last, or behind others after it that are not
-   * meant.
-   */
+  /** Where a later stream continues: after the last delivered record, or after later records that are not selected. */
   cursor(): string {
     const ranking = this.#ranking === undefined ? {} : { ranking: this.#ranking };
     return formatCursor({ query: this.#query, snapshot: this.#snapshot.bounds, position: this.#position, ...ranking });
   }
 
-  /** A record is good until the next is asked for. */
+  /** A record is valid until the next one is read. */
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamedRecord> {
     for await (const record of this.steps()) if (record) yield record;
   }
 
-  /** The same with pauses: undefined where nothing was meant for long, and the cursor has moved on. */
+  /** The same with pauses: undefined after a long range without a selected record, with a cursor of its own. */
   steps(): AsyncGenerator<StreamedRecord | undefined> {
     return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
   }
 
-  /** The same for everything before the record at an offset of a segment. */
+  /** The cursor for everything before the record at an offset of a segment. */
   cursorBefore(segment: number, offset: number): string {
     const position = { segment, offset, innerOffset: BEFORE_RECORD };
     return formatCursor({ query: this.#query, snapshot: this.#snapshot.bounds, position });
   }
 
-  /** Whether records of the snapshot may have been deleted since it was taken: those do not come any more. */
+  /** Whether records of the snapshot may have been deleted since it was taken. Such records are not delivered. */
   async mayLack(): Promise<boolean> {
     const { before } = this.#snapshot.bounds;
     return (await this.#snapshot.segments()).some(({ segment }) => segment.number >= before || segment.deadBytes > 0);
   }
 
-  /** The record that it goes on behind; undefined before the first. */
+  /** The last delivered record; undefined before the first. */
   get position(): StreamPosition | undefined {
     return this.#position;
   }
 
   /**
-   * Segments that can go out as they are, and the records of those that cannot, with pauses. Only for streams of whole
+   * Segments that can be sent as they are, and the records of the others, with pauses. Only for streams of whole
    * collections in storage order.
    */
   async *parts(
@@ -253,7 +250,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     let isFirstOfStretch = false;
     for await (const walked of walk.records()) {
       const { segment, record } = walked;
-      // What is damaged of a record is known when the next one comes.
+      // The damage of a record is known when the next one is read.
       this.#tellOf(last);
       if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
       if (passed && isFirstOfStretch) {
@@ -281,8 +278,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   }
 
   /**
-   * Tells of a damaged record that is not meant, unless it is a capture that the catalog knows: it may be the damage
-   * that made another record of it.
+   * Reports a damaged record that is not selected, unless the catalog has it as a capture: the damage may have changed
+   * the fields that are selected by.
    */
   async #tellPassed({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
     const { targetUri, time, offset } = head;
@@ -331,13 +328,13 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     this.#snapshot.lineage.assertNumbering();
   }
 
-  /** The records of captures, as the catalog knows them by now. */
+  /** The records of captures, as the catalog has them now. */
   async *#readGroup(group: readonly Capture[]): AsyncGenerator<StreamedRecord> {
     const { catalog } = this.#archive;
     const { batches } = catalog;
     const last = this.#lastMoment?.batches === batches ? this.#lastMoment : undefined;
     const moments: Moment[] = last ? [last] : [];
-    // Captures of one key and time follow one another, and are asked for once.
+    // Captures of one key and time are consecutive, and are looked up once.
     const asked = group.filter((capture, index) => {
       const before = index === 0 ? last : group[index - 1]!;
       return !before || !isOfMoment(capture, before);
@@ -355,7 +352,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     }
   }
 
-  /** The record of a capture, wherever it stands; nothing when it was deleted. */
+  /** The record of a capture at its current place. Nothing when it was deleted. */
   async *#read(capture: Capture, candidates: Moment['captures']): AsyncGenerator<StreamedRecord> {
     let found = candidates;
     for (let attempt = 1; ; attempt++) {
@@ -381,7 +378,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     }
   }
 
-  /** The one record at a place: at once when it is small and sound, in pieces otherwise. */
+  /** The record at a place: whole when it is small and sound, otherwise in pieces. */
   async *#recordAt(place: Place, url: string): AsyncGenerator<StreamedRecord> {
     const { access, collections, segmentRegistry } = this.#archive;
     const segment = segmentRegistry.get(place.segment);
@@ -402,7 +399,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     for await (const record of access.records(place, options)) {
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       yield streamed;
-      // What nobody read has to be passed over, so that its damage shows.
+      // An unread record is read to its end to find its damage.
       if (this.#onDamage) for await (const _ of record.body());
       this.#tellOf(streamed);
       return;
@@ -435,10 +432,7 @@ function stretchOf({ segment, offset }: StreamPosition): string {
   return `${segment}:${Math.floor(offset / STRETCH_BYTES)}`;
 }
 
-/**
- * The offset of a position that stands before a record of this very segment; undefined when records have to be counted
- * to find it.
- */
+/** The offset of a position before a record of this segment. Undefined when records have to be read to find it. */
 function offsetBefore(position: StreamPosition | undefined, segment: Segment): number | undefined {
   const isBefore = position?.segment === segment.number && position.innerOffset === BEFORE_RECORD;
   return isBefore ? position.offset : undefined;

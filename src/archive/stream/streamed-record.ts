@@ -1,4 +1,4 @@
-/** A record on its way out: what is known of it before its block is read, and its block, to be read once. */
+/** A record in a stream: its head, and its block, which can be read once. */
 import { bareMime, type Finding } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import {
@@ -13,8 +13,8 @@ import { type Damage, damageOf } from '../damage.ts';
 import { payloadOfBlock } from '../read/block-payload.ts';
 import { CAPTURE_ID_FIELD, recordHash } from '../record-facts.ts';
 
-/** How a record ends in its segment, once it was read. */
-type Ending = Pick<RecordTail, 'length' | 'isComplete' | 'isTorn'>;
+/** How a record ends in its segment, known when it was read. */
+type Ending = Pick<RecordTail, 'length' | 'complete' | 'isTorn'>;
 
 export class StreamedRecord {
   readonly segment: Segment;
@@ -43,7 +43,7 @@ export class StreamedRecord {
     this.#findings = findings;
   }
 
-  /** Reads as much of the block as the HTTP head in it takes; nothing when `peeks` says that nobody will ask for it. */
+  /** Reads the block up to the end of its HTTP head, or nothing of it when `peeks` is false. */
   static async open(
     segment: Segment,
     collection: string,
@@ -61,14 +61,14 @@ export class StreamedRecord {
       const next = await body.next();
       if (next.done) break;
       scanner.push(next.value);
-      // A piece is good until the next is asked for; the last one is handed on before that happens.
+      // A piece is valid until the next one is read. The last piece is passed on before that.
       held.push(scanner.isHeadKnown ? next.value : Buffer.from(next.value));
     }
     const http = scanner.isHeadKnown ? scanner.http : scanner.end().http;
     return new StreamedRecord({ segment, collection, head }, http, joined(held, body), ending, record.damage);
   }
 
-  /** A record that is in memory whole, and sound. */
+  /** A sound record that is completely in memory. */
   static ofDecoded(segment: Segment, collection: string, record: DecodedRecord, length: number): StreamedRecord {
     const { head, block } = record;
     const scanner = new BlockScanner(head, {});
@@ -88,25 +88,25 @@ export class StreamedRecord {
   }
 
   /**
-   * What tells its capture from others of the same URL and time, wherever the record is moved. Undefined of ARC
-   * records, which have no id.
+   * Tells its capture from others of the same URL and time, wherever the record is moved. Undefined for ARC records,
+   * which do not have ids.
    */
   get captureHash(): number | undefined {
     const id = this.head.get(CAPTURE_ID_FIELD) ?? this.head.recordId;
     return id === undefined ? undefined : recordHash(id);
   }
 
-  /** The block in pieces, each good until the next is asked for. To be asked for once. */
+  /** The block in pieces, each valid until the next one is read. To be called once. */
   block(): AsyncIterable<Uint8Array> {
     return this.#pieces;
   }
 
-  /** The payload in pieces: the body without transfer coding, content coding kept. Instead of the block. */
+  /** The payload in pieces: the body without transfer coding and with its content coding. Instead of the block. */
   payload(): AsyncGenerator<Uint8Array> {
     return payloadOfBlock(this.head, this.block());
   }
 
-  /** Reads the block to its end, and says how many bytes the payload in it has. Instead of the block. */
+  /** Reads the block to its end, and returns the number of bytes of its payload. Instead of the block. */
   async payloadBytes(): Promise<number> {
     const scanner = new BlockScanner(this.head, {});
     for await (const piece of this.block()) scanner.push(piece);
@@ -114,24 +114,24 @@ export class StreamedRecord {
   }
 
   /**
-   * Whether the record has a member of its own and both are all there; known once its block was read, or the next
-   * record was asked for.
+   * Whether the record has a member of its own and both are complete. Known when its block was read, or when the next
+   * record was requested.
    */
   get isWhole(): boolean {
     return this.isComplete && this.length !== undefined && !this.#ending()!.isTorn;
   }
 
-  /** Whether all of its block is there; known as `isWhole` is. */
+  /** Whether its block is complete. Known like `isWhole`. */
   get isComplete(): boolean {
     return this.#ending()?.isComplete === true;
   }
 
-  /** What is damaged of it; known as `isWhole` is. */
+  /** Its damage. Known like `isWhole`. */
   get damage(): Damage | undefined {
     return damageOf(this.segment, this.#findings, this.head.targetUri);
   }
 
-  /** Bytes of the record in its segment; known as `isWhole` is. Undefined when it shares its member with others. */
+  /** Bytes of the record in its segment. Known like `isWhole`. Undefined when it shares its member with others. */
   get length(): number | undefined {
     return this.#ending()?.length;
   }

@@ -1,16 +1,16 @@
 /**
- * One client's way through a stream whose reading it shares.
+ * One client of a stream that shares its reading with others.
  *
- * A client that comes late may join where the others are. It then goes from there to the end, and after that from the
- * beginning to where it joined; each record comes exactly once (I8). Its cursors say where it joined:
+ * A client that begins late may join the others at their place. It then reads from there to the end, and after that
+ * from the beginning to the place where it joined, so that it gets each record exactly once (I8). Its cursors contain
+ * the join:
  *
  * ```
  *   cursor                  in order, or not joined
  *   cursor~join~1           on the way from where it joined to the end
  *   cursor~join~2           on the way from the beginning to where it joined
  * ```
- * A client that joins gets the snapshot that the others read: the archive as it was when they began, within the
- * last hour.
+ * A client that joins gets the snapshot of the others: the archive as it was when they began, within the last hour.
  */
 import { assert, PinakesError } from '../../base/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -34,9 +34,9 @@ type Course = {
 };
 
 export type SubscriberOptions = {
-  /** Whether to join others where they are; otherwise records come from the beginning, in storage order. */
+  /** Whether to join others at their place. Otherwise records are delivered from the beginning, in storage order. */
   readonly joins?: boolean;
-  /** Aborted when the client leaves: what is being read for it alone is broken off, and nothing more comes. */
+  /** Aborted when the client leaves. Reading for this client alone is aborted, and nothing more is delivered. */
   readonly signal?: AbortSignal;
 };
 
@@ -45,14 +45,14 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   readonly join: string | undefined;
   /** When the stream of this snapshot began. */
   readonly beganMs: number;
-  /** Taken up again: whether records of its snapshot may have been deleted since. */
+  /** For a resumed stream: whether records of its snapshot may have been deleted since. */
   readonly mayLack: boolean;
   place: ChunkPlace;
   #leg: Leg;
   readonly #archive: OpenedArchive;
   readonly #hub: ScanHub;
   readonly #signal: AbortSignal | undefined;
-  /** On the last stretch before the join, when compaction has moved it: a reading of this client's own. */
+  /** The last part before the join, when compaction has moved it. This client reads it alone. */
   #stretch: AsyncGenerator<StreamChunk> | undefined;
   #lineage: SegmentLineage | undefined;
 
@@ -84,23 +84,23 @@ export class Subscriber implements ScanClient, AsyncDisposable {
     const stream = new Subscriber(archive, hub, wanted, course, signal);
     signal?.throwIfAborted();
     hub.enter(stream);
-    // What cannot be closed is told to whoever disposes of the stream.
+    // Disposing of the stream reports what cannot be closed.
     signal?.addEventListener('abort', () => void hub.leave(stream).catch(() => {}), { once: true });
     return stream;
   }
 
-  /** Whether it has not come back to the beginning. */
+  /** Whether it has not returned to the beginning yet. */
   get isOnFirstWay(): boolean {
     return this.#leg !== 'to the join';
   }
 
-  /** Where a later stream goes on. Inside of a large record it is the cursor before it. */
+  /** Where a later stream continues. Inside of a large record, the cursor before the record. */
   cursor(): string {
     const { cursor } = this.place;
     return this.join === undefined ? cursor : `${cursor}~${this.join}~${this.#leg === 'to the join' ? 2 : 1}`;
   }
 
-  /** The next chunk; undefined at the end. Behind one that has a cursor, `cursor()` is where it goes on. */
+  /** The next chunk; undefined at the end. After a chunk with a cursor, `cursor()` is the position after it. */
   async next(): Promise<StreamChunk | undefined> {
     for (;;) {
       this.#signal?.throwIfAborted();
@@ -144,14 +144,14 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   }
 
   /**
-   * Whether all of a chunk certainly stands before the join. Numbers of segments that are not known yet are high, so
-   * that doubt says no.
+   * Whether all of a chunk is certainly before the join. Unknown segments have high numbers, so in doubt the answer is
+   * no.
    */
   async #isBeforeJoin({ parsed }: ChunkPlace, chunk: StreamChunk): Promise<boolean> {
     const join = this.#joinPosition();
-    // While the segment of the join stands, offsets in it mean what they meant.
+    // While the segment of the join exists, its offsets are unchanged.
     if (!this.#archive.segmentRegistry.find(join.segment)) return false;
-    // A part of a record: the record follows a place before the join, so it is not behind it.
+    // The parts of a large record follow a place before the join, so they are not after it.
     if (chunk.cursor === undefined) return true;
     const { position } = parsed;
     if (!position) return false;
@@ -185,7 +185,7 @@ async function courseOf(archive: OpenedArchive, hub: ScanHub, wanted: HubQuery, 
   if (query.cursor !== undefined) {
     const [cursor = '', join, leg] = query.cursor.split('~');
     const place = placeAt(cursor);
-    // What is wrong with a cursor is told at once, not in the middle of an answer.
+    // An invalid cursor is reported at once, and not in the middle of a reply.
     const stream = await RecordStream.open(archive, { ...query, cursor, until: join });
     const mayLack = await stream.mayLack();
     if (join === undefined) return { place, join, leg: 'all', beganMs, mayLack };
@@ -207,7 +207,7 @@ async function courseOf(archive: OpenedArchive, hub: ScanHub, wanted: HubQuery, 
   };
 }
 
-/** Of those who read the same, whom to join: in the snapshot that most of them read, the one who is farthest. */
+/** The client to join: in the snapshot that most clients of the same stream read, the one that is farthest. */
 function subscriberToJoin(
   hub: ScanHub,
   { format }: HubQuery,

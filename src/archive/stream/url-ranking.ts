@@ -1,26 +1,25 @@
 /**
- * An order of URLs that somebody outside of the archive knows, such as the search index: which come first, and nothing
- * of why.
+ * An order of URLs from outside of the archive, such as from the search index.
  *
- * Streams by such an order are paused, and go on when the world has changed. So a ranking is kept as it was, under a
- * version that cursors name, and handed out by that version as long as it is kept (I8).
+ * Streams in such an order are interrupted and resumed when the order has changed. So a ranking is kept unchanged under
+ * a version that cursors name, and is provided by that version as long as it is kept (I8).
  */
 import type { UrlKey } from '../../url/index.ts';
 
 export interface UrlRanking {
-  /** `inlinks`, `rank`: cursors of one are not good for another. */
+  /** `inlinks`, `rank`: cursors of one ranking are not valid for another. */
   readonly name: string;
   /**
-   * Without a version: sees to it that the order of now is kept, and gives its version. With one: gives it back as long
-   * as it is kept, and refuses with CURSOR_EXPIRED when it is gone.
+   * Without a version: keeps the current order and returns its version. With a version: returns it while it is kept,
+   * and fails with CURSOR_EXPIRED when it is gone.
    */
   keep(version: string | undefined): Promise<string>;
   open(version: string): Promise<KeptRanking>;
 }
 
-/** URLs in their order, as a version has it. URLs that are not in it come behind all others. */
+/** The URLs of a version in their order. URLs without a place follow all others. */
 export interface KeptRanking extends AsyncDisposable {
-  /** The place of a URL; undefined when it has none. */
+  /** The place of a URL. Undefined when it does not have one. */
   placeOf(key: UrlKey): Promise<number | undefined>;
   /** URLs from a place on, in pages. */
   keysFrom(place: number): AsyncIterable<readonly UrlKey[]>;

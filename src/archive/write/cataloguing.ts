@@ -1,6 +1,6 @@
 /**
- * Enters the records of a segment into the catalog by reading it: after a crash what stands behind the catalogued mark
- * (I3), at a rebuild all of it.
+ * Enters the records of a segment into the catalog by reading it: after a crash the records that the catalog does not
+ * have (I3), and during a rebuild all of them.
  */
 import type { Finding } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
@@ -22,8 +22,8 @@ type ReadingOptions = {
 };
 
 /**
- * The facts of every record of a segment from an offset on, in order. `to` is where it ends now, which may be behind
- * what the catalog has of it.
+ * The facts of every record of a segment from an offset on, in order. `to` is its current end, which may be beyond its
+ * length in the catalog.
  */
 export async function* recordsOf(
   { volumes, access }: Pick<OpenedArchive, 'volumes' | 'access'>,
@@ -53,8 +53,7 @@ export async function* recordsOf(
     for await (const piece of record.body()) scanner.push(piece);
     const facts = scanner.end();
     const isComplete = record.tail?.isComplete ?? false;
-    // The catalog will know damaged content by the digest that it has now: from here on nothing else would show the
-    // damage.
+    // The catalog will have damaged content by the digest of its damaged bytes, so nothing would show the damage later.
     if (!isChecked)
       for (const code of digestMismatches(head, facts, isComplete))
         onFinding(warcFinding(code, segment.name, head.offset));
@@ -64,9 +63,9 @@ export async function* recordsOf(
 }
 
 /**
- * Enters the records from `segment.bytes` on. The answer has the length up to which whole records reach; when the
- * segment is `open`, what stands behind them is a torn tail. Blocks of deleted records are entered without references;
- * `sweepBlocks` takes out those that stay so.
+ * Enters the records from `segment.bytes` on. The result has the length up to which whole records reach. In an open
+ * segment, bytes after that are a torn tail. Blocks of deleted records are entered without references, and
+ * `sweepBlocks` removes those that stay without.
  */
 export async function catalogueSegment(
   archive: Pick<OpenedArchive, 'access' | 'catalog' | 'fingerprint' | 'resolutionFilter' | 'volumes'>,
@@ -104,8 +103,8 @@ export async function catalogueSegment(
     options.onStep(current);
     group = [];
   };
-  // A member can lack its last bytes though the record in it is whole: nothing may be appended behind it. That it does
-  // is told when the next one is asked for, so each record waits for that.
+  // A member can lack its last bytes although its record is whole. Nothing may be appended after such a member. This is
+  // reported when the next record is requested, so each record waits for that.
   let waiting: RecordFacts | undefined;
   const torn = new Set<number>();
   const onTorn = (offset: number) => torn.add(offset);
@@ -116,19 +115,19 @@ export async function catalogueSegment(
   });
   for await (const facts of records) {
     if (waiting) group.push(waiting);
-    // A record without an end of its own is torn, or shares a member; neither is made by us, and both are left out.
+    // A record without an end of its own is torn or shares a member. The archive writes neither, and both are left out.
     waiting = facts.isComplete && facts.length !== undefined ? facts : undefined;
     if (group.length >= BATCH_RECORDS) await commit();
   }
-  // Damage further up can look like a tear too; it is no reason to cut off what is whole.
+  // Damage further up can look like a torn member too. It is not a reason to cut off a whole record.
   if (waiting && !torn.has(waiting.offset)) group.push(waiting);
   await commit();
   return current;
 }
 
 /**
- * Takes out the blocks that nothing refers to, once all segments have been read. They would give out what was deleted,
- * and keep it from being compacted away: whoever is interrupted before this is done finds the note at the next opening.
+ * Removes blocks without references, once all segments were read. Such blocks would return deleted contents and prevent
+ * compaction from removing them. After an interruption, the next opening finds the note and does this.
  */
 export async function sweepBlocks(catalog: Catalog): Promise<void> {
   if (!(UNSWEPT_NOTE in (await catalog.notes(UNSWEPT_NOTE)))) return;

@@ -1,12 +1,12 @@
 /**
- * Gathers what is committed together. Whatever comes while a commit is under way is in the next one anyway; who is
- * waiting also waits a few milliseconds for others, as long as others keep coming. A commit costs about as much for one
- * as for fifty, so a crawl that asks for one page at a time would spend more on commits than on its pages.
+ * Batches stores into one commit. Stores that arrive during a commit go into the next one. A store that may wait is
+ * held for a few milliseconds while others keep arriving. A commit costs about as much for one store as for fifty, so a
+ * crawl that stores one page at a time would spend more on commits than on its pages.
  */
 
-/** So many are not made to wait for more. */
+/** Commit at once when this many are waiting. */
 const ENOUGH = 128;
-/** As long as this nobody comes, and nobody is waited for any more. */
+/** Stop waiting when none arrives for this long. */
 const PAUSE_MS = 2;
 const PAUSES_MAX = 10;
 
@@ -15,7 +15,7 @@ export class CommitWindow<Item> {
   #items: Item[] = [];
   #urgent = 0;
   #isFlushing = false;
-  /** Ends the pause at hand. */
+  /** Ends the current pause. */
   #goOn: (() => void) | undefined;
 
   constructor(mayWait: (item: Item) => boolean) {
@@ -32,13 +32,13 @@ export class CommitWindow<Item> {
     if (this.#isEnough()) this.#goOn?.();
   }
 
-  /** From now on nobody is waited for. */
+  /** Commit without waiting from now on. */
   flush(): void {
     this.#isFlushing = true;
     this.#goOn?.();
   }
 
-  /** Waits until there are enough, somebody is urgent, or nobody else comes. */
+  /** Waits until there are enough, one may not wait, or none arrives any more. */
   async gather(): Promise<void> {
     for (let pauses = 0, size = 0; pauses < PAUSES_MAX && this.size > size && !this.#isEnough(); pauses++) {
       size = this.size;
@@ -46,7 +46,7 @@ export class CommitWindow<Item> {
     }
   }
 
-  /** The first of them, in order of arrival. */
+  /** Removes the first ones, in order of arrival. */
   take(max: number): Item[] {
     const taken = this.#items.splice(0, max);
     for (const item of taken) if (!this.#mayWait(item)) this.#urgent--;

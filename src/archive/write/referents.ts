@@ -1,8 +1,8 @@
 /**
- * What revisits say of the records that hold their contents, found in few calls and kept for the next ones.
+ * What revisits say about the records that hold their contents, read in few calls and cached for later revisits.
  *
- * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it
- * is committed, whatever becomes of the numbers of segments. Only committed places are asked for and remembered.
+ * A record is known by the name of its segment and its offset there. A record at such a place never changes once it is
+ * committed, whatever happens to segment numbers. Only committed places are read and cached.
  */
 import { type Digest, formatDigest, parseDigest } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
@@ -10,28 +10,28 @@ import type { RecordAccess } from '../read/record-access.ts';
 import type { RecordFacts } from '../record-facts.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 
-/** What revisits say of a record that holds their content. */
+/** What revisits say about a record that holds their content. */
 export type HolderFacts = {
   readonly recordId: string;
   readonly targetUri: string;
   readonly date: string;
-  /** What some writer calls the content, when this add knows that the catalog has the name; else empty. */
+  /** A writer's name for the content, if this add knows that the catalog has that name; otherwise empty. */
   readonly declaredDigest: string;
-  /** What the record itself says of its payload; empty when it says nothing. */
+  /** The payload digest that the record declares; empty when it declares none. */
   readonly ownDigest: string;
 };
 
-/** What revisits say of a record that was read here. */
+/** What revisits say about a record that was read here. */
 export function holderFacts({ recordId, url, date, declaredDigest }: RecordFacts): HolderFacts {
   return { recordId, targetUri: url, date, declaredDigest, ownDigest: declaredDigest };
 }
 
 /**
- * Contents that repeat do so mostly within one crawl; of those that were asked for before the last so many characters,
- * some are read again.
+ * Contents mostly repeat within one crawl. Holders that were used before the last entries of this total length may be
+ * read again.
  */
 const GENERATION_LENGTH_MAX = 3_000_000;
-/** What is longer is not kept. */
+/** Longer entries are not cached. */
 const KEPT_LENGTH_MAX = 4000;
 /** So many heads are read at a time. */
 const HEADS_AT_ONCE = 64;
@@ -40,13 +40,14 @@ export class Referents {
   readonly #access: RecordAccess;
   readonly #segmentRegistry: SegmentRegistry;
   /**
-   * Those of late, and those of before. What is asked for again joins the younger; when they are many, the older go,
-   * all at once. Each is one text of its own: one that is cut out of a longer text would keep all of that in memory.
+   * Recent entries, and the ones before them. An entry that is used again moves to the recent ones. When these are
+   * many, the older ones are dropped together. Each entry is a text of its own, since a part of a longer text would
+   * keep all of that in memory.
    */
   #young = new Map<string, string>();
   #old = new Map<string, string>();
   #youngLength = 0;
-  /** Those that were asked for together last. */
+  /** The entries of the last `load`. */
   #loaded = new Map<string, string>();
 
   constructor(access: RecordAccess, segmentRegistry: SegmentRegistry) {
@@ -54,7 +55,7 @@ export class Referents {
     this.#segmentRegistry = segmentRegistry;
   }
 
-  /** Finds all of these that can be read and are short enough to be kept. */
+  /** Loads the entries that can be read and are short enough for the cache. */
   async load(places: readonly Place[]): Promise<void> {
     this.#loaded = new Map();
     const missing = new Map<string, Place>();
@@ -84,7 +85,7 @@ export class Referents {
     });
   }
 
-  /** One of those that were loaded last; undefined when it is too long, or cannot be read. */
+  /** An entry of the last `load`. Undefined when it is too long or cannot be read. */
   loaded(place: Place): HolderFacts | undefined {
     const holder = this.#loaded.get(this.#idOf(place));
     return holder === undefined ? undefined : unpacked(holder);
@@ -95,7 +96,7 @@ export class Referents {
     return (await this.#read([place]))[0];
   }
 
-  /** Keeps what was committed of a holder, in the place of what was known of it. */
+  /** Stores a committed holder in the cache, in place of an older entry. */
   remember(place: Place, holder: HolderFacts): void {
     this.#keep(this.#idOf(place), packed(holder));
   }
@@ -126,9 +127,8 @@ export class Referents {
 }
 
 /**
- * What a revisit says of its payload: what the record says that holds it, since other tools find that by the very same
- * words; else the digest that names contents here. Where it is not that one, the revisit has to name its content by
- * CONTENT_FIELD.
+ * The payload digest of a revisit: the one that the holder's record declares, since other tools find that record by the
+ * same text, or else the archive's own digest. With any other digest, the revisit names its content in CONTENT_FIELD.
  */
 export function revisitDigest(digest: Digest, ownDigest: string): Digest | string {
   return parseDigest(ownDigest) && ownDigest !== formatDigest(digest) ? ownDigest : digest;

@@ -1,10 +1,10 @@
 /**
- * Enters records into the catalog that stand in a segment already, or are about to: captures, blocks, declared digests,
+ * Enters records into the catalog that are in a segment or about to be written: captures, blocks, declared digests,
  * reference counts.
  *
- * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every
- * record is a capture: one that stands twice, in files that were added in place, is entered twice. One that would be
- * copied a second time is not (see `findKnown`).
+ * Adding, healing after a crash, and rebuilding use the same routine, so that all three give the same archive. Every
+ * record is a capture: a record that occurs twice, in files that were added in place, is entered twice. Copying skips
+ * the second one (see `findKnown`).
  */
 import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
@@ -18,7 +18,7 @@ import type { AddedCaptures } from './added-captures.ts';
 export type Registration = {
   readonly facts: RecordFacts;
   readonly capture: Capture | undefined;
-  /** Whether the catalog has the record at this place already. */
+  /** Whether the catalog already has the record at this place. */
   readonly isKnown: boolean;
 };
 
@@ -26,26 +26,26 @@ export class Registrar {
   readonly #catalog: CatalogView;
   readonly #draft: CatalogDraft;
   readonly #revisits: RevisitResolver;
-  /** Those of the catalog that were asked for, and those entered here. */
+  /** Captures of the catalog that were looked up, and captures that were entered here. */
   readonly #known = new KnownCaptures();
-  /** Those of the catalog whose records stand in the segment, by offset. */
+  /** Captures of the catalog with records in the segment, by offset. */
   readonly #standing = new Map<number, Capture>();
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
-  /** Blocks that were entered here, by the key that the draft has for them. */
+  /** Blocks that were entered here, by their key in the draft. */
   readonly #fresh = new Map<BlockKey, RecordFacts>();
   /** Blocks whose holders cannot be read. */
   readonly #lost = new Set<BlockKey>();
 
-  /** What contents that were held already were called here. */
+  /** The declared digests of contents that were already held. */
   readonly #declared = new Map<string, BlockKey>();
   readonly #isOwn: boolean;
   readonly #copyingFor: AddedCaptures | undefined;
   readonly #segment: number | undefined;
 
   /**
-   * `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are.
-   * `copyingFor`: they are about to be copied by an add that entered these captures before, so that nothing stands at
-   * their places yet. `segment`: they stand in this one.
+   * `isOwn`: the records are in segments of the archive, and have the overflow numbers of their digests. `copyingFor`:
+   * they are about to be copied by an add that entered these captures before, so their places are still empty.
+   * `segment`: they are in this segment.
    */
   constructor(
     catalog: CatalogView,
@@ -67,9 +67,9 @@ export class Registrar {
   }
 
   /**
-   * Asks the catalog everything that entering these records needs to know, in few calls. Of records that are about to
-   * be copied, a whole one whose content is new is certainly no capture that is known, nor is one whose content is that
-   * add's alone, and their URLs need not be looked up.
+   * Asks the catalog in few calls everything that entering these records requires. Among records about to be copied,
+   * some are certainly not known captures: whole ones with a new content, and ones whose content only this add has
+   * stored. Their URLs are not looked up.
    */
   async prepare(records: readonly RecordFacts[]): Promise<void> {
     const copyingFor = this.#copyingFor;
@@ -97,8 +97,9 @@ export class Registrar {
   }
 
   /**
-   * The capture in the archive that this record is, if it is there already, wherever it stands. Careless writers give
-   * one id to records of different contents; these are captures of their own. What is cut short is not.
+   * The capture that this record is, if the archive already has it, wherever its record is. Careless writers give one
+   * id to records with different contents, which are captures of their own. A truncated record is not told apart by its
+   * content.
    */
   findKnown(facts: RecordFacts, collection: number): Capture | undefined {
     const { urlKey: key, time, hash } = facts;
@@ -107,7 +108,7 @@ export class Registrar {
     return this.#known.find({ urlKey: key, time, hash, collection }, digest);
   }
 
-  /** The block that a full record's payload is already held by: same digest and size (I7). */
+  /** The block that already holds the payload of a full record: same digest and size (I7). */
   heldBlock(facts: RecordFacts): BlockKey | undefined {
     const blocks = this.#draft.blocksOf(this.#digest(facts));
     if (blocks.length === 0) return undefined;
@@ -117,14 +118,14 @@ export class Registrar {
     return blocks.find((block) => block.size === facts.payloadBytes)?.key;
   }
 
-  /** Enters a record at its place. `isDead`: its capture was deleted, though others may lean on the content. */
+  /** Enters a record at its place. `isDead`: its capture was deleted, but others may refer to its content. */
   async enter(facts: RecordFacts, place: Place, collection: number, isDead = false): Promise<Registration> {
     if (facts.kind !== 'revisit') return this.enterContent(facts, place, collection, isDead);
     const known = this.#findAt(facts, place, collection);
     return known ?? this.#enterAs(facts, place, collection, await this.resolve(facts), isDead);
   }
 
-  /** The same for any record but a revisit, which needs no question to the catalog once it is prepared. */
+  /** The same for any record except a revisit. It needs no call to the catalog after `prepare`. */
   enterContent(facts: RecordFacts, place: Place, collection: number, isDead = false): Registration {
     assert(facts.kind !== 'revisit', 'a revisit has no content of its own');
     if (!facts.kind) return { facts, capture: undefined, isKnown: false };
@@ -132,7 +133,7 @@ export class Registrar {
     return known ?? this.#enterAs(facts, place, collection, this.#holdBlock(facts, place), isDead);
   }
 
-  /** A record that stands twice is two captures: whoever deletes it means both, and each has its own tombstone. */
+  /** A record that occurs twice is two captures. A deletion removes both, and each has its own tombstone. */
   #findAt(facts: RecordFacts, place: Place, collection: number): Registration | undefined {
     const capture = this.#standing.get(place.offset);
     const isSame = capture?.hash === facts.hash && capture.collection === collection;
@@ -162,8 +163,8 @@ export class Registrar {
   }
 
   /**
-   * The content that a revisit of our own names, though the record that holds it may come later: segments are read in
-   * the order of their names. Others may know the content only by what this record says.
+   * The content that one of our own revisits names. The record that holds it may follow later, since segments are read
+   * in the order of their names. Other revisits may know the content only by what this record says.
    */
   #namedByOwn(facts: RecordFacts): BlockKey | undefined {
     if (!this.#isOwn || facts.type !== 'revisit') return undefined;
@@ -175,8 +176,8 @@ export class Registrar {
   }
 
   /**
-   * Enters a capture whose record is a revisit that we write ourselves for a block that is held. `isNamed`: the catalog
-   * has what it calls the content.
+   * Enters a capture for a revisit that we write ourselves. `isNamed`: the catalog has the declared digest of the
+   * content.
    */
   enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey, isNamed: boolean): void {
     this.#put(captureOf(facts, 'revisit', place, collection, block));
@@ -190,14 +191,14 @@ export class Registrar {
   }
 
   /**
-   * Whether a foreign revisit that is about to be copied names a capture that is itself a revisit here, since the
-   * archive held its content.
+   * Whether a foreign revisit that is about to be copied names a capture that is a revisit here, since the archive had
+   * its content.
    */
   namesRevisit(facts: RecordFacts): boolean {
     return this.#revisits.namesRevisit(facts);
   }
 
-  /** The content of a revisit, as far as the archive has it. */
+  /** The content of a revisit, if the archive has it. */
   resolve(facts: RecordFacts): Promise<BlockKey | undefined> {
     return this.#revisits.resolve(facts);
   }
@@ -212,7 +213,7 @@ export class Registrar {
     return this.#fresh;
   }
 
-  /** The record that holds a block cannot be read: the next one that is entered with the content holds it. */
+  /** The record that holds a block cannot be read. The next record that is entered with the content will hold it. */
   loseHolder(block: BlockKey): void {
     this.#lost.add(block);
   }
@@ -230,8 +231,8 @@ export class Registrar {
   #holdBlock(facts: RecordFacts, place: Place): BlockKey {
     const digest = this.#digest(facts);
     const found = this.heldBlock(facts);
-    // A record that stays as it is and names no overflow is the first content of its digest, in whatever order segments
-    // are read at a rebuild.
+    // A kept record without an overflow number is the first content of its digest, in whatever order a rebuild reads
+    // segments.
     const isFirst = facts.overflow === 0 && !this.#draft.block({ digest, overflow: 0 });
     const held = found && isFirst && !this.#lost.has(found) ? undefined : found;
     if (held) {
@@ -250,14 +251,14 @@ export class Registrar {
     return key;
   }
 
-  /** Remembers what the record's writer called the content, for revisits that call it the same. */
+  /** Notes the digest that a writer declared for a content, for revisits that declare the same. */
   #declare(text: string, block: BlockKey): void {
     const declared = parseDigest(text);
     if (!declared || (declared.algorithm === 'sha256' && equal(declared.bytes, block.digest))) return;
     this.#putAlias(declared, block);
   }
 
-  /** The same for a content that many records here may have, like that of no bytes. */
+  /** The same for a content of many records here, such as the empty one. */
   #declareOnce(text: string, block: BlockKey): void {
     if (this.#declared.get(text) === block) return;
     this.#declared.set(text, block);

@@ -1,6 +1,6 @@
 /**
- * A block on its way in: hashed while it arrives, kept in memory while it is small, in a file when it is not (I9). Its
- * payload is identified before a byte of it is written to a segment.
+ * The block of a record that is being stored: hashed while it arrives, and kept in memory while it is small or else in
+ * a file (I9). Its payload is identified before a byte of it is written to a segment.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
@@ -9,17 +9,17 @@ import { type BlockFacts, BlockScanner, type HttpHead, RecordHead } from '../../
 import { payloadOfBlock } from '../read/block-payload.ts';
 
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
-/** Blocks up to this are hashed when they are all there, which costs half as much as piece by piece. */
+/** Blocks up to this size are hashed when they are complete, which takes half as long as piece by piece. */
 const WHOLE_BYTES_MAX = 256 * 1024;
 
 export type BlockSource = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** What is known of a block before it comes. */
+/** What is known of a block before it arrives. */
 export type BlockKind = {
   readonly type: string;
   readonly url: string;
   readonly contentType: string;
-  /** The HTTP head that it begins with, where that has been read. */
+  /** The HTTP head at its beginning, if it has been parsed. */
   readonly http?: HttpHead | undefined;
 };
 
@@ -27,7 +27,7 @@ export class Spool {
   readonly length: number;
   readonly facts: BlockFacts;
   readonly #head: RecordHead;
-  /** What is in memory; undefined when the block is in the file. */
+  /** The parts in memory. Undefined when the block is in the file. */
   readonly #parts: readonly Uint8Array[] | undefined;
   readonly #path: string;
 
@@ -39,7 +39,7 @@ export class Spool {
     this.#path = path;
   }
 
-  /** Takes in a block: an HTTP head, if there is one, and a body. `path` is where it may be put when it is large. */
+  /** Reads a block: an HTTP head, if there is one, and a body. A large block is written to `path`. */
   static async take(kind: BlockKind, start: Uint8Array, body: BlockSource, path: string): Promise<Spool> {
     if (body instanceof Uint8Array && start.length + body.length <= WHOLE_BYTES_MAX)
       return Spool.#ofWhole(kind, joined(start, body), path);
@@ -113,7 +113,7 @@ export class Spool {
 
 const WANTS = { payload: ['sha256'], block: ['sha256'] } as const;
 
-/** As much of the record's head as tells how to read its block; with its length, where that is known. */
+/** The part of the record's head that says how to read its block, with its length if that is known. */
 function blockHead(kind: BlockKind, length?: number): RecordHead {
   const fields = [
     { name: 'WARC-Type', value: kind.type },
@@ -124,7 +124,7 @@ function blockHead(kind: BlockKind, length?: number): RecordHead {
   return new RecordHead('warc', '1.1', fields, new Uint8Array(0));
 }
 
-/** Head and body in one piece: the one they stand in already, where they do, else a copy. */
+/** Head and body in one piece: without a copy when they are adjacent in memory. */
 function joined(start: Uint8Array, body: Uint8Array): Buffer {
   const areJoined =
     start.length > 0 && start.buffer === body.buffer && start.byteOffset + start.length === body.byteOffset;
@@ -132,7 +132,7 @@ function joined(start: Uint8Array, body: Uint8Array): Buffer {
   return Buffer.from(start.buffer, start.byteOffset, start.length + body.length);
 }
 
-/** Whether two streams are the same bytes. Reads both only as far as they are. */
+/** Whether two streams have the same bytes. Stops reading at the first difference. */
 export async function sameBytes(a: AsyncIterable<Uint8Array>, b: AsyncIterable<Uint8Array>): Promise<boolean> {
   const [first, second] = [a[Symbol.asyncIterator](), b[Symbol.asyncIterator]()];
   let [left, right]: Uint8Array[] = [new Uint8Array(0), new Uint8Array(0)];

@@ -1,14 +1,15 @@
 /**
- * Storing: contents come in from many callers at once and are committed in groups, many stores to one sync (I2).
+ * Storing: many callers store contents at the same time, and these are committed in groups, many stores to one sync
+ * (I2).
  *
  * Each content is spooled and identified first. Then one commit at a time decides, in order of arrival, whether the
- * archive holds it already: a new content becomes a response or resource record, a held one a revisit that points at
- * its holder (I1, I7). The records go to their segments, the segments are synced, the catalog takes the batch, and only
- * then are the callers told.
+ * archive has the content. A new content becomes a response or resource record. A held one becomes a revisit that
+ * refers to its holder (I1, I7). The records are appended to their segments, the segments are synced, the catalog
+ * writes the batch, and only then are the stores acknowledged.
  *
- * Of a group of many, the small contents that look new are made into members ahead, all at once on another thread,
- * while the caller goes on. What is found to be held after all, by one that came earlier in the group, is made anew:
- * the decision is never taken ahead.
+ * In a large group, another thread encodes small contents that look new, all together, while this thread continues. A
+ * content that turns out to be held, by an earlier store of the group, is encoded again: the decision is never made
+ * ahead.
  */
 import { sep } from 'node:path';
 import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
@@ -51,20 +52,18 @@ export type StoreInput =
       readonly time: EpochMs;
       /** Status line and fields with the empty line, as received. */
       readonly responseHead: Uint8Array;
-      /** The same, where it has been read. */
+      /** The same, if it has been parsed. */
       readonly http?: HttpHead;
-      /**
-       * The body as received, transfer coding included. Bytes in memory must stay as they are until they are stored.
-       */
+      /** The body as received, including the transfer coding. Bytes in memory must not change until they are stored. */
       readonly body: BlockSource;
       /** The whole request message. */
       readonly request?: Uint8Array;
       /**
-       * Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is asked once the body is in, which
-       * may turn out truncated.
+       * Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is called after the body was read,
+       * which may turn out to be truncated.
        */
       readonly fields?: readonly Field[] | (() => readonly Field[]);
-      /** The capture whose content the server says is still right, by a 304 to a conditional request. */
+      /** The capture whose content is still right, according to a 304 reply to a conditional request. */
       readonly notModified?: Capture;
     }
   | {
@@ -81,7 +80,7 @@ export type StoreOptions = {
   readonly collection?: string;
   readonly mode?: StoreMode;
   readonly volume?: string;
-  /** Whether it may wait some milliseconds for others, to be committed together with them. */
+  /** Whether it may wait some milliseconds for other stores, to be committed together with them. */
   readonly mayWait?: boolean;
 };
 
@@ -90,7 +89,7 @@ export type Stored = { readonly key: ContentKey; readonly capture: Capture; read
 /** The record that holds a content. */
 type Holder = {
   readonly referent: Referent;
-  /** What that record says of its payload, when it is not one of ours. */
+  /** The payload digest of that record, if it is not one of ours. */
   readonly ownDigest?: string | undefined;
 };
 
@@ -102,15 +101,15 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** The members of a content that looked new before its turn came. */
+/** The members of a content that looked new, encoded before its turn. */
 type Ahead = { readonly record: NewRecord; readonly member: Uint8Array; readonly request: Uint8Array | undefined };
 
 const GROUP_MAX = 512;
 const TEXT_LEVEL = 6;
 const PACKED_LEVEL = 0;
 /**
- * Contents up to this are made into members ahead, so many bytes of them at once; fewer are not worth the way to
- * another thread.
+ * Contents up to this size are encoded ahead, with limits for all of them together. Fewer bytes are not worth the
+ * transfer to another thread.
  */
 const AHEAD_BYTES_EACH_MAX = 256 * 1024;
 const AHEAD_BYTES_MAX = 4 * 1024 * 1024;
@@ -124,9 +123,9 @@ export class StoreQueue {
   readonly #waiting = new CommitWindow<Waiting>(({ options }) => options.mayWait ?? false);
   #running: Promise<void> | undefined;
   #spools = 0;
-  /** Why nothing is taken any more, once that is so. */
+  /** Why no more stores are accepted, once the queue is closed. */
   #closed: PinakesError | undefined;
-  /** Holders of blocks made in the commit at hand, which cannot be read yet. */
+  /** Holders of blocks in the current commit, which cannot be read yet. */
   readonly #fresh = new Map<string, Holder>();
 
   constructor(archive: OpenedArchive) {
@@ -146,7 +145,7 @@ export class StoreQueue {
     };
     const spool = await Spool.take(kind, start, input.body, path);
     try {
-      // The body may have been long in coming.
+      // Reading the body may have taken long.
       if (this.#closed) throw this.#closed;
       const { promise, resolve, reject } = Promise.withResolvers<Stored>();
       this.#waiting.add({ input, options, spool, resolve, reject });
@@ -157,12 +156,12 @@ export class StoreQueue {
     }
   }
 
-  /** Waits until nothing is under way. */
+  /** Waits until no store is in progress. */
   async drain(): Promise<void> {
     while (this.#running) await this.#running.catch(() => {});
   }
 
-  /** Takes nothing more in, for this reason, and finishes what it has. */
+  /** Accepts no more stores, for this reason, and completes those that it has. */
   async close(reason: PinakesError): Promise<void> {
     this.#closed = reason;
     this.#waiting.flush();
@@ -171,7 +170,7 @@ export class StoreQueue {
   }
 
   async #run(): Promise<void> {
-    // Let what arrives in the same turn join the first group.
+    // Lets stores that arrive in the same turn join the first group.
     await Promise.resolve();
     try {
       while (this.#waiting.size > 0) {
@@ -183,13 +182,13 @@ export class StoreQueue {
             await this.#commitGroup(group);
           });
         } catch (error) {
-          // Without a group, the archive takes nothing in any more.
+          // An empty group means that the archive is closing.
           for (const waiting of group.length > 0 ? group : this.#waiting.take(this.#waiting.size))
             waiting.reject(error);
         }
       }
     } finally {
-      // In the same turn as the last look at what waits: a store that came a turn later would wait for a run that has
+      // In the same turn as the last check for waiting stores. A store one turn later would wait for a run that has
       // ended.
       this.#running = undefined;
     }
@@ -228,7 +227,7 @@ export class StoreQueue {
       await this.#archive.segmentRegistry.rollBack();
       const left = [...done.map(({ waiting }) => waiting), ...group.slice(at)];
       const isOnesFault = left.length > 1 && !(error instanceof PinakesError && error.retryable);
-      // What is wrong with one store must not cost the others that came with it.
+      // An error of one store must not cost the others in its group.
       if (isOnesFault) for (const waiting of left) await this.#commitGroup([waiting]);
       else for (const waiting of left) waiting.reject(error);
     }
@@ -238,7 +237,7 @@ export class StoreQueue {
     return this.#archive.fingerprint(spool.facts.payloadDigests[0]!.bytes);
   }
 
-  /** Makes members of the contents that look new, all at once; of none when they are few. */
+  /** Encodes the contents that look new, all together; none of them when there are few bytes. */
   async #encodeAhead(group: readonly Waiting[], draft: CatalogDraft): Promise<Map<Waiting, Ahead>> {
     const fresh = this.#freshOf(group, draft);
     if (fresh.reduce((sum, { spool }) => sum + spool.length, 0) < AHEAD_BYTES_MIN) return new Map();
@@ -266,7 +265,7 @@ export class StoreQueue {
     );
   }
 
-  /** Small contents that the catalog does not hold, each once. */
+  /** Small contents that the catalog does not have, each once. */
   #freshOf(group: readonly Waiting[], draft: CatalogDraft): Waiting[] {
     const seen = new Set<string>();
     let bytes = 0;
@@ -282,7 +281,7 @@ export class StoreQueue {
     });
   }
 
-  /** A revisit may lean on a record of the same commit only when that stands earlier in the same segment (I1). */
+  /** A revisit may refer to a record of the same commit only when that record precedes it in the same segment (I1). */
   #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
     const held = draft.blocksOf(this.#fingerprint(waiting));
     if (held.length === 0) return false;
@@ -296,7 +295,7 @@ export class StoreQueue {
     return waiting.options.mode === 'compare' || fresh.some((block) => block.holder.segment !== target.number);
   }
 
-  /** Says which kind of segment each of the group goes to. */
+  /** Returns the kind of segment for each store of the group. */
   async #targets(group: readonly Waiting[]): Promise<(waiting: Waiting) => SegmentKind> {
     const { collections } = this.#archive;
     const numbers = new Map<string, number>();
@@ -325,7 +324,7 @@ export class StoreQueue {
     const mayBeShared = mode !== 'force-new' && size > UNSHARED_BYTES_MAX && size >= this.#archive.dedupBytesMin;
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
     const holder = held && (unmodified || mayBeShared) ? await this.#holderOf(held, input) : undefined;
-    // What cannot be read any more is not leaned on: the record that comes now holds the content from now on.
+    // The holder cannot be read, so no revisit refers to it: the new record holds the content from now on.
     const isLost = held !== undefined && mayBeShared && holder === undefined;
     const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
     const revisit = holder && this.#revisitOf(waiting, this.#archive.newId(), key, holder, profile);
@@ -363,7 +362,7 @@ export class StoreQueue {
     return { key: formatContentKey(open.kind.volume, key), capture, isNew: !held };
   }
 
-  /** The content that a server said is still right, if the archive still has it. */
+  /** The content that a server says is still right, if the archive still has it. */
   async #findUnmodified(draft: CatalogDraft, { block: key }: Capture): Promise<Block | undefined> {
     if (!key) return undefined;
     await draft.load([key.digest]);
@@ -386,7 +385,7 @@ export class StoreQueue {
     return undefined;
   }
 
-  /** What cannot be read cannot be compared, and counts as another content. */
+  /** A content that cannot be read cannot be compared, and counts as a different one. */
   async #isSame({ holder }: Block, { spool }: Waiting): Promise<boolean> {
     try {
       return await sameBytes((await this.#archive.access.open(holder)).payload, spool.payload());
@@ -396,7 +395,7 @@ export class StoreQueue {
     }
   }
 
-  /** The record of a content that the archive does not hold, but for the digest of its block. */
+  /** The record of a content that the archive does not have, without the digest of its block. */
   #newRecord(waiting: Waiting, recordId: string, overflow: number): NewRecord {
     const { input, spool } = waiting;
     const overflowField = { name: OVERFLOW_FIELD, value: String(overflow) };
@@ -412,8 +411,8 @@ export class StoreQueue {
   }
 
   /**
-   * The record that holds a content; undefined when that cannot be read, though of what is unmodified the capture tells
-   * all the same.
+   * The record that holds a content. Undefined when it cannot be read, except for an unmodified content, whose capture
+   * is known.
    */
   async #holderOf(held: Block, input: StoreInput): Promise<Holder | undefined> {
     const fresh = this.#fresh.get(blockId(held.key));
@@ -425,7 +424,7 @@ export class StoreQueue {
     return { referent: referentOf({ targetUri: unmodified.url, date: formatW3cDate(unmodified.time) }) };
   }
 
-  /** The record of one that it holds. */
+  /** The record of a content that the archive has. */
   #revisitOf(
     waiting: Waiting,
     recordId: string,
@@ -435,7 +434,7 @@ export class StoreQueue {
   ): NewRecord {
     const { input, spool } = waiting;
     const contentType = contentTypeOf(input);
-    // A revisit leaves the body out anyway, and says so itself.
+    // A revisit leaves out the body and says so itself.
     const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
     const isUnmodified = profile === 'server-not-modified';
     const own = isUnmodified ? { algorithm: 'sha256' as const, bytes: key.digest } : spool.facts.payloadDigests[0]!;
@@ -483,7 +482,7 @@ export class StoreQueue {
     return { segment: open.segment.number, offset, length: open.position - offset };
   }
 
-  /** The record of the request that brought a content, if there was one. */
+  /** The record of the request for a content, if there is one. */
   #requestOf(input: StoreInput, responseId: string): { head: Uint8Array; block: Uint8Array } | undefined {
     if (input.kind !== 'http' || !input.request) return undefined;
     const record: NewRecord = {
@@ -538,7 +537,7 @@ function mimeOf({ input, spool }: Waiting): string {
 const PACKED_MIME =
   /^(image\/(?!svg|bmp|x-ms-bmp)|video\/|audio\/(?!midi)|font\/woff|application\/(zip|gzip|x-gzip|x-7z|x-rar|x-bzip|x-xz|zstd|vnd\.openxmlformats|epub|java-archive))/;
 
-/** Contents that are compressed already are not compressed again: it would take time and save nothing. */
+/** Compressed contents are not compressed again, since that would take time and save nothing. */
 function levelOf(waiting: Waiting): number {
   const isPacked = (waiting.spool.facts.http?.contentCodings.length ?? 0) > 0 || PACKED_MIME.test(mimeOf(waiting));
   return isPacked ? PACKED_LEVEL : TEXT_LEVEL;
