@@ -80,7 +80,7 @@ export type InitOptions = { readonly name?: string; readonly policies?: Partial<
 
 /** Creates an archive in a directory that does not have one. */
 export async function createArchive(directory: string, options: InitOptions = {}): Promise<void> {
-  if (directory === '') throw new PinakesError('BAD_ARGUMENT', { where: "''", detail: 'name the directory to make' });
+  if (directory === '') throw new PinakesError('BAD_ARGUMENT', { where: "''", detail: 'name the directory to create' });
   await makeDirectory(directory);
   const exists = await stat(join(directory, CONNECTOR_NAME)).then(
     () => true,

@@ -110,7 +110,7 @@ test('what cannot be read is refused, with the place marked', () => {
     ['status:', '\u00bbstatus:\u00ab', /value is missing/],
     ['url:"http://a.example', '\u00bburl:"http://a.example\u00ab', /quotation mark/],
     ['site:a/b', 'site:\u00bba/b\u00ab', /a site is/],
-    ['   ', '\u00bb \u00ab  ', /says nothing/],
+    ['   ', '\u00bb \u00ab  ', /is empty/],
     ['x'.repeat(5000), `${'x'.repeat(4000)}\u00bbx\u00ab${'x'.repeat(999)}`, /at most/],
   ];
   for (const [query, where, says] of refused)

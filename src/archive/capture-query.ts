@@ -114,7 +114,7 @@ export function parseCaptureQuery(text: string, names: QueryNames): CaptureQuery
     terms.push({ ...termOf(field, comparison, value, names, refuse), isNegated: minus !== '', name: field });
     at += whole.length;
   }
-  if (terms.length === 0) throw problem(text, 0, 1, 'the query says nothing; an empty one would mean everything');
+  if (terms.length === 0) throw problem(text, 0, 1, 'the query is empty, which would select everything');
   return new CaptureQuery(text, terms);
 }
 
@@ -159,10 +159,10 @@ export function askedQuery(asked: AskedFacts, names: QueryNames): CaptureQuery |
 function unreadable(text: string, at: number): PinakesError {
   const word = /^\S+/.exec(text.slice(at))![0];
   if (word.includes('"'))
-    return problem(text, at, word.length, 'a quotation mark has no partner, or stands in the middle');
+    return problem(text, at, word.length, 'a quotation mark is not closed, or is inside of a value');
   const isField = new RegExp(`^-?(${FIELDS.join('|')})([:=<>]|>=|<=)?$`).test(word);
   if (isField) return problem(text, at, word.length, 'the value is missing');
-  const message = 'words are looked for with `pinakes search`; here a query is made of fields, such as status:200';
+  const message = '`pinakes search` looks for words; this query has fields such as status:200';
   return problem(text, at, word.length, message);
 }
 
@@ -247,7 +247,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1e3, kb: 1e3, 
 function sizeTest(comparison: string, value: string, refuse: (message: string) => PinakesError): Test {
   const match = /^(\d+(?:\.\d+)?)([a-z]{0,2})$/i.exec(value);
   const unit = UNITS[match?.[2]?.toLowerCase() ?? '?'];
-  if (!match || unit === undefined) throw refuse('a size is a number, with kB, MB or GB behind it if you like');
+  if (!match || unit === undefined) throw refuse('a size is a number, optionally followed by kB, MB or GB');
   const bound = Number(match[1]) * unit;
   switch (comparison) {
     case '>':

@@ -95,10 +95,10 @@ function parseConnector(text: string, where: string): Connector {
   const settings = volumes.map((volume, index): VolumeSetting => {
     if (!isRecord(volume)) throw bad(`volume ${index + 1} is not a mapping`);
     const { name, kind = 'directory', path, writable = kind === 'directory' } = volume;
-    if (typeof name !== 'string' || !isVolumeName(name)) throw bad(`volume ${index + 1} has no proper name`);
-    if (kind !== 'directory' && kind !== 'linked') throw bad(`volume ${name} is of no known kind`);
+    if (typeof name !== 'string' || !isVolumeName(name)) throw bad(`volume ${index + 1} does not have a valid name`);
+    if (kind !== 'directory' && kind !== 'linked') throw bad(`volume ${name} has an unknown kind`);
     if (typeof path !== 'string' || typeof writable !== 'boolean')
-      throw bad(`volume ${name} has no proper path or state`);
+      throw bad(`volume ${name} does not have a valid path or state`);
     if (names.has(name)) throw bad(`two volumes are called ${name}`);
     names.add(name);
     return { name, kind, path, writable };

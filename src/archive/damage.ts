@@ -35,7 +35,7 @@ export type DamageGoal = 'output' | 'index';
 export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'output'): string {
   const comes: Record<OutputDamage['comes'], string> = {
     all: `it is in the ${goal} as it is stored`,
-    part: `what can be read of it is in the ${goal}${goal === 'output' ? ', and says that it is cut short' : ''}`,
+    part: `the readable part of it is in the ${goal}${goal === 'output' ? ', marked as cut short' : ''}`,
     nothing: `it is not in the ${goal}`,
   };
   return `${formatDamage(damage)}; ${comes[damage.comes]}`;

@@ -181,7 +181,7 @@ export class OpenedArchive {
     }
     this.segmentRegistry.settle(segments);
     // The change is complete at this point. If this write fails, the next opening catalogues the sealed state.
-    const sealed = await this.segmentRegistry.retireFull();
+    const sealed = await this.segmentRegistry.sealFull();
     if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
   }
 

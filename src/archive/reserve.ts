@@ -26,7 +26,7 @@ const CATALOGS = 2;
 const STEP_BYTES = 8 * MIB;
 const STEPS_MAX = 16;
 /** A catalog grows, so its size is checked again after this many changes. */
-const CHANGES_SURE = 1000;
+const CHECK_EVERY = 1000;
 
 export class Reserve {
   readonly #directory: string;
@@ -35,7 +35,7 @@ export class Reserve {
    * For how many changes the reserve is known to exist and to be large enough. Only the process that has the archive
    * open creates it or gives it up.
    */
-  #sureFor = 0;
+  #changesUntilCheck = 0;
   #givenUpBytes = 0;
 
   constructor(directory: string) {
@@ -47,7 +47,7 @@ export class Reserve {
    * Makes sure that the reserve exists, before the archive grows. Fails when too little space would be left beside it.
    */
   async keep(catalog: { bytes(): Promise<number> }): Promise<void> {
-    if (this.#sureFor-- > 0) return;
+    if (this.#changesUntilCheck-- > 0) return;
     // An unknown size of the catalog is not a reason to refuse a change.
     const catalogBytes = await catalog.bytes().catch(() => 0);
     const steps = Math.ceil((CATALOGS * catalogBytes) / STEP_BYTES);
@@ -65,7 +65,7 @@ export class Reserve {
         throw error instanceof PinakesError && error.code === 'DISK_FULL' ? this.#full(missing) : error;
       });
     }
-    this.#sureFor = CHANGES_SURE;
+    this.#changesUntilCheck = CHECK_EVERY;
     this.#givenUpBytes = 0;
   }
 
@@ -85,7 +85,7 @@ export class Reserve {
       () => false,
     );
     if (!isGone) return false;
-    this.#sureFor = 0;
+    this.#changesUntilCheck = 0;
     this.#givenUpBytes = bytes;
     return true;
   }

@@ -19,6 +19,6 @@ test('docs/archive.md has a row for every problem, in the order of the catalogue
 
 test('a problem says what the catalogue says, and the particulars behind it', () => {
   const problem = verifyProblem('segment-short', { volume: 'main', segment: 'a/b.warc.gz' }, { detail: '3 bytes' });
-  assert.equal(problem.message, 'the segment is shorter than the catalog knows it: 3 bytes');
+  assert.equal(problem.message, 'the segment is shorter than in the catalog: 3 bytes');
   assert.deepEqual([problem.level, problem.leaning, problem.offset], ['error', 0, undefined]);
 });

@@ -12,14 +12,14 @@ const entry = (level: ProblemLevel, says: string): ProblemEntry => ({ level, say
 
 /** `error`: something cannot be read, or an answer is wrong. `warning`: nothing is lost, but something is unusual. */
 export const PROBLEM_CATALOGUE = {
-  'capture-without-record': entry('error', 'the catalog has a capture whose record does not stand where it says'),
+  'capture-without-record': entry('error', 'the catalog has a capture whose record is not at its place'),
   'catalog-damaged': entry('error', 'the catalog is damaged'),
   'content-changed': entry('error', 'the payload is not the one that was stored'),
   'content-lost': entry('error', 'the record that holds a content cannot be read'),
   'content-missing': entry('error', 'captures have a content that the catalog does not hold'),
   'crawl-state-damaged': entry('error', 'the state of crawls is damaged'),
   'deleted-catalogued': entry('error', 'a deleted record is still in the catalog'),
-  'digest-disagrees': entry('warning', 'the digest that the record declares is of other bytes than those it has'),
+  'digest-disagrees': entry('warning', 'the digest that the record declares does not match its bytes'),
   'index-damaged': entry('error', 'the search index, or an order of URLs made from it, is damaged'),
   'record-damaged': entry('error', 'bytes of the segment cannot be read as records'),
   'record-odd': entry('warning', 'a record breaks a rule of the standard'),
@@ -27,16 +27,16 @@ export const PROBLEM_CATALOGUE = {
   'references-wrong': entry('error', 'the catalog counts the captures of a content wrongly'),
   'revisit-target-gone': entry(
     'warning',
-    'the record that a revisit names is not in the archive, though its content is',
+    'the record that a revisit names is not in the archive, although its content is',
   ),
   'revisit-unresolved': entry('warning', 'the original of a revisit is not in the archive'),
-  'segment-grown': entry('warning', 'the segment is longer than the catalog knows it'),
-  'segment-misnamed': entry('warning', 'a file is no segment because of the characters in its name'),
+  'segment-grown': entry('warning', 'the segment is longer than in the catalog'),
+  'segment-misnamed': entry('warning', 'a file is not a segment because of the characters in its name'),
   'segment-missing': entry('error', 'the segment is not in its volume'),
-  'segment-short': entry('error', 'the segment is shorter than the catalog knows it'),
+  'segment-short': entry('error', 'the segment is shorter than in the catalog'),
   'segment-unreadable': entry('error', 'the segment cannot be read'),
   'snapshots-damaged': entry('error', 'the list of snapshots cannot be read, and nothing is compacted'),
-  'totals-wrong': entry('error', 'the totals of the catalog are not those of what it holds'),
+  'totals-wrong': entry('error', 'the totals of the catalog do not match its contents'),
   'volume-missing': entry('error', 'the volume is not there'),
 } as const satisfies Record<string, ProblemEntry>;
 

@@ -307,7 +307,7 @@ test('a segment whose name another file has is neither compacted nor recompresse
   mkdirSync(dirname(other), { recursive: true });
   writeFileSync(join(directory, 'second', packed!.name), 'something else');
   const { left } = await archive.recompress({ worthwhileShare: 2 });
-  assert.deepEqual(left, [{ segment: packed!.name, why: 'another file of its name lies in the volume second' }]);
+  assert.deepEqual(left, [{ segment: packed!.name, why: 'another file of its name is in the volume second' }]);
   assert.deepEqual(await problemsOf(archive), []);
   await archive.close();
 });
@@ -347,13 +347,16 @@ test('contents are stored in a volume on request, and an unknown volume is refus
 test('a volume inside of another one, or around it, is refused', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   const inside = join(directory, 'second', 'inside');
-  await assert.rejects(archive.addVolume({ name: 'third', path: inside }), /lies in that of the volume second/);
+  await assert.rejects(archive.addVolume({ name: 'third', path: inside }), /is inside of that of the volume second/);
   assert.ok(!existsSync(inside));
-  await assert.rejects(archive.addVolume({ name: 'third', path: directory, isReadOnly: true }), /lies in this one/);
+  await assert.rejects(
+    archive.addVolume({ name: 'third', path: directory, isReadOnly: true }),
+    /is inside of this one/,
+  );
   symlinkSync(join(directory, 'second'), join(directory, 'link'));
   await assert.rejects(
     archive.addVolume({ name: 'third', path: join(directory, 'link'), isReadOnly: true }),
-    /lies in that of the volume second/,
+    /is inside of that of the volume second/,
   );
   assert.deepEqual(await problemsOf(archive), []);
 });
@@ -389,7 +392,7 @@ test('a copy of an archive does not write to a volume outside of it while the ar
   cpSync(join(directory, 'archive'), join(directory, 'copy'), { recursive: true });
   const copy = await openSample(join(directory, 'copy'));
   t.after(() => copy.close());
-  const shared = { code: 'VOLUME_TAKEN', message: /archive writes to it; when .* remove .*second\/\.pinakes-archive/ };
+  const shared = { code: 'VOLUME_TAKEN', message: /archive writes to it; if .* remove .*second\/\.pinakes-archive/ };
   assert.match(volumesOf(copy).failureOf('second')?.message ?? '', shared.message);
   await assert.rejects(copy.delete({ url: SECOND[3]!.url }), shared);
   await assert.rejects(copy.rebuild(), shared);

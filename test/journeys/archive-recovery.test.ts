@@ -99,7 +99,7 @@ test('a path where an archive cannot be created or opened is reported with advic
     [['volume', 'add', 'second', 'afile'], /afile: .*\[FILE_NOT_DIRECTORY\]/],
     [['volume', 'add', 'second', 'afile/sub'], /afile: .*\[FILE_NOT_DIRECTORY\]/],
     [['init', long], /ENAMETOOLONG.*\[FILE_UNWRITABLE\]/],
-    [['init', ''], /name the directory to make.*\[BAD_ARGUMENT\]/],
+    [['init', ''], /name the directory to create.*\[BAD_ARGUMENT\]/],
     [
       ['export', 'all.warc.gz', '--collection', '--force'],
       /--collection: .*write --collection=--force.*\[BAD_ARGUMENT\]/,

@@ -46,7 +46,7 @@ export async function addInPlace(
   const report = emptyReport();
   const entries = new Map<string, LinkedEntry>();
   /** Known files with something wrong in them. They are read only to report that again, as when files are copied. */
-  const toldAgain: string[] = [];
+  const reportedAgain: string[] = [];
   for (const file of new Set(files)) {
     options.signal?.throwIfAborted();
     try {
@@ -57,14 +57,14 @@ export async function addInPlace(
       const isReadAgain = damage === HAS_GAP && archive.volumes.failures().length === 0;
       if (linked.isNew || isReadAgain)
         entries.set(file, new LinkedEntry(archive, volume, linked.segment, report, isReadAgain));
-      else if (damage !== undefined) toldAgain.push(file);
+      else if (damage !== undefined) reportedAgain.push(file);
       else report.filesKnown++;
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       report.failures.push(error);
     }
   }
-  const unread = [...entries.keys(), ...toldAgain];
+  const unread = [...entries.keys(), ...reportedAgain];
   const workers = options.workers ?? (await workersFor(unread));
   let reachedBytes = 0;
   const scan = { workers, fields: ARCHIVE_FIELDS, judgesDigests: true, signal: options.signal };
@@ -239,7 +239,7 @@ async function assertLinkable(file: string): Promise<void> {
       if (record.tail?.length === undefined) {
         // A record cut off by unreadable bytes does not have an end, which says nothing about the other records.
         if (hasGap && !record.tail?.isComplete) continue;
-        const detail = 'its records share one compressed member, or are of several compressions';
+        const detail = 'its records share one compressed member, or it has several compressions';
         throw new PinakesError('NOT_LINKABLE', { where: file, detail });
       }
       if (++records === 2) return;

@@ -32,7 +32,7 @@ import type { OpenSegment } from '../segment/segment-registry.ts';
 import { type HolderFacts, holderFacts, type Referents, revisitDigest } from '../write/referents.ts';
 import type { Registrar } from '../write/registrar.ts';
 import type { AddReport } from './add-report.ts';
-import { goesWithPassed, SkippedCaptures } from './skipped-captures.ts';
+import { goesWithSkipped, SkippedCaptures } from './skipped-captures.ts';
 import { oddVisits } from './visit.ts';
 
 /**
@@ -109,8 +109,8 @@ export class AddStep {
   /** Holders whose contents got another name. */
   readonly #named: { readonly place: Place; readonly holder: HolderFacts }[] = [];
   /** Skipped captures, and the records that are skipped with them. Such records may follow in the next step. */
-  passed = new SkippedCaptures();
-  readonly #passedBefore: SkippedCaptures;
+  skipped = new SkippedCaptures();
+  readonly #skippedBefore: SkippedCaptures;
 
   constructor(
     archive: OpenedArchive,
@@ -119,7 +119,7 @@ export class AddStep {
     registrar: Registrar,
     referents: Referents,
     report: AddReport,
-    passedBefore: SkippedCaptures,
+    skippedBefore: SkippedCaptures,
   ) {
     this.#archive = archive;
     this.#source = source;
@@ -129,11 +129,11 @@ export class AddStep {
     this.#registrar = registrar;
     this.#referents = referents;
     this.#report = report;
-    this.#passedBefore = passedBefore;
+    this.#skippedBefore = skippedBefore;
   }
 
   async run(records: readonly ScanFacts[]): Promise<void> {
-    const known = this.#passKnown(records);
+    const known = this.#skipKnown(records);
     this.#apart = oddVisits(records);
     await this.#loadReferents(records, known);
     const isAllKnown = known.size > 0 && records.every((facts) => known.has(facts) || !facts.kind);
@@ -141,7 +141,7 @@ export class AddStep {
       this.#report.records++;
       if (known.has(facts)) this.#report.capturesKnown++;
       else if (!facts.kind) {
-        if (!this.#goesWithPassed(facts, isAllKnown)) await this.#keep(facts);
+        if (!this.#goesWithSkipped(facts, isAllKnown)) await this.#keep(facts);
       } else await this.#takeCapture(facts);
     }
     await this.#writePieces(this.#end);
@@ -149,9 +149,9 @@ export class AddStep {
   }
 
   /** The captures that are not added: the archive has them, or the step has them twice. */
-  #passKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
+  #skipKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
-    this.passed = new SkippedCaptures(records);
+    this.skipped = new SkippedCaptures(records);
     const firsts = new Map<number, RecordFacts>();
     /** Further captures with the hash of a first one. */
     const others: RecordFacts[] = [];
@@ -161,19 +161,19 @@ export class AddStep {
       if (!first) firsts.set(facts.hash, facts);
       else if ([first, ...others].some((earlier) => isSameCapture(earlier, facts))) {
         known.add(facts);
-        this.passed.pass(facts);
+        this.skipped.skip(facts);
         continue;
       } else others.push(facts);
       if (!this.#registrar.findKnown(facts, this.#collection)) continue;
       known.add(facts);
-      this.passed.pass(facts);
+      this.skipped.skip(facts);
     }
     return known;
   }
 
-  #goesWithPassed(facts: RecordFacts, isAllKnown: boolean): boolean {
+  #goesWithSkipped(facts: RecordFacts, isAllKnown: boolean): boolean {
     if (facts.type === 'warcinfo' || facts.url === '' || isUndated(facts)) return isAllKnown;
-    return goesWithPassed([this.#passedBefore, this.passed], facts);
+    return goesWithSkipped([this.#skippedBefore, this.skipped], facts);
   }
 
   /** Waits only for a record that has to be read again. */
@@ -313,7 +313,7 @@ export class AddStep {
       else segmentRegistry.append(open, piece);
     }
     if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
-    assert(open.position === end.position, 'records stand where they were said to');
+    assert(open.position === end.position, 'records are where the step placed them');
   }
 
   /** The notes about odd records to commit with the step. */

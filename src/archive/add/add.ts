@@ -121,7 +121,7 @@ async function filesToRead(
   const unread = new Map<string, FileSamples>();
   for (const file of new Set(files)) {
     try {
-      const { deletedSince, samples } = await lookAt(archive, file, options);
+      const { deletedSince, samples } = await inspectFile(archive, file, options);
       report.files++;
       if (deletedSince === undefined) unread.set(file, samples);
       else {
@@ -137,7 +137,7 @@ async function filesToRead(
 }
 
 /** The samples of a file. When it was added before, also how many captures were deleted from the collection since. */
-async function lookAt(
+async function inspectFile(
   archive: OpenedArchive,
   file: string,
   options: AddOptions,

@@ -37,7 +37,14 @@ import { Registrar } from '../write/registrar.ts';
 import { Spool } from '../write/spool.ts';
 import type { AddOptions, AddReport } from './add-report.ts';
 import { AddStep, type StepSource } from './add-step.ts';
-import { type FileSamples, isOther, isReplaced, readBeforeGap, SAMPLED_BYTES, samplesOf } from './file-samples.ts';
+import {
+  type FileSamples,
+  hasOtherBytes,
+  isReplaced,
+  readBeforeGap,
+  SAMPLED_BYTES,
+  samplesOf,
+} from './file-samples.ts';
 import { SkippedCaptures } from './skipped-captures.ts';
 import { isSameVisit, visitOf } from './visit.ts';
 
@@ -129,7 +136,7 @@ export class AddedFile implements StepSource {
    * segment.
    */
   #lastVisit = '';
-  #passed = new SkippedCaptures();
+  #skipped = new SkippedCaptures();
   /** Records that were read and are not in a step yet. */
   #waiting: ScanFacts[] = [];
   #waitingCaptures = 0;
@@ -145,7 +152,7 @@ export class AddedFile implements StepSource {
     this.#note = opened.note;
     this.#deletedBefore = deleted;
     // When only the samples match, the file may be a repaired copy of the damaged one.
-    const known = held?.done || held?.seen === undefined || this.#isSurely(held) ? held : undefined;
+    const known = held?.done || held?.seen === undefined || this.#isSameFile(held) ? held : undefined;
     this.#finished = known?.seen === undefined ? undefined : known;
     this.#state =
       known && !known.done ? known : { file: basename(this.path), offset: -1, innerOffset: -1, done: false };
@@ -209,11 +216,11 @@ export class AddedFile implements StepSource {
    */
   async wasAdded(): Promise<boolean> {
     if (!this.#finished?.done) return false;
-    return this.#isSurely(this.#finished) || (await this.deletedSince()) > 0;
+    return this.#isSameFile(this.#finished) || (await this.deletedSince()) > 0;
   }
 
   /** Whether the note is about this very file, and not only about one with the same samples. */
-  #isSurely({ seen }: AddState): boolean {
+  #isSameFile({ seen }: AddState): boolean {
     return this.samples.size <= SAMPLED_BYTES || seen === this.samples.seen;
   }
 
@@ -283,7 +290,7 @@ export class AddedFile implements StepSource {
   }
 
   async #assertSame(): Promise<void> {
-    if (await isOther(this.path, this.#handle, this.samples)) throw this.#changed();
+    if (await hasOtherBytes(this.path, this.#handle, this.samples)) throw this.#changed();
   }
 
   #changed(): PinakesError {
@@ -310,7 +317,7 @@ export class AddedFile implements StepSource {
         return open.refersTo;
       };
       const target = { open, openOdd, collection: this.#kind.collection };
-      const step = new AddStep(this.#archive, this, target, registrar, this.#referents, report, this.#passed);
+      const step = new AddStep(this.#archive, this, target, registrar, this.#referents, report, this.#skipped);
       await step.run(records);
       const { offset, innerOffset } = records.at(-1)!;
       const state = { ...this.#state, offset, innerOffset };
@@ -321,7 +328,7 @@ export class AddedFile implements StepSource {
       await this.#archive.commit(draft);
       this.#state = state;
       this.#lastVisit = visitOf(records.at(-1)!);
-      this.#passed = step.passed;
+      this.#skipped = step.skipped;
       this.#own.endStep(records);
       step.rememberHolders();
     } catch (error) {

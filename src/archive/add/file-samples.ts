@@ -31,24 +31,24 @@ export async function samplesOf(path: string, handle: FileHandle): Promise<FileS
 /** Whether another file or other bytes are at the path now. A missing file does not count. */
 export async function isReplaced(path: string, samples: FileSamples): Promise<boolean> {
   const now = await stat(path).catch(() => undefined);
-  if (!now || isSurelySame(path, now, samples)) return false;
+  if (!now || hasSameTimes(path, now, samples)) return false;
   const handle = await open(path, 'r').catch(() => undefined);
   if (!handle) return false;
   try {
-    return await isOther(path, handle, samples);
+    return await hasOtherBytes(path, handle, samples);
   } finally {
     await handle.close();
   }
 }
 
 /** Whether the bytes of a file have changed. A file that grew has the same bytes. */
-export async function isOther(path: string, handle: FileHandle, samples: FileSamples): Promise<boolean> {
+export async function hasOtherBytes(path: string, handle: FileHandle, samples: FileSamples): Promise<boolean> {
   const now = await handle.stat();
-  if (isSurelySame(path, now, samples)) return false;
+  if (hasSameTimes(path, now, samples)) return false;
   return now.size < samples.size || !equal(await digestOfSamples(path, handle, samples.size), samples.digest);
 }
 
-function isSurelySame(path: string, now: Stats, { size, seen }: FileSamples): boolean {
+function hasSameTimes(path: string, now: Stats, { size, seen }: FileSamples): boolean {
   return now.size === size && seenAs(path, now) === seen;
 }
 

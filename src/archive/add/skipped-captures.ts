@@ -8,22 +8,22 @@ import type { RecordFacts } from '../record-facts.ts';
 import { visitOf } from './visit.ts';
 
 /** Captures that records may go with: their ids, the ids that they name, and their visits. */
-type Joined = { readonly ids: Set<string>; readonly visits: Set<string> };
+type LinkedCaptures = { readonly ids: Set<string>; readonly visits: Set<string> };
 
 export class SkippedCaptures {
-  readonly #passed: Joined = { ids: new Set(), visits: new Set() };
+  readonly #skipped: LinkedCaptures = { ids: new Set(), visits: new Set() };
   /** The records of the step, until the added captures among them are asked for. */
   #records: readonly RecordFacts[];
   readonly #known = new Set<RecordFacts>();
-  #taken: Joined | undefined;
+  #taken: LinkedCaptures | undefined;
 
   constructor(records: readonly RecordFacts[] = []) {
     this.#records = records;
   }
 
   /** Skips a capture that the archive has. */
-  pass(facts: RecordFacts): void {
-    join(this.#passed, facts);
+  skip(facts: RecordFacts): void {
+    join(this.#skipped, facts);
     this.#known.add(facts);
   }
 
@@ -32,11 +32,11 @@ export class SkippedCaptures {
   }
 
   isLinked(facts: RecordFacts): boolean {
-    return isLinked(this.#passed, facts);
+    return isLinked(this.#skipped, facts);
   }
 
   isOfVisit(visit: string): boolean {
-    return this.#passed.visits.has(visit);
+    return this.#skipped.visits.has(visit);
   }
 
   isLinkedToTaken(facts: RecordFacts): boolean {
@@ -47,7 +47,7 @@ export class SkippedCaptures {
     return this.#takenCaptures().visits.has(visit);
   }
 
-  #takenCaptures(): Joined {
+  #takenCaptures(): LinkedCaptures {
     if (this.#taken) return this.#taken;
     this.#taken = { ids: new Set(), visits: new Set() };
     for (const facts of this.#records) if (facts.kind && !this.#known.has(facts)) join(this.#taken, facts);
@@ -57,7 +57,7 @@ export class SkippedCaptures {
 }
 
 /** Whether a record is skipped with captures of these steps. */
-export function goesWithPassed(steps: readonly SkippedCaptures[], facts: RecordFacts): boolean {
+export function goesWithSkipped(steps: readonly SkippedCaptures[], facts: RecordFacts): boolean {
   if (steps.every(({ isEmpty }) => isEmpty)) return false;
   if (steps.some((step) => step.isLinkedToTaken(facts))) return false;
   if (steps.some((step) => step.isLinked(facts))) return true;
@@ -65,11 +65,11 @@ export function goesWithPassed(steps: readonly SkippedCaptures[], facts: RecordF
   return steps.some((step) => step.isOfVisit(visit)) && !steps.some((step) => step.isOfTakenVisit(visit));
 }
 
-function join({ ids, visits }: Joined, facts: RecordFacts): void {
+function join({ ids, visits }: LinkedCaptures, facts: RecordFacts): void {
   ids.add(facts.recordId).add(facts.concurrentTo);
   visits.add(visitOf(facts));
 }
 
-function isLinked({ ids }: Joined, { concurrentTo, recordId }: RecordFacts): boolean {
+function isLinked({ ids }: LinkedCaptures, { concurrentTo, recordId }: RecordFacts): boolean {
   return (concurrentTo !== '' && ids.has(concurrentTo)) || (recordId !== '' && ids.has(recordId));
 }

@@ -24,11 +24,11 @@ export type SliceRecord = {
   readonly kind: string | undefined;
   readonly block: BlockKey | undefined;
   /** Undefined while the record is unread. */
-  readonly standing?: Standing;
+  readonly state?: RecordState;
 };
 
 /** The state of a record that was read to its end. */
-export type Standing = {
+export type RecordState = {
   /** Whether it is complete, in a member of its own, and valid by the standard, so that it can be copied as it is. */
   readonly isWhole: boolean;
   readonly url: string | undefined;
@@ -36,9 +36,9 @@ export type Standing = {
 };
 
 /** The state of most records. */
-export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
+export const SOUND: RecordState = { isWhole: true, url: undefined, damage: [] };
 
-export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
+export function stateOf({ head, tail, damage }: ReadingRecord, length: number): RecordState {
   const isWhole = tail?.isComplete === true && !tail.isTorn && tail.length === length;
   const isSound = head.form === 'sound' && tail?.isTrailerSound === true && !tail.spansMembers;
   return { isWhole: isWhole && isSound, url: head.targetUri, damage };
@@ -156,7 +156,7 @@ async function recordAt(
     for await (const _ of record.body());
     const kind = capture.kind === undefined ? undefined : record.head.type;
     const length = record.tail?.length ?? capture.length;
-    return { ...capture, offset, length, kind, standing: standingOf(record, length) };
+    return { ...capture, offset, length, kind, state: stateOf(record, length) };
   }
   return { ...capture, offset };
 }
@@ -179,7 +179,7 @@ async function walkedSlice(
 ): Promise<SegmentSlice> {
   const chosen = new Map(captures.map((capture) => [capture.offset, capture]));
   const isChosen = (head: RecordHead) => chosen.has(head.offset);
-  const notable = new Map<number, Standing>();
+  const notable = new Map<number, RecordState>();
   const unmet = new Set(chosen.keys());
   const lost: Finding[] = [];
   const warcinfo = new WarcinfoFinder(isChosen, await archive.access.isOwn(segment));
@@ -189,12 +189,12 @@ async function walkedSlice(
       yield record;
       const { offset } = record.head;
       unmet.delete(offset);
-      const standing = standingOf(record, chosen.get(offset)?.length ?? record.tail?.length ?? 0);
-      if (!standing.isWhole || standing.damage.length > 0) notable.set(offset, standing);
+      const state = stateOf(record, chosen.get(offset)?.length ?? record.tail?.length ?? 0);
+      if (!state.isWhole || state.damage.length > 0) notable.set(offset, state);
     }
   }
   const found: ConcurrentRecord[] = [];
-  const rule = { isChosen, whenDoubtful: true, onAdrift: (damage: Finding) => lost.push(damage) };
+  const rule = { isChosen, whenDoubtful: true, onUnlinked: (damage: Finding) => lost.push(damage) };
   for await (const concurrentRecord of findConcurrent(warcinfo.watch(watched()), rule)) found.push(concurrentRecord);
   const concurrentRecords = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
     return { offset, length, kind: undefined, block: undefined };
@@ -202,7 +202,7 @@ async function walkedSlice(
   const gone = new Set([...unmet, ...lost.map(({ offset }) => offset)]);
   const records = [...captures, ...concurrentRecords]
     .sort((a, b) => a.offset - b.offset)
-    .map((record) => (gone.has(record.offset) ? record : { ...record, standing: notable.get(record.offset) ?? SOUND }));
+    .map((record) => (gone.has(record.offset) ? record : { ...record, state: notable.get(record.offset) ?? SOUND }));
   const dead = lost.length > 0 ? await archive.tombstones.read(segment) : gone;
   const unreadable = lost.filter(({ offset }) => !dead.has(offset) && !chosen.has(offset));
   return { segment, records, unreadable };

@@ -43,7 +43,7 @@ import { isWarcGzip, RepackedRecord } from '../stream/repacked-record.ts';
 import { expandedRecord } from '../stream/revisit-expansion.ts';
 import { isGone } from '../stream/storage-walk.ts';
 import { oddRecordsLeftOut } from './export-odd.ts';
-import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingOf } from './export-slice.ts';
+import { movedRecord, type RecordState, type SliceRecord, SOUND, sliceOf, stateOf } from './export-slice.ts';
 
 const ATTEMPTS = 5;
 const COPY_BYTES = 4 * 1024 * 1024;
@@ -143,7 +143,7 @@ class WarcExport {
   readonly #options: WarcExportOptions;
   readonly #extras = new Set<string>();
   /** Damaged records that were reported. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   readonly #decoder = new RecordDecoder();
   /** Segments that have odd records, and the odd records that the slice has contained so far. */
   #oddSegments: ReadonlySet<number> = new Set();
@@ -181,10 +181,10 @@ class WarcExport {
       concurrentRecords,
       signal,
     })) {
-      for (const finding of unreadable) this.#tell(damageOf(segment, [finding], undefined), 'nothing');
+      for (const finding of unreadable) this.#reportDamage(damageOf(segment, [finding], undefined), 'nothing');
       for (const record of records) {
         signal?.throwIfAborted();
-        await this.#putPatiently(segment.number, record);
+        await this.#putWithRetries(segment.number, record);
       }
     }
   }
@@ -227,7 +227,7 @@ class WarcExport {
    * Compaction may move a record between planning and reading. Nothing of a record is written before the record is
    * found.
    */
-  async #putPatiently(number: number, record: SliceRecord): Promise<void> {
+  async #putWithRetries(number: number, record: SliceRecord): Promise<void> {
     let current = { segment: number, record };
     for (let attempt = 1; ; attempt++) {
       try {
@@ -245,13 +245,13 @@ class WarcExport {
   }
 
   async #put(record: SliceRecord, place: Place): Promise<void> {
-    const { kind, standing } = record;
+    const { kind, state } = record;
     if (kind === undefined) {
-      if ((await this.#copy(place, standing)) === 'copied') this.#countConcurrent(place);
+      if ((await this.#copy(place, state)) === 'copied') this.#countConcurrent(place);
       return;
     }
-    const isPlain = kind !== 'revisit' || !this.#options.selfContained || (standing?.damage.length ?? 0) > 0;
-    const copied = isPlain ? await this.#copy(place, standing) : await this.#standAlone(record, place);
+    const isPlain = kind !== 'revisit' || !this.#options.selfContained || (state?.damage.length ?? 0) > 0;
+    const copied = isPlain ? await this.#copy(place, state) : await this.#standAlone(record, place);
     if (copied === 'missing') return;
     if (kind === 'revisit' && isPlain) this.report.revisits++;
     this.report.captures++;
@@ -264,8 +264,8 @@ class WarcExport {
   }
 
   /** A revisit that has to stay one in a self-contained file. */
-  async #keepRevisit(place: Place, standing: Standing | undefined): Promise<Copied> {
-    const copied = await this.#copy(place, standing);
+  async #keepRevisit(place: Place, state: RecordState | undefined): Promise<Copied> {
+    const copied = await this.#copy(place, state);
     if (copied === 'missing') return copied;
     this.report.revisits++;
     this.report.unresolved++;
@@ -275,19 +275,19 @@ class WarcExport {
   async #standAlone(record: SliceRecord, place: Place): Promise<Copied> {
     const [block] = record.block ? await this.#archive.catalog.getBlocks([record.block]) : [];
     const own = block && (await this.#archive.access.openSound(place, undefined));
-    if (!own || !('payload' in own)) return this.#keepRevisit(place, record.standing);
+    if (!own || !('payload' in own)) return this.#keepRevisit(place, record.state);
     await releasePayload(own.payload);
     const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
     const isUnmodified = profile === 'server-not-modified' && own.http?.status === 304;
-    const isDone = isUnmodified ? await this.#leanOnHolder(own, block) : await this.#expand(own, block);
-    return isDone ? 'copied' : this.#keepRevisit(place, record.standing);
+    const isDone = isUnmodified ? await this.#referToHolder(own, block) : await this.#expand(own, block);
+    return isDone ? 'copied' : this.#keepRevisit(place, record.state);
   }
 
   /** Writes the revisit as a full record. False when its content is damaged. */
   async #expand(own: OpenedRecord, block: Block): Promise<boolean> {
     const holder = await this.#archive.access.openSound(block.holder, undefined);
     if (!('payload' in holder)) {
-      this.#tell(holder, 'nothing');
+      this.#reportDamage(holder, 'nothing');
       return false;
     }
     const { record, block: content } = expandedRecord(own, holder, block, this.#archive.newId());
@@ -300,7 +300,7 @@ class WarcExport {
    * Writes a "not modified" revisit that refers to the holder of the content. The holder is added unless the slice
    * contains it. False when the holder cannot be read.
    */
-  async #leanOnHolder(own: OpenedRecord, block: Block): Promise<boolean> {
+  async #referToHolder(own: OpenedRecord, block: Block): Promise<boolean> {
     const head = await this.#headAt(block.holder);
     if (!head) return false;
     if (!(await this.#isInSlice(head, block))) await this.#addExtra(block.holder);
@@ -323,7 +323,7 @@ class WarcExport {
       return head;
     } catch (error) {
       if (!isDamage(error) && !isBadSector(error)) throw error;
-      this.#tell(access.absenceAt(place, [], undefined), 'nothing');
+      this.#reportDamage(access.absenceAt(place, [], undefined), 'nothing');
       return undefined;
     }
   }
@@ -343,37 +343,37 @@ class WarcExport {
     if ((await this.#copy(place, undefined)) === 'copied') this.report.extras++;
   }
 
-  #tell(damage: Damage | undefined, comes: OutputDamage['comes']): void {
+  #reportDamage(damage: Damage | undefined, comes: OutputDamage['comes']): void {
     if (!damage) return;
     const id = `${damage.segment}:${damage.offset}`;
-    if (this.#told.has(id)) return;
-    if (this.#told.size < REMEMBERED_MAX) this.#told.add(id);
+    if (this.#reported.has(id)) return;
+    if (this.#reported.size < REMEMBERED_MAX) this.#reported.add(id);
     if (comes === 'nothing') this.report.leftOut++;
     else this.report.damaged++;
     this.#options.onDamage?.({ ...damage, comes });
   }
 
   /** Copies a record as it is stored. Only its compression may change. */
-  async #copy(place: Place, standing: Standing | undefined): Promise<Copied> {
+  async #copy(place: Place, state: RecordState | undefined): Promise<Copied> {
     const { segmentRegistry, access } = this.#archive;
     const segment = segmentRegistry.get(place.segment);
     if (!this.#isGzip || !isWarcGzip(segment)) return this.#repack(place);
-    let known = standing;
+    let known = state;
     if (place.length <= COPY_BYTES) {
       const member = await access.memberIfGiven(place);
       if (!member) return this.#repack(place);
-      known ??= this.#decoder.decode(member)?.isSound ? SOUND : await this.#standingIn(once(member), place);
+      known ??= this.#decoder.decode(member)?.isSound ? SOUND : await this.#stateIn(once(member), place);
       if (known.isWhole) await this.#writer.writeMember(member);
     } else {
       // Another writer's record has to be examined first, since the output cannot be undone. Our records are whole
       // unless they are damaged or odd.
       const isOurs = (await access.isOwn(segment)) && !this.#oddSegments.has(segment.number);
-      if (!isOurs) known ??= await this.#standingIn(access.memberPieces(place), place);
+      if (!isOurs) known ??= await this.#stateIn(access.memberPieces(place), place);
       if (known?.isWhole) for await (const _ of this.#copying(place));
-      known ??= { ...(await this.#standingIn(this.#copying(place), place)), isWhole: true };
+      known ??= { ...(await this.#stateIn(this.#copying(place), place)), isWhole: true };
     }
     if (!known.isWhole) return this.#repack(place);
-    this.#tell(damageOf(segment, known.damage, known.url), 'all');
+    this.#reportDamage(damageOf(segment, known.damage, known.url), 'all');
     return 'copied';
   }
 
@@ -389,16 +389,16 @@ class WarcExport {
   }
 
   /** The state of a record, from the bytes of its gzip member, all of which are read. */
-  async #standingIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<Standing> {
+  async #stateIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<RecordState> {
     const { name } = this.#archive.segmentRegistry.get(place.segment);
     const lost: Finding[] = [];
-    let standing: Standing = { isWhole: false, url: undefined, damage: lost };
+    let state: RecordState = { isWhole: false, url: undefined, damage: lost };
     const options = { name, offset: place.offset, onUnreadable: (finding: Finding) => lost.push(finding) };
     for await (const record of readRecords(bytes, options)) {
       for await (const _ of record.body());
-      if (record.head.offset === place.offset) standing = standingOf(record, place.length);
+      if (record.head.offset === place.offset) state = stateOf(record, place.length);
     }
-    return standing;
+    return state;
   }
 
   /** Compresses anew what can be read of a record. */
@@ -415,10 +415,10 @@ class WarcExport {
       await using packed = await RepackedRecord.take(record, { newId, scratch });
       await this.#writer.writeStreamParts(packed.head, packed.block);
       const damage = damageOf(segment, record.damage, record.head.targetUri);
-      this.#tell(damage, record.tail?.isComplete ? 'all' : 'part');
+      this.#reportDamage(damage, record.tail?.isComplete ? 'all' : 'part');
       return 'copied';
     }
-    this.#tell(access.absenceAt(place, lost, undefined), 'nothing');
+    this.#reportDamage(access.absenceAt(place, lost, undefined), 'nothing');
     return 'missing';
   }
 }

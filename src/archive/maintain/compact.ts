@@ -289,7 +289,7 @@ class Compaction {
       const { segmentRegistry, catalog } = this.#archive;
       const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
       if (open) {
-        await segmentRegistry.retire(open);
+        await segmentRegistry.seal(open);
         await catalog.write({ putSegments: [open.segment] });
       }
       const old = segmentRegistry.find(number);

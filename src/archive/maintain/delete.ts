@@ -139,7 +139,7 @@ export async function deleteCaptures(
 async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): Promise<DeleteReport> {
   // A replacement must be swapped in first. Otherwise its copies of the deleted records would not get tombstones.
   await finishSwaps(archive);
-  const captures = await asTheyAreNow(archive, wanted);
+  const captures = await currentCaptures(archive, wanted);
   const bySegment = new Map<number, Capture[]>();
   for (const capture of captures) {
     const list = bySegment.get(capture.place.segment) ?? [];
@@ -175,9 +175,9 @@ async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): P
  * The captures as the catalog has them at this moment. Some may have moved, and some may be gone. Only captures that
  * moved are searched for by time.
  */
-async function asTheyAreNow({ catalog }: OpenedArchive, wanted: readonly Capture[]): Promise<Capture[]> {
-  const standing = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
-  const moved = wanted.filter((capture, index) => !standing[index]!.some((now) => isStill(capture, now)));
+async function currentCaptures({ catalog }: OpenedArchive, wanted: readonly Capture[]): Promise<Capture[]> {
+  const atPlace = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
+  const moved = wanted.filter((capture, index) => !atPlace[index]!.some((now) => isStill(capture, now)));
   const found = await catalog.findCaptures(moved.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })));
   const current = new Map<string, Capture>();
   const gather = (captures: readonly Capture[], answers: readonly (readonly Capture[])[]) => {
@@ -185,7 +185,7 @@ async function asTheyAreNow({ catalog }: OpenedArchive, wanted: readonly Capture
       for (const now of answers[index]!)
         if (isStill(capture, now)) current.set(`${now.place.segment}:${now.place.offset}`, now);
   };
-  gather(wanted, standing);
+  gather(wanted, atPlace);
   gather(moved, found);
   return [...current.values()];
 }

@@ -25,7 +25,7 @@ export async function finishDeletions(archive: OpenedArchive): Promise<void> {
       const appliedBytes = Number(applied[appliedNote(volume.name, segment.name)] ?? -1);
       const isGone = segment.volume === volume.name && !bytesOf.has(segment.name);
       if ((bytes ?? 0) < appliedBytes) {
-        if (!isGone) tellLost(archive, volume, segment);
+        if (!isGone) reportLost(archive, volume, segment);
       } else if (bytes !== undefined && bytes !== appliedBytes) {
         await finishDelete(archive, volume, segment).catch((error: unknown) => {
           // For the same reason nothing of it was catalogued, and that was reported.
@@ -44,7 +44,7 @@ function absent(error: unknown): undefined {
 
 async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Segment): Promise<void> {
   const { tombstones, bytes, damagedLines } = await archive.tombstones.listUnapplied(volume, segment.name);
-  if (damagedLines > 0) tellDamaged(archive, volume, segment, damagedLines);
+  if (damagedLines > 0) reportDamaged(archive, volume, segment, damagedLines);
   const captures = await capturesAt(
     archive,
     segment,
@@ -62,8 +62,8 @@ async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Seg
   archive.segmentRegistry.settle([current]);
 }
 
-function tellDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, lines: number): void {
-  const message = `${lines === 1 ? 'a line' : `${lines} lines`} cannot be read: what was deleted there may be back`;
+function reportDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, lines: number): void {
+  const message = `${lines === 1 ? 'a line' : `${lines} lines`} cannot be read: captures that were deleted there may be back`;
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
   archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
 }
@@ -72,9 +72,9 @@ function tellDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, 
  * The catalog has carried out more tombstones than there are: the file is missing or older. As long as this catalog
  * exists, these captures stay deleted.
  */
-function tellLost(archive: OpenedArchive, volume: Volume, { name }: Segment): void {
+function reportLost(archive: OpenedArchive, volume: Volume, { name }: Segment): void {
   const message =
-    'captures were deleted whose tombstones are gone: after a rebuild they would be back; put the file back from the newest backup, or delete them again after a rebuild';
+    'the tombstones of deleted captures are missing, and a rebuild would bring these captures back; restore the file from the newest backup, or delete them again after a rebuild';
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
   archive.report({ code: 'tombstones-lost', level: 'error', file, offset: 0, message });
 }

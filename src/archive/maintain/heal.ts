@@ -28,7 +28,7 @@ import { finishSwaps, swapSegment } from './segment-swap.ts';
 
 /** The collection of files that are not in a folder. */
 const DEFAULT_COLLECTION = 'default';
-const HOW_TO_MEND = 'put it back from a backup, or run `pinakes rebuild` to go on with what is left';
+const HOW_TO_REPAIR = 'restore it from a backup, or run `pinakes rebuild` to continue with what is left';
 export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 
 export type HealOptions = {
@@ -41,7 +41,7 @@ export type HealOptions = {
 
 export async function healArchive(archive: OpenedArchive, options: HealOptions): Promise<void> {
   archive.segmentRegistry.unread.clear();
-  await sparing(archive, 'swap of segments', () => finishSwaps(archive));
+  await reportingErrors(archive, 'swap of segments', () => finishSwaps(archive));
   const names = new Map(archive.segmentRegistry.all().map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
   const unclear = new Set<Found>();
@@ -65,11 +65,11 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
     // A segment that the catalog has completely counts, even if it cannot be read now.
-    const onSpared = () => {
+    const onError = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
     };
     const work = () => (counts ? healObject(archive, one, known, options) : settleDouble(archive, one));
-    const healed = await sparing(archive, whereIs(one), work, onSpared);
+    const healed = await reportingErrors(archive, whereIs(one), work, onError);
     if (!healed) continue;
     names.set(healed.name, healed);
     options.onProgress?.(healed);
@@ -82,7 +82,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   );
   for (const one of inOrder) {
     const isDouble = found.some((other) => other !== one.found && other.object.name === one.found.object.name);
-    const settled = await sparing(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
+    const settled = await reportingErrors(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
     if (settled) options.onProgress?.(settled);
   }
   await finishDeletions(archive);
@@ -111,15 +111,15 @@ async function listSegments(archive: OpenedArchive): Promise<Found[]> {
   for (const volume of archive.volumes.available()) {
     try {
       const objects = await volume.list();
-      tellMissing(archive, volume, objects);
-      tellDamagedLinks(archive, volume);
+      reportMissing(archive, volume, objects);
+      reportDamagedLinks(archive, volume);
       for (const object of objects) {
         if (SEGMENT_NAME.test(object.name) && !object.name.endsWith(TOMBSTONES_SUFFIX)) found.push({ volume, object });
       }
     } catch (error) {
       if (!isMissing(error)) throw error;
       archive.segmentRegistry.unread.add(volume.name);
-      tell(archive, `volume ${volume.name}`, error);
+      reportError(archive, `volume ${volume.name}`, error);
     }
   }
   return found;
@@ -129,12 +129,12 @@ async function listSegments(archive: OpenedArchive): Promise<Found[]> {
  * Damaged lines in the list of files that were added in place: it is not known which files these are, and what their
  * captures refer to.
  */
-function tellDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
+function reportDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
   const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
   if (damagedLines.length === 0) return;
   archive.segmentRegistry.unread.add(name);
   const which = `${damagedLines.length === 1 ? 'line' : 'lines'} ${damagedLines.slice(0, 10).join(', ')}`;
-  const message = `${which} of its list of files cannot be read; put the list back from a backup, or take what is damaged out of it and add the files again`;
+  const message = `${which} of its list of files cannot be read; restore the list from a backup, or remove the damaged lines and add the files again`;
   archive.report({ code: 'links-damaged', level: 'error', file: `volume ${name}`, offset: 0, message });
 }
 
@@ -142,14 +142,14 @@ function tellDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
  * Segments of the catalog that are missing from an available volume. They are reported together, since there may be
  * very many.
  */
-function tellMissing(archive: OpenedArchive, volume: Volume, objects: readonly ObjectInfo[]): void {
+function reportMissing(archive: OpenedArchive, volume: Volume, objects: readonly ObjectInfo[]): void {
   const there = new Set(objects.map(({ name }) => name));
   const [first, ...others] = archive.segmentRegistry
     .all()
     .filter((one) => one.volume === volume.name && !there.has(one.name));
   if (!first) return;
   const more = others.length === 0 ? '' : `, nor ${others.length === 1 ? 'is' : 'are'} ${others.length} more`;
-  const message = `the segment is not in its volume${more}; ${HOW_TO_MEND}`;
+  const message = `the segment is not in its volume${more}; ${HOW_TO_REPAIR}`;
   archive.report({
     code: 'segment-missing',
     level: 'error',
@@ -166,24 +166,24 @@ function isBetter(one: Found, other: Found): boolean {
 }
 
 /** Does some work for one segment. An error of that segment costs only itself. */
-async function sparing<T>(
+async function reportingErrors<T>(
   archive: OpenedArchive,
   where: string,
   work: () => Promise<T>,
-  onSpared?: () => void,
+  onError?: () => void,
 ): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof PinakesError) || !(SPARED.has(error.code) || isBadSector(error))) throw error;
-    onSpared?.();
-    tell(archive, where, error);
+    if (!(error instanceof PinakesError) || !(SEGMENT_ERRORS.has(error.code) || isBadSector(error))) throw error;
+    onError?.();
+    reportError(archive, where, error);
     return undefined;
   }
 }
 
 /** Errors of one segment, as opposed to errors of the disk that the archive will write to. */
-const SPARED: ReadonlySet<string> = new Set([
+const SEGMENT_ERRORS: ReadonlySet<string> = new Set([
   'BAD_ARGUMENT',
   'FILE_IS_DIRECTORY',
   'FILE_MISSING',
@@ -199,7 +199,7 @@ function isMissing(error: unknown): error is PinakesError {
   return error instanceof PinakesError && error.code === 'VOLUME_MISSING';
 }
 
-function tell(archive: OpenedArchive, file: string, error: PinakesError): void {
+function reportError(archive: OpenedArchive, file: string, error: PinakesError): void {
   archive.report({ code: 'segment-not-healed', level: 'error', file, offset: 0, message: error.message });
 }
 
@@ -233,12 +233,12 @@ async function findReplacements(
   for (const one of found) {
     // Files that were added in place are never replacements.
     if (names.has(one.object.name) || archive.volumes.linked(one.volume.name)) continue;
-    const onSpared = () => {
+    const onError = () => {
       unclear.add(one);
       archive.segmentRegistry.unread.add(one.object.name);
     };
     const work = () => readReplaced(one.volume, one.object.name);
-    const replaced = await sparing(archive, whereIs(one), work, onSpared);
+    const replaced = await reportingErrors(archive, whereIs(one), work, onError);
     if (replaced && replaced.name !== one.object.name) written.push({ found: one, replaced });
   }
   return written;
@@ -267,7 +267,8 @@ async function removeStale(
     // More was deleted since, so the replacement is void.
     if (tombstoneBytes > replaced.tombstoneBytes) continue;
     const canGo = olds.every(({ volume }) => volume.writable);
-    if (canGo && (await sparing(archive, whereIs(later), () => isSound(later)))) for (const old of olds) stale.add(old);
+    if (canGo && (await reportingErrors(archive, whereIs(later), () => isSound(later))))
+      for (const old of olds) stale.add(old);
     else apart.add(later);
   }
   for (const old of stale) {
@@ -327,7 +328,7 @@ async function settleDouble(archive: OpenedArchive, found: Found): Promise<undef
     level: 'warning',
     file: whereIs(found),
     offset: 0,
-    message: 'the segment lies in another volume too, and is read from there',
+    message: 'the segment is also in another volume, and is read from there',
   });
 }
 
@@ -352,7 +353,7 @@ async function healSegment(
   if (segment.bytes > object.bytes)
     throw new PinakesError('OBJECT_MOVED', {
       where: whereIs(found),
-      detail: `it is shorter than the catalog knows it; ${HOW_TO_MEND}`,
+      detail: `it is shorter than in the catalog; ${HOW_TO_REPAIR}`,
     });
   archive.segmentRegistry.put(segment);
   segment = await catalogueSegment(archive, segment, await archive.tombstones.read(segment), {

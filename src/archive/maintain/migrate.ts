@@ -44,11 +44,11 @@ export async function migrateVolume(
   if (fromName === toName)
     throw new PinakesError('BAD_ARGUMENT', {
       where: `volume ${fromName}`,
-      detail: 'it is both the source and the goal',
+      detail: 'it is both the source and the target',
     });
   if (!to.writable) throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${toName}` });
   if (!from.writable && !isLinked) {
-    const detail = 'what was copied could not be removed from it';
+    const detail = 'copied segments could not be removed from it';
     throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${fromName}`, detail });
   }
   const { freeBytes } = await to.space();
@@ -65,7 +65,7 @@ export async function migrateVolume(
       report.bytes += moved.bytes;
       options.onProgress?.({ segment: moved.name, bytes: report.bytes });
     } catch (error) {
-      report.failures.push(failureOfOne(error));
+      report.failures.push(segmentFailure(error));
     }
   }
   if (!options.dryRun) report.failures.push(...(await archive.exclusive(() => migration.removeDoubles())));
@@ -73,7 +73,7 @@ export async function migrateVolume(
 }
 
 /** An error of one segment, which costs no other. Any other error is thrown. */
-function failureOfOne(error: unknown): PinakesError {
+function segmentFailure(error: unknown): PinakesError {
   if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;
   return error;
 }
@@ -131,7 +131,7 @@ class Migration {
         await this.#assertSame(name, await digestOfObject(this.#from, name));
         await this.#removeSource(name);
       } catch (error) {
-        failures.push(failureOfOne(error));
+        failures.push(segmentFailure(error));
       }
     }
     return failures;

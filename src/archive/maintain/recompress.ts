@@ -71,7 +71,7 @@ export async function recompressArchive(
     if (sampled.state === 'open') report.sealed++;
     const recoded = await recodeSegment(archive, segment, { dictionary, level: LEVEL, signal: options.signal });
     if (recoded.kind === 'refused') return { segment: segment.name, why: recoded.why, isDamaged: recoded.isDamaged };
-    const why = await archive.exclusive(() => takePlace(archive, segment, recoded, options));
+    const why = await archive.exclusive(() => swapIn(archive, segment, recoded, options));
     if (why !== undefined) return { segment: segment.name, why };
     count(report, segment, recoded.bytes, options);
     return undefined;
@@ -91,7 +91,7 @@ async function eachSegment(
 ): Promise<void> {
   for (const segment of segmentsToPack(archive)) {
     signal?.throwIfAborted();
-    if (await isHeldUp(archive, segment, report)) continue;
+    if (await noteIfBlocked(archive, segment, report)) continue;
     const left = await work(segment).catch((error: unknown) => {
       if (!isBadSector(error)) throw error;
       return { segment: segment.name, why: error.message, isDamaged: true };
@@ -110,7 +110,7 @@ function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Segment[] 
 async function seal({ segmentRegistry, catalog }: OpenedArchive, { number }: Segment): Promise<Segment | undefined> {
   const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
   if (open) {
-    await segmentRegistry.retire(open);
+    await segmentRegistry.seal(open);
     await catalog.write({ putSegments: [open.segment] });
   }
   const segment = segmentRegistry.find(number);
@@ -121,7 +121,7 @@ async function seal({ segmentRegistry, catalog }: OpenedArchive, { number }: Seg
  * Notes a segment that must not be recompressed now: one with deleted records, which compaction has to remove first, or
  * one that a snapshot keeps.
  */
-async function isHeldUp(archive: OpenedArchive, segment: Segment, report: RecompressReport): Promise<boolean> {
+async function noteIfBlocked(archive: OpenedArchive, segment: Segment, report: RecompressReport): Promise<boolean> {
   const { name } = segment;
   const snapshot = archive.snapshots.keeperOf(segment);
   if (archive.snapshots.damage !== undefined)
@@ -129,13 +129,13 @@ async function isHeldUp(archive: OpenedArchive, segment: Segment, report: Recomp
   else if (snapshot !== undefined) report.left.push({ segment: name, why: `it belongs to the snapshot ${snapshot}` });
   // Its tombstones may be in a missing volume.
   else if (segment.deadBytes > 0 || (await archive.tombstones.bytes(name)) > 0)
-    report.left.push({ segment: name, why: 'it holds deleted records, which compaction has to take out first' });
+    report.left.push({ segment: name, why: 'it holds deleted records, which compaction has to remove first' });
   else return false;
   return true;
 }
 
 /** Swaps in the replacement. Returns why not when the old segment has changed meanwhile. */
-async function takePlace(
+async function swapIn(
   archive: OpenedArchive,
   old: Segment,
   recoded: Extract<Recoded, { kind: 'written' }>,
@@ -155,7 +155,7 @@ async function takePlace(
   });
   if (doubledIn !== undefined) {
     await discardReplacement(archive, recoded.segment);
-    return `another file of its name lies in the volume ${doubledIn}`;
+    return `another file of its name is in the volume ${doubledIn}`;
   }
   await swapOrDiscard(archive, recoded.segment, now);
   return undefined;

@@ -106,7 +106,7 @@ class Recode {
         const { offset } = record.head;
         const length = record.tail?.length;
         if (length === undefined) return 'not all of its records can be read one by one';
-        if (offset !== end || record.tail?.isComplete !== true) return 'it has bytes that are no whole records';
+        if (offset !== end || record.tail?.isComplete !== true) return 'it has bytes that are not whole records';
         end = offset + length;
         // With a new checksum, a damaged record would look sound.
         if (record.damage.length > 0) return DAMAGED;
@@ -115,7 +115,7 @@ class Recode {
         await this.#encode(encoder, source, { offset, length });
         if (segmentRegistry.isFull(this.#open)) await segmentRegistry.flush(this.#open);
       }
-      if (end !== this.#segment.bytes) return 'it has bytes behind its last record';
+      if (end !== this.#segment.bytes) return 'it has bytes after its last record';
       await segmentRegistry.flush(this.#open);
       await volume.sync([this.#open.segment.name]);
       return undefined;

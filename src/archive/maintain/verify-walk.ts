@@ -85,7 +85,7 @@ class SegmentWalk {
       if (this.#group.length >= GROUP_RECORDS) await this.#compare();
     }
     await this.#compare();
-    await this.#tellFindings();
+    await this.#reportFindings();
   }
 
   async *#facts(records: ReturnType<typeof readRecords>) {
@@ -97,7 +97,7 @@ class SegmentWalk {
       else for await (const _ of record.body());
       const block = scanner.end();
       const payloadDigests = block.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
-      if (isFull) await this.#tellDigests(head, judgeDigests(head, block, record.tail?.isComplete ?? false));
+      if (isFull) await this.#reportDigests(head, judgeDigests(head, block, record.tail?.isComplete ?? false));
       const facts = factsOfRecord(
         head,
         { ...block, payloadDigests },
@@ -112,7 +112,7 @@ class SegmentWalk {
   async #compare(): Promise<void> {
     const group = this.#group.filter(({ facts }) => facts.kind !== undefined);
     this.#group = [];
-    await this.#tellFindings();
+    await this.#reportFindings();
     if (group.length === 0) return;
     const records = group.map(({ facts }) => facts);
     const found = await findCapturesIn(this.#archive.catalog, this.#segment.number, records);
@@ -120,8 +120,8 @@ class SegmentWalk {
     for (const [index, { facts, isDead }] of group.entries()) {
       const capture = captures[index];
       if (capture) this.counts.captures++;
-      if (isDead && capture) await this.#tell('deleted-catalogued', facts.offset, facts.url, [facts.url]);
-      if (!isDead && !capture) await this.#tell('record-uncatalogued', facts.offset, facts.url, [facts.url]);
+      if (isDead && capture) await this.#reportProblem('deleted-catalogued', facts.offset, facts.url, [facts.url]);
+      if (!isDead && !capture) await this.#reportProblem('record-uncatalogued', facts.offset, facts.url, [facts.url]);
     }
     await (this.#options.isFull ? this.#compareContents(group, captures) : this.#countHolders(captures));
     if (this.#options.isFull) await this.#compareReferents(group, captures);
@@ -154,7 +154,7 @@ class SegmentWalk {
       const [block] = await catalog.getBlocks([wanted]);
       // A holder with changed bytes is reported with all its captures, when the holders are examined.
       if (block?.holder.segment === this.#segment.number && block.holder.offset === facts.offset) continue;
-      await this.#tell('content-changed', facts.offset, facts.url, [facts.url]);
+      await this.#reportProblem('content-changed', facts.offset, facts.url, [facts.url]);
     }
   }
 
@@ -183,7 +183,7 @@ class SegmentWalk {
     for (const [index, { facts, block }] of others.entries()) {
       const isThere = contents.get(found[index]!)!.has(blockId(block));
       if (isThere || (await this.#isHeldByDeleted(facts, block))) continue;
-      await this.#tell('revisit-target-gone', facts.offset, `${facts.refersToUri} of ${facts.refersToDate}`);
+      await this.#reportProblem('revisit-target-gone', facts.offset, `${facts.refersToUri} of ${facts.refersToDate}`);
     }
   }
 
@@ -203,24 +203,24 @@ class SegmentWalk {
   }
 
   /** In an uncompressed file, only the block digest protects an HTTP head. */
-  async #tellDigests(head: RecordHead, { payload, block }: DigestVerdict): Promise<void> {
+  async #reportDigests(head: RecordHead, { payload, block }: DigestVerdict): Promise<void> {
     const wrong = [payload === 'none' && 'WARC-Payload-Digest', block === 'none' && 'WARC-Block-Digest'];
     const fields = wrong
       .filter((field) => field !== false)
       .map((field) => `${field}: ${head.get(field.toLowerCase())}`);
-    if (fields.length > 0) await this.#tell('digest-disagrees', head.offset, fields.join(', '));
+    if (fields.length > 0) await this.#reportProblem('digest-disagrees', head.offset, fields.join(', '));
   }
 
-  async #tellFindings(): Promise<void> {
+  async #reportFindings(): Promise<void> {
     const findings = this.#findings;
     this.#findings = [];
     for (const { level, offset, code, message } of findings) {
       if (level === 'note') continue;
-      await this.#tell(level === 'error' ? 'record-damaged' : 'record-odd', offset, `${code}, ${message}`);
+      await this.#reportProblem(level === 'error' ? 'record-damaged' : 'record-odd', offset, `${code}, ${message}`);
     }
   }
 
-  #tell(code: ProblemCode, offset: number, detail?: string, examples: readonly string[] = []): Promise<void> {
+  #reportProblem(code: ProblemCode, offset: number, detail?: string, examples: readonly string[] = []): Promise<void> {
     const { volume, name } = this.#segment;
     const more = { ...(detail !== undefined && { detail }), leaning: examples.length, examples };
     return this.#options.onProblem(verifyProblem(code, { volume, segment: name, offset }, more));

@@ -100,7 +100,9 @@ class Verification {
   async run(): Promise<void> {
     const { damage } = this.#archive.snapshots;
     if (damage)
-      await this.#tell(verifyProblem('snapshots-damaged', {}, { detail: `${damage.where}, ${damage.detail}` }));
+      await this.#reportProblem(
+        verifyProblem('snapshots-damaged', {}, { detail: `${damage.where}, ${damage.detail}` }),
+      );
     // A damaged catalog is not queried, since it may answer wrongly or end the process.
     if (this.#isFull && (await this.#isCatalogDamaged())) return;
     for (const { name } of this.#archive.volumes.settings()) {
@@ -108,19 +110,19 @@ class Verification {
       if (failure) this.#loseVolume(name, failure);
       else
         for (const file of await this.#archive.volumes.misnamed(name))
-          await this.#tell(verifyProblem('segment-misnamed', { volume: name, segment: file }));
+          await this.#reportProblem(verifyProblem('segment-misnamed', { volume: name, segment: file }));
     }
     const segments = this.#archive.segmentRegistry.all();
     for (const segment of segments) await this.#verifySegment(segment);
     for (const segment of this.#archive.segmentRegistry.unread.difference(new Set(segments.map(({ name }) => name))))
-      await this.#tell(verifyProblem('segment-unreadable', { segment }));
+      await this.#reportProblem(verifyProblem('segment-unreadable', { segment }));
     await this.#countCatalog();
     await this.#lookCloser();
     for await (const wrong of this.#references.wrong(this.#archive.catalog)) {
       const { said, counted, examples, key } = wrong;
       const detail = said === undefined ? key : `${key}, ${said} in the catalog, ${counted} counted`;
       const leaning = said === undefined ? counted : 0;
-      await this.#tell(
+      await this.#reportProblem(
         verifyProblem(said === undefined ? 'content-missing' : 'references-wrong', {}, { detail, leaning, examples }),
       );
     }
@@ -129,7 +131,7 @@ class Verification {
   /** The checks that do not need the catalog and do not delay stores. */
   async finish(): Promise<VerifyReport> {
     const { others, signal } = this.#options;
-    if (this.#isFull && others) for await (const problem of others(signal)) await this.#tell(problem);
+    if (this.#isFull && others) for await (const problem of others(signal)) await this.#reportProblem(problem);
     return this.#report;
   }
 
@@ -138,7 +140,7 @@ class Verification {
     for await (const { file, detail } of this.#archive.catalog.check()) {
       this.#options.signal?.throwIfAborted();
       isDamaged = true;
-      await this.#tell(verifyProblem('catalog-damaged', {}, { detail: `${file}: ${detail}` }));
+      await this.#reportProblem(verifyProblem('catalog-damaged', {}, { detail: `${file}: ${detail}` }));
     }
     return isDamaged;
   }
@@ -155,19 +157,19 @@ class Verification {
       const [info] = await this.#archive.volumes.get(volume).stat([name]);
       if (!info) return this.#lose(segment, 'segment-missing', '');
       const sizes = `${info.bytes} bytes, ${segment.bytes} in the catalog`;
-      if (info.bytes < segment.bytes) await this.#tellOf(segment, 'segment-short', sizes);
+      if (info.bytes < segment.bytes) await this.#reportSegment(segment, 'segment-short', sizes);
       const isUnread = info.bytes > segment.bytes && this.#archive.segmentRegistry.unread.has(name);
-      if (info.bytes > segment.bytes && !isUnread) await this.#tellOf(segment, 'segment-grown', sizes);
+      if (info.bytes > segment.bytes && !isUnread) await this.#reportSegment(segment, 'segment-grown', sizes);
       const dead = await this.#deadOf(segment);
       const counts = await walkSegment(this.#archive, segment, dead.offsets, {
         isFull: this.#isFull,
         onProblem: async (problem) => {
-          if (dead.areAllKnown || problem.code !== 'record-uncatalogued') await this.#tell(problem);
+          if (dead.areAllKnown || problem.code !== 'record-uncatalogued') await this.#reportProblem(problem);
         },
         onBytes: (bytes) => this.#options.onProgress?.({ segment: name, bytes: before + bytes }),
         signal: this.#options.signal,
       });
-      if (isUnread) await this.#tellOf(segment, 'segment-unreadable', sizes);
+      if (isUnread) await this.#reportSegment(segment, 'segment-unreadable', sizes);
       this.#met.set(number, counts);
       this.#report.records += counts.records;
     } catch (error) {
@@ -215,7 +217,7 @@ class Verification {
         countUp(this.#captureCounts, capture.place.segment);
         if (capture.block) continue;
         this.#report.unresolved++;
-        await this.#tellAt(capture.place, 'revisit-unresolved', capture.url, 1, [capture.url]);
+        await this.#reportAt(capture.place, 'revisit-unresolved', capture.url, 1, [capture.url]);
       }
     }
     for await (const page of catalog.blocks()) {
@@ -228,7 +230,7 @@ class Verification {
     const totals = await catalog.totals();
     if (totals.captures !== this.#report.captures || totals.blocks !== this.#report.blocks) {
       const detail = `${totals.captures} captures and ${totals.blocks} contents, counted ${this.#report.captures} and ${this.#report.blocks}`;
-      await this.#tell(verifyProblem('totals-wrong', {}, { detail }));
+      await this.#reportProblem(verifyProblem('totals-wrong', {}, { detail }));
     }
   }
 
@@ -242,7 +244,7 @@ class Verification {
     const flush = async () => {
       const group = broken;
       broken = new Map();
-      await this.#tellBroken(group);
+      await this.#reportBroken(group);
     };
     if (shortHolders.size > 0 || this.#lost.size > 0) {
       for await (const page of this.#archive.catalog.blocks()) {
@@ -267,7 +269,9 @@ class Verification {
       const said = [detail, `${records} captures have their record there, ${contents} contents are held there`];
       if (tombstonesOf.size > 0)
         said.push(`tombstones of other volumes lie there, of ${[...tombstonesOf].slice(0, EXAMPLES_MAX).join(', ')}`);
-      await this.#tell(verifyProblem(code, place, { detail: said.filter(Boolean).join('; '), leaning, examples }));
+      await this.#reportProblem(
+        verifyProblem(code, place, { detail: said.filter(Boolean).join('; '), leaning, examples }),
+      );
     }
   }
 
@@ -280,7 +284,7 @@ class Verification {
           lost.records++;
           if (lost.examples.length < EXAMPLES_MAX) lost.examples.push(capture.url);
         } else if (short.has(capture.place.segment) && !(await this.#isRecordOf(capture)))
-          await this.#tellAt(capture.place, 'capture-without-record', capture.url, 1, [capture.url]);
+          await this.#reportAt(capture.place, 'capture-without-record', capture.url, 1, [capture.url]);
       }
     }
   }
@@ -322,7 +326,7 @@ class Verification {
   }
 
   /** Reports broken contents with some of their captures. */
-  async #tellBroken(group: ReadonlyMap<string, Broken>): Promise<void> {
+  async #reportBroken(group: ReadonlyMap<string, Broken>): Promise<void> {
     if (group.size === 0) return;
     for await (const page of this.#archive.catalog.captures({})) {
       for (const { block, url } of page) {
@@ -331,14 +335,14 @@ class Verification {
       }
     }
     for (const { block, code, detail, examples } of group.values())
-      await this.#tellAt(block.holder, code, detail, block.references, examples);
+      await this.#reportAt(block.holder, code, detail, block.references, examples);
   }
 
-  #tellOf({ volume, name }: Segment, code: ProblemCode, detail: string): Promise<void> {
-    return this.#tell(verifyProblem(code, { volume, segment: name }, { detail }));
+  #reportSegment({ volume, name }: Segment, code: ProblemCode, detail: string): Promise<void> {
+    return this.#reportProblem(verifyProblem(code, { volume, segment: name }, { detail }));
   }
 
-  #tellAt(
+  #reportAt(
     place: Place,
     code: ProblemCode,
     detail: string,
@@ -347,10 +351,10 @@ class Verification {
   ): Promise<void> {
     const segment = this.#archive.segmentRegistry.find(place.segment);
     const where = { volume: segment?.volume, segment: segment?.name, offset: place.offset };
-    return this.#tell(verifyProblem(code, where, { detail, leaning, examples }));
+    return this.#reportProblem(verifyProblem(code, where, { detail, leaning, examples }));
   }
 
-  async #tell(problem: Problem): Promise<void> {
+  async #reportProblem(problem: Problem): Promise<void> {
     if (problem.level === 'error') this.#report.errors++;
     else if (problem.level === 'warning') this.#report.warnings++;
     await this.#options.onProblem?.(problem);

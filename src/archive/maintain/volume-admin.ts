@@ -91,8 +91,8 @@ export async function addVolume(
 async function refuseNested(archive: OpenedArchive, name: string, path: string): Promise<void> {
   const place = await realPlace(path);
   for (const [other, directory] of await directoriesOf(archive)) {
-    if (isWithin(place, directory)) throw refused(name, `this directory lies in that of the volume ${other}`);
-    if (isWithin(directory, place)) throw refused(name, `the directory of the volume ${other} lies in this one`);
+    if (isWithin(place, directory)) throw refused(name, `this directory is inside of that of the volume ${other}`);
+    if (isWithin(directory, place)) throw refused(name, `the directory of the volume ${other} is inside of this one`);
   }
 }
 
@@ -133,7 +133,7 @@ function isWithin(path: string, directory: string): boolean {
 export async function setVolumeWritable(archive: OpenedArchive, name: string, writable: boolean): Promise<void> {
   const setting = archive.connector.volumes.find((volume) => volume.name === name);
   if (!setting) throw archive.volumes.unknown(name);
-  if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
+  if (setting.kind === 'linked') throw refused(name, 'files that were added in place are never written to');
   if (setting.writable === writable) return;
   const changed: VolumeSetting = { ...setting, writable };
   // A volume that another archive writes to could not be opened afterwards, not even for reading.
@@ -152,7 +152,7 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
 export async function sealOpenSegments(archive: OpenedArchive, volumeName: string): Promise<void> {
   for (const open of archive.segmentRegistry.openSegments()) {
     if (open.segment.volume !== volumeName) continue;
-    await archive.segmentRegistry.retire(open);
+    await archive.segmentRegistry.seal(open);
     await archive.catalog.write({ putSegments: [open.segment] });
   }
 }
@@ -162,7 +162,7 @@ export async function linkedVolume(archive: OpenedArchive): Promise<LinkedVolume
   const known = archive.connector.volumes.find((volume) => volume.kind === 'linked');
   if (!known) {
     if (archive.connector.volumes.some((volume) => volume.name === LINKED_VOLUME.name))
-      throw refused(LINKED_VOLUME.name, 'this name is kept for files that are added in place');
+      throw refused(LINKED_VOLUME.name, 'this name is reserved for files that are added in place');
     await archive.exclusive(async () => {
       // Another call may have created it while this one waited.
       if (archive.connector.volumes.some(({ kind }) => kind === 'linked')) return;

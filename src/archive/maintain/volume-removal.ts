@@ -39,7 +39,7 @@ async function assertEmpty(archive: OpenedArchive, name: string): Promise<void> 
   const failure = archive.volumes.failureOf(name);
   const objects = failure ? failure : await archive.volumes.get(name).list().catch(missing);
   if (objects instanceof PinakesError) {
-    const detail = `${objects.detail ?? objects.code}; whether it is empty can be seen only while it is there`;
+    const detail = `${objects.detail ?? objects.code}; whether it is empty can be checked only while it is available`;
     throw new PinakesError('VOLUME_MISSING', { where: objects.where ?? where, detail, cause: objects });
   }
   const known = archive.segmentRegistry.all().filter(({ volume }) => volume === name);

@@ -37,7 +37,7 @@ export type ConcurrentRule = {
   /** When only one of two captures with one URI and date is chosen: whether a record without a link goes along. */
   readonly whenDoubtful: boolean;
   /** Called with damaged records that are linked to no capture. The damage may have removed the link. */
-  readonly onAdrift?: (damage: Finding) => void;
+  readonly onUnlinked?: (damage: Finding) => void;
 };
 
 /** The records that go with the chosen captures, in order. All records are read to their ends. */
@@ -110,7 +110,7 @@ class ConcurrentFinder {
     for (const waiting of settled) {
       const choice = this.#choiceOf(waiting);
       if (choice && this.#goesAlong(choice)) yield waiting;
-      else if (!choice && waiting.damage) this.#rule.onAdrift?.(waiting.damage);
+      else if (!choice && waiting.damage) this.#rule.onUnlinked?.(waiting.damage);
     }
     const past = this.#captures.filter(({ at }) => at <= upTo - WINDOW_RECORDS);
     this.#captures = this.#captures.filter(({ at }) => at > upTo - WINDOW_RECORDS);

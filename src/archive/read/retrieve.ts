@@ -121,7 +121,7 @@ export class Retrieval {
   }
 
   async open(capture: Capture, options: RetrieveOptions = {}): Promise<Retrieved> {
-    return this.#patiently(capture, async (current) => {
+    return this.#withRetries(capture, async (current) => {
       const own = await this.#open(current.place);
       const { block: key } = current;
       if (!key || current.kind !== 'revisit') return this.#assembled(current, own, this.#named(own, key, options));
@@ -204,7 +204,7 @@ export class Retrieval {
   }
 
   /** Tries again with the capture as the catalog has it now, when its record was moved. */
-  async #patiently<T>(capture: Capture, work: (capture: Capture) => Promise<T>): Promise<T> {
+  async #withRetries<T>(capture: Capture, work: (capture: Capture) => Promise<T>): Promise<T> {
     let current = capture;
     for (let attempt = 1; ; attempt++) {
       try {

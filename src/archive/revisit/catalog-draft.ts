@@ -215,7 +215,7 @@ export class CatalogDraft {
   #count(key: BlockKey, by: number, isMove = false): void {
     const block = this.block(key);
     assert(block, 'a capture refers to a block that is there');
-    assert(block.references + by >= 0 || isMove, 'no block has fewer than no references');
+    assert(block.references + by >= 0 || isMove, 'a block never has a negative number of references');
     this.#set({ ...block, references: block.references + by });
   }
 }

@@ -115,7 +115,7 @@ export class RevisitResolver {
 
   /** Whether the capture that a revisit names is itself a revisit here. */
   namesRevisit(clues: RevisitClues): boolean {
-    assert(this.#options.asksNames, 'that this will be asked has to be said before');
+    assert(this.#options.asksNames, 'asksNames is set before this is asked');
     this.#takeNew();
     const { visit } = this.#leadsOf(clues);
     const named = visit ? this.#capturesOf(visit) : [];
@@ -125,7 +125,7 @@ export class RevisitResolver {
 
   #leadsOf(clues: RevisitClues): Leads {
     const leads = this.#leads.get(clues);
-    assert(leads, 'the catalog is asked about a revisit before anybody else asks');
+    assert(leads, 'a revisit is loaded before it is resolved');
     return leads;
   }
 

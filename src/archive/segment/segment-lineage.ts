@@ -122,13 +122,13 @@ export class SegmentLineage {
    * The segments by the number of their origin, in that order. During a swap, the replaced segment is the one that
    * counts.
    */
-  standing(): Map<number, Segment> {
-    const standing = new Map<number, Segment>();
+  byOrigin(): Map<number, Segment> {
+    const byOrigin = new Map<number, Segment>();
     for (const segment of this.#parts.segmentRegistry.all()) {
       const origin = this.originOf(segment.number);
-      if (!standing.has(origin)) standing.set(origin, segment);
+      if (!byOrigin.has(origin)) byOrigin.set(origin, segment);
     }
-    return new Map([...standing].sort(([a], [b]) => a - b));
+    return new Map([...byOrigin].sort(([a], [b]) => a - b));
   }
 
   /**

@@ -271,12 +271,12 @@ export class SegmentRegistry {
    * Seals the full segments and returns them. The catalog has all of their records. A segment that cannot be sealed
    * stays open until the next opening.
    */
-  async retireFull(): Promise<Segment[]> {
+  async sealFull(): Promise<Segment[]> {
     const full = this.#full;
     this.#full = [];
     for (const open of full) {
       try {
-        await this.retire(open);
+        await this.seal(open);
       } catch (error) {
         if (!(error instanceof PinakesError)) throw error;
       }
@@ -334,7 +334,7 @@ export class SegmentRegistry {
   }
 
   /** Seals a segment for good. The catalog must have all of its records. */
-  async retire(open: OpenSegment): Promise<void> {
+  async seal(open: OpenSegment): Promise<void> {
     assert(!open.isDirty, 'a segment is sealed only when the catalog knows all of it');
     await this.#options.volumes.get(open.segment.volume).seal(open.segment.name);
     open.segment = { ...open.segment, state: 'sealed' };

@@ -24,7 +24,7 @@ export async function volumeWriter(archive: string, { name, path }: VolumeSettin
   const file = join(place, WRITER_NAME);
   const writer = await readWriter(file);
   if (writer !== undefined && !(await isSame(writer, own)) && (await writesTo(writer, place))) {
-    const detail = `the archive ${writer} writes to it; when that is no more, remove ${file}`;
+    const detail = `the archive ${writer} writes to it; if that archive no longer exists, remove ${file}`;
     throw new PinakesError('VOLUME_TAKEN', { where: `volume ${name} at ${place}`, detail });
   }
   return async () => {

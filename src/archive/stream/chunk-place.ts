@@ -91,6 +91,6 @@ function digestSoFar(hash: Hash): string {
 }
 
 function moved(): PinakesError {
-  const detail = 'a record was moved while it was being sent; go on from the last cursor';
+  const detail = 'a record was moved while it was being sent; continue from the last cursor';
   return new PinakesError('OBJECT_CHANGED', { where: 'a stream', detail });
 }

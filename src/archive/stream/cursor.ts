@@ -89,5 +89,5 @@ function isOpenEntry(value: unknown): value is [number, number] {
 }
 
 function bad(): PinakesError {
-  return new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
+  return new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not a cursor of a stream' });
 }

@@ -141,7 +141,7 @@ function parseFile(text: string): NamedSnapshot[] {
   const { version, sha256, snapshots } = JSON.parse(text) as Record<string, unknown>;
   if (version !== FILE_VERSION) throw new Error(`version ${String(version)} is not understood`);
   if (sha256 !== undefined && sha256 !== sha256Of(snapshots)) throw new Error('its digest is not that of its contents');
-  if (!Array.isArray(snapshots) || !snapshots.every(isSnapshot)) throw new Error('it lists something else');
+  if (!Array.isArray(snapshots) || !snapshots.every(isSnapshot)) throw new Error('it is not a list of snapshots');
   return snapshots;
 }
 

@@ -73,7 +73,7 @@ export class Snapshot {
   /** The parts of all segments that belong to it, in storage order. */
   async segments(): Promise<SnapshotSegment[]> {
     const parts: SnapshotSegment[] = [];
-    for (const [origin, segment] of this.lineage.standing()) {
+    for (const [origin, segment] of this.lineage.byOrigin()) {
       if (origin >= this.bounds.before || segment.bytes === 0) continue;
       parts.push({ origin, segment, endBytes: await this.endOf(segment) });
     }

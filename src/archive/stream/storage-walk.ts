@@ -68,7 +68,7 @@ export class StorageWalk {
       try {
         const start = isBegun
           ? await lineage.translate(position.segment, position.offset)
-          : await this.#beginning(await this.#standing(segment, origin), origin);
+          : await this.#beginning(await this.#current(segment, origin), origin);
         let isOver = true;
         for await (const record of this.#read(start.segment, start.offset)) {
           lineage.assertNumbering();
@@ -99,14 +99,14 @@ export class StorageWalk {
     return { segment, offset: await since.endOf(segment), isSame: false };
   }
 
-  async #standing(segment: Segment, origin: number): Promise<Segment> {
+  async #current(segment: Segment, origin: number): Promise<Segment> {
     const { lineage } = this.#snapshot;
     const same = this.#archive.segmentRegistry.find(segment.number);
     if (same) return same;
     await lineage.refresh();
-    const standing = lineage.standing().get(origin);
-    if (!standing) throw new PinakesError('CURSOR_EXPIRED', { detail: `${segment.name} is no longer there` });
-    return standing;
+    const current = lineage.byOrigin().get(origin);
+    if (!current) throw new PinakesError('CURSOR_EXPIRED', { detail: `${segment.name} is no longer there` });
+    return current;
   }
 
   async *#read(segment: Segment, from: number): AsyncGenerator<ReadingRecord> {
@@ -144,9 +144,9 @@ export class StorageWalk {
     end: number,
     onUnreadable?: (finding: Finding) => void,
   ): AsyncGenerator<ReadingRecord> {
-    const { signal, onUnreadable: tells } = this.#options;
+    const { signal, onUnreadable: callback } = this.#options;
     // Without a callback for missing records, the walk has to fail at a gap.
-    const passesGaps = tells !== undefined;
+    const passesGaps = callback !== undefined;
     return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
   }
 

@@ -117,7 +117,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     if (order === 'storage' && selection.block)
       throw new PinakesError('BAD_ARGUMENT', {
         where: 'a content key',
-        detail: 'streams of one content come in the order of url, of time or of a ranking',
+        detail: 'a stream of one content needs the order of url, of time or of a ranking',
       });
     const block = selection.block && [Buffer.from(selection.block.digest).toString('hex'), selection.block.overflow];
     const { collection, url, prefix, from, to, mime, status, types } = selection;
@@ -128,7 +128,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     if (selection.query !== undefined) question.push({ query: selection.query.text });
     const digest = queryDigest(question);
     if (query.since !== undefined && order !== 'storage')
-      throw new PinakesError('BAD_ARGUMENT', { where: 'since', detail: 'what is new comes in storage order only' });
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: 'since',
+        detail: 'new records are streamed in storage order only',
+      });
     if (query.until !== undefined && (order !== 'storage' || parseCursor(query.until).query !== digest))
       throw new PinakesError('BAD_ARGUMENT', { where: 'until', detail: 'it comes from another stream' });
     const since =
@@ -157,7 +160,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       (cursor.ranking === undefined) !== (typeof order === 'string') ||
       (cursor.ranking && position && !position.urlKey)
     )
-      throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
+      throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not a cursor of a stream' });
     const ranking = await keep(cursor.ranking);
     const snapshot = await Snapshot.resume(archive, cursor.snapshot);
     return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position, since });
@@ -241,59 +244,60 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       signal: this.#signal,
       since: this.#since,
       onUnreadable:
-        this.#onDamage && ((segment, finding) => this.#tell(damageOf(segment, [finding], undefined), 'nothing')),
+        this.#onDamage &&
+        ((segment, finding) => this.#reportDamage(damageOf(segment, [finding], undefined), 'nothing')),
     });
     const filter = new HeadFilter(this.#archive.catalog, this.#selection);
     let last: StreamedRecord | undefined;
-    let passed: WalkedRecord | undefined;
+    let skipped: WalkedRecord | undefined;
     let stretch = this.#position && stretchOf(this.#position);
     let isFirstOfStretch = false;
     for await (const walked of walk.records()) {
       const { segment, record } = walked;
       // The damage of a record is known when the next one is read.
-      this.#tellOf(last);
-      if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
-      if (passed && isFirstOfStretch) {
-        this.#position = placeOf(passed);
+      this.#reportDamageOf(last);
+      if (skipped && skipped.record.damage.length > 0) await this.#reportSkipped(skipped);
+      if (skipped && isFirstOfStretch) {
+        this.#position = placeOf(skipped);
         yield undefined;
       }
       last = undefined;
-      passed = undefined;
+      skipped = undefined;
       const begun = stretchOf(placeOf(walked));
       isFirstOfStretch = stretch !== undefined && begun !== stretch;
       stretch = begun;
       if (this.#until && (await this.#isBehindEnd(segment, record.head, this.#until))) return;
-      passed = walked;
+      skipped = walked;
       if (!filter.passes(record.head)) continue;
       const collection = collections.name(segment.collection);
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       if (!(await filter.passesMessage(streamed))) continue;
       this.#position = placeOf(walked);
       last = streamed;
-      passed = undefined;
+      skipped = undefined;
       yield streamed;
     }
-    this.#tellOf(last);
-    if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
+    this.#reportDamageOf(last);
+    if (skipped && skipped.record.damage.length > 0) await this.#reportSkipped(skipped);
   }
 
   /**
    * Reports a damaged record that is not selected, unless the catalog has it as a capture: the damage may have changed
    * the fields that are selected by.
    */
-  async #tellPassed({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
+  async #reportSkipped({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
     const { targetUri, time, offset } = head;
     const at = { segment: segment.number, offset };
     const questions = targetUri === undefined || time === undefined ? [] : [{ urlKey: urlKey(targetUri), time, at }];
     const [found = []] = await this.#archive.catalog.findCaptures(questions);
-    if (found.length === 0) this.#tell(damageOf(segment, damage, undefined), 'nothing');
+    if (found.length === 0) this.#reportDamage(damageOf(segment, damage, undefined), 'nothing');
   }
 
-  #tellOf(streamed: StreamedRecord | undefined): void {
-    this.#tell(streamed?.damage, streamed?.isComplete ? 'all' : 'part');
+  #reportDamageOf(streamed: StreamedRecord | undefined): void {
+    this.#reportDamage(streamed?.damage, streamed?.isComplete ? 'all' : 'part');
   }
 
-  #tell(damage: Damage | undefined, comes: OutputDamage['comes']): void {
+  #reportDamage(damage: Damage | undefined, comes: OutputDamage['comes']): void {
     if (damage) this.#onDamage?.({ ...damage, comes });
   }
 
@@ -401,10 +405,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       yield streamed;
       // An unread record is read to its end to find its damage.
       if (this.#onDamage) for await (const _ of record.body());
-      this.#tellOf(streamed);
+      this.#reportDamageOf(streamed);
       return;
     }
-    this.#tell(access.absenceAt(place, lost, url), 'nothing');
+    this.#reportDamage(access.absenceAt(place, lost, url), 'nothing');
   }
 }
 

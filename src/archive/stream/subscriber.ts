@@ -133,9 +133,9 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   }
 
   #joinPosition(): StreamPosition {
-    assert(this.join !== undefined, 'only who joined comes back to the join');
+    assert(this.join !== undefined, 'only a client that joined returns to the join');
     const { position } = parseCursor(this.join);
-    assert(position !== undefined, 'nobody joins at the very beginning');
+    assert(position !== undefined, 'a client never joins at the very beginning');
     return position;
   }
 
@@ -166,7 +166,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
     const { format, query } = this.wanted;
     const { cursor, inner } = this.place;
     if (inner) {
-      const detail = 'a record was moved while it was being sent; go on from the last cursor';
+      const detail = 'a record was moved while it was being sent; continue from the last cursor';
       throw new PinakesError('OBJECT_CHANGED', { where: 'a stream', detail });
     }
     const pieces = format.open({ ...query, cursor, until: this.join, signal: this.#signal });
@@ -191,7 +191,7 @@ async function courseOf(archive: OpenedArchive, hub: ScanHub, wanted: HubQuery, 
     if (join === undefined) return { place, join, leg: 'all', beganMs, mayLack };
     const isOfOneStream = isSameSnapshot(placeAt(join).parsed, place.parsed) && placeAt(join).parsed.position;
     if (!isOfOneStream || (leg !== '1' && leg !== '2'))
-      throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
+      throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not a cursor of a stream' });
     return { place, join, leg: leg === '2' ? 'to the join' : 'to the end', beganMs, mayLack };
   }
   const place = placeAt((await RecordStream.open(archive, query)).cursor());

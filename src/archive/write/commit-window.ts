@@ -5,9 +5,9 @@
  */
 
 /** Commit at once when this many are waiting. */
-const ENOUGH = 128;
+const BATCH_MAX = 128;
 /** Stop waiting when none arrives for this long. */
-const PAUSE_MS = 2;
+const IDLE_MS = 2;
 const PAUSES_MAX = 10;
 
 export class CommitWindow<Item> {
@@ -16,7 +16,7 @@ export class CommitWindow<Item> {
   #urgent = 0;
   #isFlushing = false;
   /** Ends the current pause. */
-  #goOn: (() => void) | undefined;
+  #endPause: (() => void) | undefined;
 
   constructor(mayWait: (item: Item) => boolean) {
     this.#mayWait = mayWait;
@@ -29,13 +29,13 @@ export class CommitWindow<Item> {
   add(item: Item): void {
     this.#items.push(item);
     if (!this.#mayWait(item)) this.#urgent++;
-    if (this.#isEnough()) this.#goOn?.();
+    if (this.#isEnough()) this.#endPause?.();
   }
 
   /** Commit without waiting from now on. */
   flush(): void {
     this.#isFlushing = true;
-    this.#goOn?.();
+    this.#endPause?.();
   }
 
   /** Waits until there are enough, one may not wait, or none arrives any more. */
@@ -54,18 +54,18 @@ export class CommitWindow<Item> {
   }
 
   #isEnough(): boolean {
-    return this.#isFlushing || this.#urgent > 0 || this.size >= ENOUGH;
+    return this.#isFlushing || this.#urgent > 0 || this.size >= BATCH_MAX;
   }
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const goOn = () => {
+      const endPause = () => {
         clearTimeout(timer);
-        this.#goOn = undefined;
+        this.#endPause = undefined;
         resolve();
       };
-      const timer = setTimeout(goOn, PAUSE_MS);
-      this.#goOn = goOn;
+      const timer = setTimeout(endPause, IDLE_MS);
+      this.#endPause = endPause;
     });
   }
 }

@@ -29,7 +29,7 @@ export class Registrar {
   /** Captures of the catalog that were looked up, and captures that were entered here. */
   readonly #known = new KnownCaptures();
   /** Captures of the catalog with records in the segment, by offset. */
-  readonly #standing = new Map<number, Capture>();
+  readonly #atOffset = new Map<number, Capture>();
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
   /** Blocks that were entered here, by their key in the draft. */
   readonly #fresh = new Map<BlockKey, RecordFacts>();
@@ -77,7 +77,7 @@ export class Registrar {
     await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
     await this.#revisits.load(captures.filter((facts) => facts.type === 'revisit'));
     if (copyingFor) await this.#askKnown(captures.filter((facts) => !this.#isCertainlyNew(facts, copyingFor)));
-    else await this.#askStanding(captures);
+    else await this.#askAtOffsets(captures);
   }
 
   async #askKnown(captures: readonly RecordFacts[]): Promise<void> {
@@ -86,9 +86,9 @@ export class Registrar {
     for (const same of new Set(found)) for (const capture of same) this.#known.add(capture);
   }
 
-  async #askStanding(captures: readonly RecordFacts[]): Promise<void> {
+  async #askAtOffsets(captures: readonly RecordFacts[]): Promise<void> {
     const found = await findCapturesIn(this.#catalog, this.#segment!, captures);
-    for (const capture of found.flat()) this.#standing.set(capture.place.offset, capture);
+    for (const capture of found.flat()) this.#atOffset.set(capture.place.offset, capture);
   }
 
   #isCertainlyNew(facts: RecordFacts, own: AddedCaptures): boolean {
@@ -135,7 +135,7 @@ export class Registrar {
 
   /** A record that occurs twice is two captures. A deletion removes both, and each has its own tombstone. */
   #findAt(facts: RecordFacts, place: Place, collection: number): Registration | undefined {
-    const capture = this.#standing.get(place.offset);
+    const capture = this.#atOffset.get(place.offset);
     const isSame = capture?.hash === facts.hash && capture.collection === collection;
     return isSame ? { facts, capture, isKnown: true } : undefined;
   }

@@ -214,7 +214,7 @@ export class StoreQueue {
         const kind = choose(waiting);
         const open =
           this.#archive.segmentRegistry.findOpen(kind) ?? (await this.#archive.segmentRegistry.openFor(kind));
-        if (this.#leansOnUncommitted(waiting, draft, open)) {
+        if (this.#refersToUncommitted(waiting, draft, open)) {
           await finish();
           await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
@@ -226,9 +226,9 @@ export class StoreQueue {
       this.#fresh.clear();
       await this.#archive.segmentRegistry.rollBack();
       const left = [...done.map(({ waiting }) => waiting), ...group.slice(at)];
-      const isOnesFault = left.length > 1 && !(error instanceof PinakesError && error.retryable);
+      const isErrorOfOne = left.length > 1 && !(error instanceof PinakesError && error.retryable);
       // An error of one store must not cost the others in its group.
-      if (isOnesFault) for (const waiting of left) await this.#commitGroup([waiting]);
+      if (isErrorOfOne) for (const waiting of left) await this.#commitGroup([waiting]);
       else for (const waiting of left) waiting.reject(error);
     }
   }
@@ -282,7 +282,7 @@ export class StoreQueue {
   }
 
   /** A revisit may refer to a record of the same commit only when that record precedes it in the same segment (I1). */
-  #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
+  #refersToUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
     const held = draft.blocksOf(this.#fingerprint(waiting));
     if (held.length === 0) return false;
     const committed = new Map(
