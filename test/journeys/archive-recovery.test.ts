@@ -78,7 +78,7 @@ test('every command reports a missing segment with advice, and a rebuild continu
   rmSync(join(at, 'archive/volumes/main/two'), { recursive: true });
   const told = await pinakes(at, 'get', 'http://one.test/2');
   assert.match(told.out, /Page 2 of one/);
-  assert.match(told.err, /segment-missing: .*put it back from a backup, or run `pinakes rebuild`/);
+  assert.match(told.err, /segment-missing: .*restore it from a backup, or run `pinakes rebuild`/);
   const [rebuilt] = await pinakesJson(at, 'rebuild', '--json');
   const [stats] = await pinakesJson(at, 'stats', '--json');
   assert.deepEqual([rebuilt!.segments, rebuilt!.captures, rebuilt!.storedBytes], [1, 4, stats!.storedBytes]);
