@@ -19,28 +19,28 @@ const FACTS: QueriedFacts = {
 const met = (query: string, facts: Partial<QueriedFacts> = {}) =>
   parseCaptureQuery(query, NAMES).isMet({ ...FACTS, ...facts });
 
-test('a query holds when all of its fields do', () => {
+test('a capture matches a query when it matches all of its fields', () => {
   assert.ok(met('status:200 type:text/html site:.edu from:2020 size>1000'));
   assert.ok(!met('status:200 type:text/html site:.edu from:2021 size>1000'));
   assert.ok(met('status:200 -status:404'));
   assert.ok(!met('-site:example.edu'));
 });
 
-test('sites are hosts with all below them, and ends of hosts between dots', () => {
+test('a site is a host with all hosts below it, or the end of a host after a dot', () => {
   for (const site of ['example.edu', 'math.example.edu', '.edu', 'edu', '*.example.edu', 'EXAMPLE.edu.'])
     assert.ok(met(`site:${site}`), site);
   for (const site of ['ample.edu', 'example.ed', 'papers.math.example.edu', 'example.org'])
     assert.ok(!met(`site:${site}`), site);
 });
 
-test('URLs are meant themselves, or all that begin so', () => {
+test('a URL selects itself, or everything that begins with it', () => {
   assert.ok(met('url:http://math.example.edu/papers/one.html?v=2'));
   assert.ok(met('url:math.example.edu/papers/*'));
   assert.ok(met('url:"http://www.math.example.edu/papers/one.html?v=2"'));
   assert.ok(!met('url:math.example.edu/papers/one.html'));
 });
 
-test('several sites are the captures of any of them, each once and in the order of their keys', () => {
+test('several sites select the captures of any of them, each once and in the order of their keys', () => {
   assert.ok(met('site:example.org,example.edu'));
   assert.ok(met('site:example.org,.edu type:text/html'));
   assert.ok(!met('site:example.org,example.net'));
@@ -71,7 +71,7 @@ test('types, statuses, kinds and collections take several values', () => {
   assert.ok(!met('-kind:response'));
 });
 
-test('times are meant from their first moment or to their last', () => {
+test('`from` begins with the first moment of a time, and `to` ends with its last', () => {
   assert.ok(met('from:2020 to:2020'));
   assert.ok(met('from:2020-06-15 to:20200615'));
   assert.ok(met('from:2020-06-15T12:00:00Z to:2020-06-15T12:00:00Z'));
@@ -79,7 +79,7 @@ test('times are meant from their first moment or to their last', () => {
   assert.ok(!met('from:2020-06-15T12:00:01Z'));
 });
 
-test('sizes compare, and what has none fits no size', () => {
+test('sizes compare, and a capture without a size matches none', () => {
   assert.ok(met('size>4.9kB size<0.01MB size>=5000 size<=5k size:5000 size=5000'));
   assert.ok(!met('size>5000'));
   assert.ok(met('-size>5000'));
@@ -87,15 +87,15 @@ test('sizes compare, and what has none fits no size', () => {
   assert.ok(!met('-size>0', { size: undefined }));
   const query = parseCaptureQuery('size>9999 status:200', NAMES);
   assert.ok(query.asksForSize);
-  assert.ok(query.isMet(FACTS, false), 'may hold, as long as the size is not known');
+  assert.ok(query.isMet(FACTS, false), 'may match while the size is not known');
 });
 
-test('ranges bound a query that names a site or URL, unless it is what must not be', () => {
+test('a query that names a site or a URL is bounded by ranges, unless the name is negated', () => {
   assert.equal(parseCaptureQuery('status:200 -site:example.org', NAMES).ranges, undefined);
   assert.ok(parseCaptureQuery('status:200 site:example.org', NAMES).ranges!.length > 0);
 });
 
-test('what cannot be read is refused, with the place marked', () => {
+test('an invalid query is refused, with the place marked', () => {
   const refused: [string, string, RegExp][] = [
     ['status:200 statsu:1', 'status:200 \u00bbstatsu\u00ab:1', /no field/],
     ['status:abc', 'status:\u00bbabc\u00ab', /4xx/],
@@ -121,7 +121,7 @@ test('what cannot be read is refused, with the place marked', () => {
     );
 });
 
-test('a status and a media type that are asked for alone mean what they mean in a query, and hold beside one', () => {
+test('a single status or media type means the same as in a query, and must match together with a query', () => {
   const met = (asked: Parameters<typeof askedQuery>[0], facts: Partial<QueriedFacts>) =>
     askedQuery(asked, NAMES)!.isMet({ ...FACTS, ...facts });
   assert.ok(met({ status: '4xx' }, { status: 404 }) && !met({ status: '4xx' }, { status: 500 }));

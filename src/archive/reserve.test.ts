@@ -14,7 +14,7 @@ async function place(t: TestContext): Promise<{ directory: string; path: string 
   return { directory, path: join(directory, 'reserve') };
 }
 
-/** Lets every write but the first ones fail. */
+/** Makes every write fail after the first ones. */
 async function failWrites(t: TestContext, code: string, after: number): Promise<() => void> {
   const handle = await open(tmpdir());
   const writes = Object.getPrototypeOf(handle) as FileHandle;
@@ -28,7 +28,7 @@ async function failWrites(t: TestContext, code: string, after: number): Promise<
   return () => mock.restore();
 }
 
-test('a quota that is met while the reserve is made leaves what there was, and there may be room later', async (t) => {
+test('a quota that is reached while the reserve grows leaves the earlier size, and the reserve can grow later', async (t) => {
   const { directory, path } = await place(t);
   const reserve = new Reserve(directory);
   let mend = await failWrites(t, 'EDQUOT', 3);
@@ -43,14 +43,14 @@ test('a quota that is met while the reserve is made leaves what there was, and t
   mend();
 });
 
-test('a reserve that cannot be made though there is room is not called a full disk', async (t) => {
+test('a failure to create the reserve with enough room is not reported as a full disk', async (t) => {
   const { directory, path } = await place(t);
   const mend = await failWrites(t, 'EIO', 0);
   await assert.rejects(new Reserve(directory).keep(catalogOf(0)), { code: 'DEVICE_FAILED', where: path });
   mend();
 });
 
-test('a reserve that cannot be removed keeps nobody from going on without', async (t) => {
+test('a reserve that cannot be removed does not stop the work', async (t) => {
   const { directory, path } = await place(t);
   await mkdir(join(path, 'in the way'), { recursive: true });
   const reserve = new Reserve(directory);

@@ -17,7 +17,7 @@ test('docs/archive.md has a row for every problem, in the order of the catalogue
   assert.deepEqual(shown, expected);
 });
 
-test('a problem says what the catalogue says, and the particulars behind it', () => {
+test('a problem has the message of the catalogue with its detail', () => {
   const problem = verifyProblem('segment-short', { volume: 'main', segment: 'a/b.warc.gz' }, { detail: '3 bytes' });
   assert.equal(problem.message, 'the segment is shorter than in the catalog: 3 bytes');
   assert.deepEqual([problem.level, problem.leaning, problem.offset], ['error', 0, undefined]);

@@ -30,7 +30,10 @@ function blockOf(key: BlockKey, references: number): Block {
   return { key, size: 1, holder: { segment: 1, offset: 0, length: 1 }, references };
 }
 
-/** Contents 0 to 299, content n with n % 4 + 1 captures; every fifth has an overflow of its own with one more. */
+/**
+ * Contents 0 to 299, content n with n % 4 + 1 captures. Every fifth has a further content with its digest and one
+ * capture.
+ */
 function sample(): { captures: Capture[]; blocks: Block[] } {
   const captures: Capture[] = [];
   const blocks: Block[] = [];
@@ -54,12 +57,12 @@ async function wrongOf(captures: readonly Capture[], blocks: readonly Block[]): 
   return Array.fromAsync(count.wrong(catalog));
 }
 
-test('counts that are right give nothing', async () => {
+test('right counts give no result', async () => {
   const { captures, blocks } = sample();
   assert.deepEqual(await wrongOf(captures, blocks), []);
 });
 
-test('every single count that is one too high or too low is found, and no other is named', async () => {
+test('every single count that is one too high or too low is found, and no other is reported', async () => {
   const { captures, blocks } = sample();
   for (const index of [0, 1, 77, blocks.length - 1]) {
     for (const by of [1, -1]) {
@@ -71,7 +74,7 @@ test('every single count that is one too high or too low is found, and no other 
   }
 });
 
-test('two counts that are wrong by the same in opposite directions do not hide each other', async () => {
+test('two counts that are wrong by the same amount in opposite directions do not hide each other', async () => {
   const { captures, blocks } = sample();
   const wrong = blocks.map((block, at) => {
     if (at === 10) return { ...block, references: block.references + 1 };
@@ -80,7 +83,7 @@ test('two counts that are wrong by the same in opposite directions do not hide e
   assert.equal((await wrongOf(captures, wrong)).length, 2);
 });
 
-test('a content that captures have and the catalog does not is named with some of their URLs', async () => {
+test('a content that captures have and the catalog does not is reported with some of their URLs', async () => {
   const { captures, blocks } = sample();
   const [found, ...others] = await wrongOf(
     captures,

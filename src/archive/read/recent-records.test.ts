@@ -6,8 +6,8 @@ import type { WholeRecord } from './record-access.ts';
 const record = (blockBytes: number) => ({ blockBytes }) as WholeRecord;
 const at = (segment: number, offset: number) => ({ segment, offset, length: 1 });
 
-describe('records retrieved lately', () => {
-  it('gives a record back by its place alone', () => {
+describe('the cache of recent records', () => {
+  it('returns a record by its place', () => {
     const recent = new RecentRecords();
     const one = record(10);
     recent.keep(at(1, 23), one);
@@ -16,7 +16,7 @@ describe('records retrieved lately', () => {
     assert.equal(recent.get(at(1, 2)), undefined);
   });
 
-  it('holds so many bytes and lets go of those used longest ago', () => {
+  it('has a limit in bytes and forgets the records that were used longest ago', () => {
     const recent = new RecentRecords(20_000);
     for (const offset of [1, 2, 3]) recent.keep(at(1, offset), record(5000));
     recent.get(at(1, 1));
@@ -25,7 +25,7 @@ describe('records retrieved lately', () => {
     for (const offset of [1, 3, 4]) assert.ok(recent.get(at(1, offset)), `record ${offset}`);
   });
 
-  it('does not take a large record, nor one twice', () => {
+  it('stores neither a large record nor a record twice', () => {
     const recent = new RecentRecords(20_000);
     recent.keep(at(1, 1), record(200_000));
     assert.equal(recent.get(at(1, 1)), undefined);

@@ -14,7 +14,7 @@ const segment = fc.array(
   { maxLength: 60 },
 );
 
-test('every offset of a record leads to that record where it stands now, or to the next that stayed', () => {
+test('every offset of a record leads to the new place of that record, or to the next record that was kept', () => {
   fc.assert(
     fc.property(segment, fc.integer({ min: 0, max: 300 }), (records, newStart) => {
       const moves = new SegmentMoves();
@@ -40,12 +40,12 @@ test('every offset of a record leads to that record where it stands now, or to t
   );
 });
 
-test('moves of an emptied segment are kept too', () => {
+test('moves of an emptied segment can be stored too', () => {
   const moves = SegmentMoves.parse(new SegmentMoves().toString());
   assert.equal(moves.find(0), undefined);
 });
 
-test('a thousand runs take little room', () => {
+test('a thousand runs take little space', () => {
   const moves = new SegmentMoves();
   for (let at = 0; at < 1000; at++) moves.add(at * 1_000_000, at * 999_000, 999_000);
   assert.ok(moves.toString().length < 10_000);

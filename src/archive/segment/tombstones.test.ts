@@ -30,7 +30,7 @@ function made(...volumes: Volume[]): { tombstones: Tombstones; catalog: MemoryCa
   return { tombstones: new Tombstones(set, catalog), catalog };
 }
 
-test('what was added is read back, contents and all', async () => {
+test('added tombstones are read back with their contents', async () => {
   const { tombstones } = made(openMemoryVolume('main'));
   assert.deepEqual(await tombstones.list(segment), []);
   await tombstones.add(segment, [{ offset: 10, block }]);
@@ -42,7 +42,7 @@ test('what was added is read back, contents and all', async () => {
   assert.deepEqual(await tombstones.read(segment), new Set([10, 500]));
 });
 
-test('a line without its end counts for nothing and is cut off by the next addition', async () => {
+test('a line without its end is ignored, and the next addition cuts it off', async () => {
   const volume = openMemoryVolume('main');
   const { tombstones } = made(volume);
   const { after } = await tombstones.add(segment, [{ offset: 10, block }]);
@@ -52,7 +52,7 @@ test('a line without its end counts for nothing and is cut off by the next addit
   assert.deepEqual(await tombstones.read(segment), new Set([10, 700]));
 });
 
-test('lines that the catalog has not carried out are told apart, and cut off by the next addition', async () => {
+test('lines that the catalog has not carried out are listed apart, and the next addition cuts them off', async () => {
   const volume = openMemoryVolume('main');
   const { tombstones, catalog } = made(volume);
   const added = await tombstones.add(segment, [{ offset: 10, block }]);
@@ -76,7 +76,7 @@ test('an addition that is taken back leaves what was there before', async () => 
   assert.deepEqual(await tombstones.read(segment), new Set([10]));
 });
 
-test('while the volume of a segment cannot be written to, they go to one that can, and both count', async () => {
+test('when the volume of a segment cannot be written to, tombstones go to another volume, and both count', async () => {
   const readOnly = openMemoryVolume('main', undefined, { writable: false });
   const { tombstones } = made(readOnly, openMemoryVolume('other'));
   const added = await tombstones.add(segment, [{ offset: 10, block }]);
@@ -86,12 +86,12 @@ test('while the volume of a segment cannot be written to, they go to one that ca
   assert.equal(await tombstones.bytes(segment.name), 0);
 });
 
-test('an archive with no volume to write to refuses', async () => {
+test('an archive without a writable volume refuses tombstones', async () => {
   const { tombstones } = made(openMemoryVolume('main', undefined, { writable: false }));
   await assert.rejects(tombstones.add(segment, [{ offset: 10, block }]), { code: 'NO_WRITABLE_VOLUME' });
 });
 
-test('a line that is no tombstone costs only itself, and the bytes of all count', async () => {
+test('a damaged line costs only itself, and its bytes are counted', async () => {
   const volume = openMemoryVolume('main');
   const { tombstones } = made(volume);
   await tombstones.add(segment, [{ offset: 10, block }]);
@@ -103,7 +103,7 @@ test('a line that is no tombstone costs only itself, and the bytes of all count'
   assert.deepEqual([bytes, damagedLines], [after + damaged.length - 1, 3]);
 });
 
-test('what stands behind the last whole line is torn when a line can begin so, and damaged when not', async () => {
+test('bytes after the last whole line are torn if a line can begin with them, and damaged otherwise', async () => {
   for (const [rest, expected] of [
     ['', 0],
     ['6', 0],

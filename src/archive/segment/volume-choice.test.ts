@@ -10,7 +10,7 @@ async function namesChosen(...freeMib: number[]): Promise<Set<string>> {
   const choose = await volumeChoice({
     writable: () => volumes,
     noneWritable: () => {
-      throw new Error('all of these can be written to');
+      throw new Error('all of these are writable');
     },
   });
   return new Set(Array.from({ length: 256 }, (_, byte) => choose(Uint8Array.of(byte, byte, byte, byte))));

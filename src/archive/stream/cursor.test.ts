@@ -28,7 +28,7 @@ const cursor = fc.oneof(
   fc.record({ ...view, ranking: fc.string(), position: fc.option(ofCatalog, { nil: undefined }) }, plain),
 );
 
-test('a cursor is read back as it was', () => {
+test('a cursor is parsed to the value that was formatted', () => {
   fc.assert(
     fc.property(cursor, (value) => {
       const text = formatCursor(value);
@@ -38,7 +38,7 @@ test('a cursor is read back as it was', () => {
   );
 });
 
-test('anything else is refused, and never crashes', () => {
+test('any other text is refused, and never crashes the parser', () => {
   fc.assert(
     fc.property(
       fc.oneof(

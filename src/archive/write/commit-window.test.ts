@@ -20,7 +20,7 @@ function begin(...items: Item[]): { window: CommitWindow<Item>; isOver: () => Pr
 test.beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 test.afterEach(() => mock.timers.reset());
 
-test('nobody waits with one who is urgent, whoever came first', async () => {
+test('an item that may not wait ends the waiting of all, in any order', async () => {
   assert.equal(await begin(urgent('a')).isOver(), true);
   assert.equal(await begin(waiting('a'), urgent('b')).isOver(), true);
   const { window, isOver } = begin(waiting('a'));
@@ -29,7 +29,7 @@ test('nobody waits with one who is urgent, whoever came first', async () => {
   assert.equal(await isOver(), true);
 });
 
-test('the waiting are waited for as long as others keep coming, but not without end', async () => {
+test('waiting continues while others arrive, but not without end', async () => {
   const { window, isOver } = begin(waiting('first'));
   let came = 0;
   while (!(await isOver())) {
@@ -37,17 +37,17 @@ test('the waiting are waited for as long as others keep coming, but not without 
     window.add(waiting(`later ${came++}`));
     mock.timers.tick(2);
   }
-  assert.ok(came > 1, 'several were waited for');
+  assert.ok(came > 1, 'several arrived meanwhile');
 });
 
-test('a pause in which nobody comes ends the wait', async () => {
+test('a pause without an arrival ends the wait', async () => {
   const { isOver } = begin(waiting('a'));
   assert.equal(await isOver(), false);
   mock.timers.tick(2);
   assert.equal(await isOver(), true);
 });
 
-test('enough of them do not wait for more, nor does anybody once there is a flush', async () => {
+test('a full batch does not wait, and a flush ends all waiting', async () => {
   const many = Array.from({ length: 1000 }, (_, index) => waiting(String(index)));
   assert.equal(await begin(...many).isOver(), true);
   const { window, isOver } = begin(waiting('a'));
@@ -56,7 +56,7 @@ test('enough of them do not wait for more, nor does anybody once there is a flus
   assert.equal(await isOver(), true);
 });
 
-test('they are taken in order, and who was taken is not waited with any more', async () => {
+test('items are taken in order, and taken items do not end later waits', async () => {
   const { window } = begin(urgent('a'), waiting('b'), waiting('c'));
   assert.deepEqual(
     window.take(2).map(({ name }) => name),
