@@ -10,7 +10,6 @@ import { fileError, fromLatin1, PinakesError } from '../../base/index.ts';
 import {
   type Coding,
   convertArcHead,
-  type Field,
   fieldsOf,
   headBytes,
   MemberEncoder,
@@ -28,7 +27,7 @@ import { deletedFrom } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../record-facts.ts';
 import type { Referent } from '../revisit/referent.ts';
-import { repointed } from '../revisit/repointed.ts';
+import { oneLine, repointed } from '../revisit/repointed.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { AddedCaptures } from '../write/added-captures.ts';
@@ -492,10 +491,6 @@ function oddHead({ bytes, contentLength }: RecordHead, length: number): Uint8Arr
     lines = `${lines.replace(/^content-length[ \t]*:[^\n]*\n/gim, '')}${truncated}Content-Length: ${length}\r\n`;
   }
   return Buffer.from(`${lines}\r\n`, 'latin1');
-}
-
-function oneLine({ name, value }: Field): Field {
-  return { name, value: value.replace(/[\r\n]+/g, ' ') };
 }
 
 async function* whole(head: Uint8Array, spool: Spool): AsyncGenerator<Uint8Array> {

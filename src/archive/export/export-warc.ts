@@ -38,6 +38,7 @@ import { lookBackOf, type OpenedRecord, releasePayload } from '../read/record-ac
 import { referentOf } from '../revisit/referent.ts';
 import { repointed } from '../revisit/repointed.ts';
 import { oddSegments } from '../segment/odd-records.ts';
+import { codingOfName } from '../segment/segment-registry.ts';
 import { isMeant, type Selection } from '../selection.ts';
 import { isWarcGzip, RepackedRecord } from '../stream/repacked-record.ts';
 import { expandedRecord } from '../stream/revisit-expansion.ts';
@@ -104,7 +105,7 @@ export async function exportWarc(
   path: string,
   options: WarcExportOptions,
 ): Promise<WarcExportReport> {
-  const coding = path.endsWith('.zst') ? 'zstd' : path.endsWith('.gz') ? 'gzip' : 'none';
+  const coding = codingOfName(path);
   const writer = await WarcFileWriter.create(path, { coding, force: options.force === true });
   const force = options.force === true;
   try {

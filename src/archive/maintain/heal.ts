@@ -18,9 +18,8 @@ import { readRecords } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
-import { isOddSegment } from '../segment/odd-records.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
-import type { SegmentKind } from '../segment/segment-registry.ts';
+import { kindOfSegment } from '../segment/segment-registry.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
 import { finishDeletions } from './finish-delete.ts';
@@ -384,15 +383,6 @@ async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<
     return;
   }
   const dictionary = await archive.access.dictionaryOf(segment.number);
-  const coding = segment.name.endsWith('.gz') ? 'gzip' : segment.name.endsWith('.zst') ? 'zstd' : 'none';
   const collectionName = archive.collections.name(segment.collection);
-  const kind: SegmentKind = {
-    collection: segment.collection,
-    collectionName,
-    volume: segment.volume,
-    coding,
-    dictionary,
-    isOdd: isOddSegment(segment.name),
-  };
-  archive.segmentRegistry.resume(segment, kind);
+  archive.segmentRegistry.resume(segment, kindOfSegment(segment, collectionName, dictionary));
 }

@@ -13,11 +13,10 @@ import type { Segment } from '../../catalog/index.ts';
 import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Member, MemberBytes } from '../read/member-bytes.ts';
-import { isOddSegment } from '../segment/odd-records.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import { kindOfSegment, type OpenSegment } from '../segment/segment-registry.ts';
 import { discardReplacement } from './segment-swap.ts';
 
 const DAMAGED = 'a record in it is damaged; `pinakes verify` names it';
@@ -48,14 +47,7 @@ export async function recodeSegment(
   options: RecodeOptions,
 ): Promise<Recoded> {
   const { segmentRegistry, collections, volumes } = archive;
-  const kind: SegmentKind = {
-    collection: segment.collection,
-    collectionName: collections.name(segment.collection),
-    volume: segment.volume,
-    coding: 'zstd',
-    dictionary: options.dictionary,
-    isOdd: isOddSegment(segment.name),
-  };
+  const kind = kindOfSegment(segment, collections.name(segment.collection), options.dictionary, 'zstd');
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
   const open = await segmentRegistry.begin(kind, replacedFields({ name: segment.name, tombstoneBytes }));

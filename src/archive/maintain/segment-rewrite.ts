@@ -29,11 +29,10 @@ import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
 import { isHttpType, KEPT_FIELDS, promotedHttpHead } from '../revisit/promoted.ts';
 import { repointed } from '../revisit/repointed.ts';
-import { isOddSegment } from '../segment/odd-records.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import { kindOfSegment, type OpenSegment } from '../segment/segment-registry.ts';
 import type { RewritePlan } from './compaction-plan.ts';
 import { discardReplacement } from './segment-swap.ts';
 
@@ -79,18 +78,10 @@ class Rewrite {
     await this.#findConcurrent();
     const { segmentRegistry, volumes, collections, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
-    const coding = this.#segment.name.endsWith('.gz') ? 'gzip' : this.#segment.name.endsWith('.zst') ? 'zstd' : 'none';
-    const kind: SegmentKind = {
-      collection: this.#segment.collection,
-      collectionName: collections.name(this.#segment.collection),
-      volume: this.#segment.volume,
-      coding,
-      dictionary,
-      isOdd: isOddSegment(this.#segment.name),
-    };
+    const kind = kindOfSegment(this.#segment, collections.name(this.#segment.collection), dictionary);
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
     const open = await segmentRegistry.begin(kind, replacedFields({ name: this.#segment.name, tombstoneBytes }));
-    const encoder = new MemberEncoder({ coding, dictionary });
+    const encoder = new MemberEncoder(kind);
     try {
       let isFirst = true;
       for await (const record of this.#records()) {

@@ -22,7 +22,7 @@ import {
 } from '../../warc/index.ts';
 import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } from '../damage.ts';
 import { isOwnBeginning } from '../segment/replacement.ts';
-import type { SegmentRegistry } from '../segment/segment-registry.ts';
+import { codingOfName, type SegmentRegistry } from '../segment/segment-registry.ts';
 import type { VolumeSet } from '../segment/volume-set.ts';
 import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
 import { BytesBeforeGap } from './bytes-before-gap.ts';
@@ -318,7 +318,7 @@ export class RecordAccess {
     const dictionary = await ifGiven(this.dictionaryOf(segment.number));
     const reading = this.#readingOf(segment, dictionary, options);
     const isOwn = await this.isOwn(segment);
-    const coding = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
+    const coding = codingOfName(name);
     const lose = (offset: number, code: 'segment-short' | 'segment-unreadable', bytes: number) => {
       const { level, says } = PROBLEM_CATALOGUE[code];
       reading.onUnreadable?.({ code, level, file: name, offset, message: `${says}: ${bytes} bytes from here on` });

@@ -53,8 +53,10 @@ export function repointed(head: RecordHead, referent: Referent, newId: string): 
   if (referent.refersTo) fresh.push({ name: 'WARC-Refers-To', value: referent.refersTo });
   if (referent.refersToTargetUri) fresh.push({ name: 'WARC-Refers-To-Target-URI', value: referent.refersToTargetUri });
   if (referent.refersToDate) fresh.push({ name: 'WARC-Refers-To-Date', value: referent.refersToDate });
-  return [...kept.slice(0, at), ...fresh, ...kept.slice(at)].map(({ name, value }) => ({
-    name,
-    value: value.replace(/[\r\n]+/g, ' '),
-  }));
+  return [...kept.slice(0, at), ...fresh, ...kept.slice(at)].map(oneLine);
+}
+
+/** A field without line ends in its value. */
+export function oneLine({ name, value }: Field): Field {
+  return { name, value: value.replace(/[\r\n]+/g, ' ') };
 }

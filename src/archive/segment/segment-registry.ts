@@ -23,7 +23,7 @@ import {
 import type { Place, Segment } from '../../catalog/index.ts';
 import { type Coding, MemberEncoder, recordParts, warcFields } from '../../warc/index.ts';
 import type { Policies } from '../connector.ts';
-import { segmentStem } from './odd-records.ts';
+import { isOddSegment, segmentStem } from './odd-records.ts';
 import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 import type { VolumeSet } from './volume-set.ts';
 
@@ -39,6 +39,20 @@ export type SegmentKind = {
   /** Whether it is for records that stop other readers: see odd-records.ts. */
   readonly isOdd?: boolean | undefined;
 };
+
+/** The kind of a segment that exists, or of its replacement. */
+export function kindOfSegment(
+  { name, collection, volume }: Segment,
+  collectionName: string,
+  dictionary: Uint8Array | undefined,
+  coding = codingOfName(name),
+): SegmentKind {
+  return { collection, collectionName, volume, coding, dictionary, isOdd: isOddSegment(name) };
+}
+
+export function codingOfName(name: string): Coding {
+  return name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
+}
 
 /** A segment that is open for writing. */
 export class OpenSegment {

@@ -17,6 +17,7 @@ import {
   soundVersion,
 } from '../../warc/index.ts';
 import { CAPTURE_ID_FIELD, captureIdOf } from '../record-facts.ts';
+import { oneLine } from '../revisit/repointed.ts';
 import { Spool } from '../write/spool.ts';
 
 /** A record while it is being read. */
@@ -107,8 +108,4 @@ function renamed(fields: readonly Field[], head: RecordHead, spool: Spool, newId
   if (head.recordId)
     ids.push({ name: 'WARC-Previous-Record-ID', value: oneLine({ name: '', value: head.recordId }).value });
   return [...others.slice(0, 1), ...ids, { name: CAPTURE_ID_FIELD, value: id }, ...others.slice(1)];
-}
-
-function oneLine({ name, value }: Field): Field {
-  return { name, value: value.replace(/[\r\n]+/g, ' ') };
 }

@@ -20,6 +20,7 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { type OpenedRecord, releasePayload } from '../read/record-access.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
 import { KEPT_FIELDS, withCodingsOf } from '../revisit/promoted.ts';
+import { oneLine } from '../revisit/repointed.ts';
 import type { StreamedRecord } from './streamed-record.ts';
 
 export function expandedRecord(
@@ -98,10 +99,6 @@ function recordOf(own: RecordHead, holder: OpenedRecord, block: Block, recordId:
       : (own.get('warc-identified-payload-type') ?? holder.head.contentType),
     fields,
   };
-}
-
-function oneLine({ name, value }: Field): Field {
-  return { name, value: value.replace(/[\r\n]+/g, ' ') };
 }
 
 async function* joined(
