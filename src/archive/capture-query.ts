@@ -247,7 +247,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1e3, kb: 1e3, 
 function sizeTest(comparison: string, value: string, refuse: (message: string) => PinakesError): Test {
   const match = /^(\d+(?:\.\d+)?)([a-z]{0,2})$/i.exec(value);
   const unit = UNITS[match?.[2]?.toLowerCase() ?? '?'];
-  if (!match || unit === undefined) throw refuse('a size is a number, optionally followed by kB, MB or GB');
+  if (!match || unit === undefined) throw refuse('a size is a number, optionally with kB, MB or GB after it');
   const bound = Number(match[1]) * unit;
   switch (comparison) {
     case '>':

@@ -181,7 +181,7 @@ export class RecordAccess {
   }
 
   /** For readers of a segment: checks records in members without a checksum. */
-  checkOf({ number, name }: Segment): UnsummedCheck {
+  checkOf({ number, name }: Segment): DigestCheck {
     return (head, facts, isComplete) =>
       this.#check.findings({ segment: number, offset: head.offset }, name, head, facts, isComplete);
   }

@@ -14,7 +14,7 @@ import { payloadOfBlock } from '../read/block-payload.ts';
 import { CAPTURE_ID_FIELD, recordHash } from '../record-facts.ts';
 
 /** How a record ends in its segment, known when it was read. */
-type Ending = Pick<RecordTail, 'length' | 'complete' | 'isTorn'>;
+type Ending = Pick<RecordTail, 'length' | 'isComplete' | 'isTorn'>;
 
 export class StreamedRecord {
   readonly segment: Segment;

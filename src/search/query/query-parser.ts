@@ -248,7 +248,7 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
     default:
       return (
         numberQuery(name, comparison, value) ??
-        problem(name === 'size' ? 'a size is a number, optionally followed by kB, MB or GB' : 'this wants a number')
+        problem(name === 'size' ? 'a size is a number, optionally with kB, MB or GB after it' : 'this must be a number')
       );
   }
 }
