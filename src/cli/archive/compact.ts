@@ -77,7 +77,7 @@ async function compact(
     );
   for (const { segment, volume } of report.doubled)
     terminal.say(
-      `${segment} stays as it is, and with it what was deleted from it: another file of its name is in the volume ${volume}. Move one of the two away.`,
+      `${segment} was not rewritten, so its deleted records are still in it: the volume ${volume} has another file of the same name. Move one of the two away.`,
     );
   return { isDone: true, ...report };
 }
