@@ -292,7 +292,7 @@ export class RecordAccess {
     { skipsGaps = false, ...options }: RecordsOptions = {},
   ): AsyncGenerator<ReadingRecord> {
     // One more generator in between would delay every record.
-    return passesGaps
+    return skipsGaps
       ? this.#recordsAroundGaps(segment, from, end, options)
       : this.#recordsBetween(segment, from, end, options);
   }

@@ -146,8 +146,8 @@ export class StorageWalk {
   ): AsyncGenerator<ReadingRecord> {
     const { signal, onUnreadable: callback } = this.#options;
     // Without a callback for missing records, the walk has to fail at a gap.
-    const passesGaps = callback !== undefined;
-    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
+    const skipsGaps = callback !== undefined;
+    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, skipsGaps });
   }
 
   /** Offsets of the deleted captures of a segment and of their concurrent records. */
