@@ -150,7 +150,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
       path: '/api/info',
       tag: TAG,
       summary: 'What this server is and can do',
-      reply: { status: 200, schema: Info, says: 'The archive and its server.' },
+      reply: { status: 200, schema: Info, description: 'The archive and its server.' },
       handle: async ({ request }) => {
         const jobKinds = kinds.map(({ name }) => name).sort();
         return {
@@ -169,9 +169,9 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
       path: '/api/stats',
       tag: TAG,
       summary: 'Contents, size and savings of the archive',
-      says: 'Computed in the background after the archive changed, at `computedAt`.',
+      description: 'Computed in the background after the archive changed, at `computedAt`.',
       query: Fresh,
-      reply: { status: 200, schema: Stats, says: 'The figures that `pinakes stats --json` prints.' },
+      reply: { status: 200, schema: Stats, description: 'The figures that `pinakes stats --json` prints.' },
       handle: async ({ query }) => {
         const { value, computedAt } = await stats.get(query.fresh === true);
         const rows = value.collections.map((one) => ({
@@ -188,7 +188,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
       tag: TAG,
       summary: 'The collections, in order of their first captures',
       query: Fresh,
-      reply: { status: 200, schema: closed({ items: Type.Array(Collection) }), says: 'The collections.' },
+      reply: { status: 200, schema: closed({ items: Type.Array(Collection) }), description: 'The collections.' },
       handle: async ({ query }) => ({ items: await collectionItems(query.fresh === true) }),
     }),
     route({
@@ -198,7 +198,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
       summary: 'Growth of a collection by month',
       params: closed({ name: Type.String() }),
       query: Fresh,
-      reply: { status: 200, schema: Growth, says: 'A point for each month with captures.' },
+      reply: { status: 200, schema: Growth, description: 'A point for each month with captures.' },
       problems: [404],
       handle: async ({ params, query }) => {
         const { value, computedAt } = await collections.get(query.fresh === true);
@@ -216,7 +216,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
       path: '/api/volumes',
       tag: TAG,
       summary: 'The volumes, which contain the segments',
-      reply: { status: 200, schema: closed({ items: Type.Array(Volume) }), says: 'The volumes.' },
+      reply: { status: 200, schema: closed({ items: Type.Array(Volume) }), description: 'The volumes.' },
       handle: async () => {
         const items = (await archive.listVolumes()).map(({ failure, path: _, writable, ...rest }) => ({
           ...rest,

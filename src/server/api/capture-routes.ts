@@ -69,7 +69,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       path: '/api/urls',
       tag: TAG,
       summary: 'URLs in order of their keys',
-      says: 'A page may be shorter than the limit and still have a `next`.',
+      description: 'A page may be shorter than the limit and still have a `next`.',
       query: closed({
         prefix: Type.Optional(
           Type.String({
@@ -81,7 +81,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
         after: Type.Optional(PageCursor),
         limit: limitOf(1000, 100),
       }),
-      reply: { status: 200, schema: pageOf(UrlItem), says: 'A page of URLs.' },
+      reply: { status: 200, schema: pageOf(UrlItem), description: 'A page of URLs.' },
       handle: async ({ query, signal }) => listUrls(archive, { ...query, limit: query.limit ?? 100 }, signal),
     }),
     route({
@@ -89,7 +89,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       path: '/api/captures',
       tag: TAG,
       summary: 'Captures of a URL in order of time',
-      says: 'A page may be shorter than the limit and still have a `next`.',
+      description: 'A page may be shorter than the limit and still have a `next`.',
       query: closed({
         url: UrlInput,
         from: Type.Optional(TimeInput),
@@ -98,7 +98,11 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
         limit: limitOf(1000, 100),
         order: Type.Optional(Type.Enum(['asc', 'desc'])),
       }),
-      reply: { status: 200, schema: pageOf(CaptureItem), says: 'A page of captures; empty when the URL has none.' },
+      reply: {
+        status: 200,
+        schema: pageOf(CaptureItem),
+        description: 'A page of captures; empty when the URL has none.',
+      },
       handle: async ({ query }) => {
         const { url, from, to, after, limit = 100, order } = query;
         const { list, next } = await listCaptures(archive, {
@@ -117,9 +121,10 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       path: '/api/neighbours',
       tag: TAG,
       summary: 'The capture that replay shows for a URL and a time, and its neighbours',
-      says: 'Captures that replay replaces by another one are left out, for example redirections of a URL to itself.',
+      description:
+        'Captures that replay replaces by another one are left out, for example redirections of a URL to itself.',
       query: closed({ url: UrlInput, time: TimeInput }),
-      reply: { status: 200, schema: Neighbours, says: 'Without `current` when replay has nothing to show.' },
+      reply: { status: 200, schema: Neighbours, description: 'Without `current` when replay has nothing to show.' },
       handle: async ({ query }) => {
         const found = await shownAround(archive, typedUrl(query.url), parseTimeInput(query.time, 'start'));
         if (!found) return {};
@@ -137,7 +142,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       tag: TAG,
       summary: 'Captures of a URL by day',
       query: closed({ url: UrlInput }),
-      reply: { status: 200, schema: Calendar, says: 'Days with captures, by year.' },
+      reply: { status: 200, schema: Calendar, description: 'Days with captures, by year.' },
       handle: async ({ query, signal }) => {
         const url = typedUrl(query.url);
         const calendar = await calendars.get(urlKey(url), () => calendarOf(archive, url, signal));
@@ -150,7 +155,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       tag: TAG,
       summary: 'One capture with its WARC and HTTP fields',
       params: ById,
-      reply: { status: 200, schema: CaptureDetail, says: 'The capture.' },
+      reply: { status: 200, schema: CaptureDetail, description: 'The capture.' },
       problems: [404],
       handle: async ({ params }) => captureDetail(archive, await captureOf(archive, params.id)),
     }),
@@ -161,7 +166,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       summary: 'The visible text of a capture, one line for each block',
       params: ById,
       query: UpTo,
-      reply: { status: 200, schema: CaptureText, says: 'The text, up to `limit` characters.' },
+      reply: { status: 200, schema: CaptureText, description: 'The text, up to `limit` characters.' },
       problems: [404, 422],
       handle: async ({ params, query }) =>
         textOf(archive, await captureOf(archive, params.id), query.limit ?? TEXT_LIMIT),
@@ -173,7 +178,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
       summary: 'The content of a capture, decoded to text',
       params: ById,
       query: UpTo,
-      reply: { status: 200, schema: CaptureText, says: 'The source, up to `limit` bytes.' },
+      reply: { status: 200, schema: CaptureText, description: 'The source, up to `limit` bytes.' },
       problems: [404],
       handle: async ({ params, query }) =>
         sourceOf(archive, await captureOf(archive, params.id), query.limit ?? TEXT_LIMIT),

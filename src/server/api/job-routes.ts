@@ -5,6 +5,8 @@ import { badRequest, HttpProblem, invalidCursor } from '../http/problem.ts';
 import { uploadOf } from '../jobs/add-kind.ts';
 import { isInterrupted, type Job } from '../jobs/job.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
+import type { JobQueue } from '../jobs/job-queue.ts';
+import type { UploadStore } from '../jobs/upload-store.ts';
 import { Count, closed, limitOf, named, PageCursor, SelectionInput } from '../schema.ts';
 import { selectionOf } from '../selection-input.ts';
 import type { ApiServices } from './api-services.ts';
@@ -37,7 +39,7 @@ const PreviewedDelete = named('PreviewedDelete', {
 });
 
 const ById = closed({ id: Type.String({ minLength: 1, maxLength: 100 }) });
-const accepted = { status: 202, schema: JobItem, says: 'The job, which waits or runs.' } as const;
+const accepted = { status: 202, schema: JobItem, description: 'The job, which waits or runs.' } as const;
 
 /** A new job: each kind with its own input. */
 function newJobSchema(kinds: readonly JobKind[]): TSchema {
@@ -58,22 +60,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     if ('error' in checked) throw checked.error;
     return kind;
   };
-  const begin = async (kind: JobKind, input: unknown): Promise<JobItem> => {
-    const upload = uploadOf(input);
-    const { job } = await jobs.submit({
-      kind: kind.name,
-      origin: 'api',
-      input,
-      lane: kind.lane ?? 'write',
-      isCancellable: kind.isCancellable,
-      run: (context) => kind.run(context),
-      // An upload is needed until its job ends. An interrupted job can be run again.
-      onOver: async (over) => {
-        if (upload !== '' && !isInterrupted(over)) await uploads.remove(upload);
-      },
-    });
-    return jobItem(job);
-  };
+  const start = (kind: JobKind, input: unknown) => startJob(jobs, uploads, kind, input);
   const itemOf = (hasToken: boolean) => (hasToken ? jobItem : publicJobItem);
   const jobOf = (id: string): Job => {
     const job = jobs.get(id);
@@ -92,12 +79,12 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       path: '/api/jobs',
       tag: TAG,
       summary: 'Jobs, newest first',
-      says: TOKEN_NOTE,
+      description: TOKEN_NOTE,
       query: closed({ after: Type.Optional(PageCursor), limit: limitOf(200, 50) }),
       reply: {
         status: 200,
         schema: closed({ items: Type.Array(JobItem), next: Type.Optional(Type.String()) }),
-        says: 'A page of jobs.',
+        description: 'A page of jobs.',
       },
       tokenShowsMore: true,
       handle: async ({ query: { after, limit = 50 }, hasToken }) => {
@@ -124,7 +111,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
           refuseEverything(selection);
           tickets.checkSignature(token, selection);
         }
-        return begin(job, body.input);
+        return start(job, body.input);
       },
     }),
     route({
@@ -132,8 +119,9 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       path: '/api/jobs/events',
       tag: TAG,
       summary: 'Changes of all jobs, as server-sent events',
-      says: 'Events are named `job`, and their data is a job. The first events are all jobs, or those that changed since Last-Event-ID.',
-      reply: { status: 200, mime: 'text/event-stream', says: 'Events, until the client leaves.' },
+      description:
+        'Events are named `job`, and their data is a job. The first events are all jobs, or those that changed since Last-Event-ID.',
+      reply: { status: 200, mime: 'text/event-stream', description: 'Events, until the client leaves.' },
       tokenShowsMore: true,
       handle: async ({ request, reply, hasToken }) => {
         reply.hijack();
@@ -147,9 +135,9 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       path: '/api/jobs/:id',
       tag: TAG,
       summary: 'One job',
-      says: TOKEN_NOTE,
+      description: TOKEN_NOTE,
       params: ById,
-      reply: { status: 200, schema: JobItem, says: 'The job.' },
+      reply: { status: 200, schema: JobItem, description: 'The job.' },
       problems: [404],
       tokenShowsMore: true,
       handle: async ({ params, hasToken }) => itemOf(hasToken)(jobOf(params.id)),
@@ -160,7 +148,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       tag: TAG,
       summary: 'Changes of one job, as server-sent events',
       params: ById,
-      reply: { status: 200, mime: 'text/event-stream', says: 'Events, until the client leaves.' },
+      reply: { status: 200, mime: 'text/event-stream', description: 'Events, until the client leaves.' },
       problems: [404],
       tokenShowsMore: true,
       handle: async ({ params, request, reply, hasToken }) => {
@@ -176,9 +164,10 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       path: '/api/jobs/:id/cancel',
       tag: TAG,
       summary: 'Ask a job to stop',
-      says: 'The job stops at its next safe point and keeps what it did so far. Nothing happens to a job that has ended.',
+      description:
+        'The job stops at its next safe point and keeps what it did so far. Nothing happens to a job that has ended.',
       params: ById,
-      reply: { status: 200, schema: JobItem, says: 'The job as it is now.' },
+      reply: { status: 200, schema: JobItem, description: 'The job as it is now.' },
       problems: [404, 409],
       needsToken: true,
       handle: async ({ params }) => {
@@ -196,7 +185,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       reply: {
         status: 200,
         schema: PreviewedDelete,
-        says: 'What would be removed.',
+        description: 'What would be removed.',
       },
       problems: [404],
       needsToken: true,
@@ -212,7 +201,8 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       path: '/api/deletes',
       tag: TAG,
       summary: 'Delete what a preview showed',
-      says: 'Refused unless the captures are exactly those of the preview. `compact` then removes the bytes from the segments.',
+      description:
+        'Refused unless the captures are exactly those of the preview. `compact` then removes the bytes from the segments.',
       body: closed({ selection: SelectionInput, token: Type.String({ maxLength: 500 }) }),
       reply: accepted,
       problems: [404, 409, 429],
@@ -220,10 +210,27 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       handle: async ({ body: { selection, token }, signal }) => {
         refuseEverything(selection);
         await tickets.check(token, selection, archive, signal);
-        return begin(checkedJob('delete', { selection, token }), { selection, token });
+        return start(checkedJob('delete', { selection, token }), { selection, token });
       },
     }),
   ];
+}
+
+/** Submits a job. Its uploaded file is removed when the job ends, unless it was interrupted and can be run again. */
+export async function startJob(jobs: JobQueue, uploads: UploadStore, kind: JobKind, input: unknown): Promise<JobItem> {
+  const upload = uploadOf(input);
+  const { job } = await jobs.submit({
+    kind: kind.name,
+    origin: 'api',
+    input,
+    lane: kind.lane ?? 'write',
+    isCancellable: kind.isCancellable,
+    run: (context) => kind.run(context),
+    onOver: async (over) => {
+      if (upload !== '' && !isInterrupted(over)) await uploads.remove(upload);
+    },
+  });
+  return jobItem(job);
 }
 
 /** The cursor after a job. It has the time of the job too, because the job may be dropped before the next page. */

@@ -64,7 +64,7 @@ function documentPath(path: string): string {
 function operationOf(route: ApiRoute, schemas: NamedSchemas): Json {
   const problems = new Set([
     ...SHARED_PROBLEMS,
-    ...route.problems,
+    ...(route.problems ?? []),
     ...(route.needsToken || route.tokenShowsMore ? [401] : []),
   ]);
   const responses: Record<string, Json> = { [route.reply.status]: responseOf(route.reply, schemas) };
@@ -76,7 +76,7 @@ function operationOf(route: ApiRoute, schemas: NamedSchemas): Json {
   return {
     tags: [route.tag],
     summary: route.summary,
-    ...(route.says !== undefined && { description: route.says }),
+    ...(route.description !== undefined && { description: route.description }),
     ...(route.needsToken && { security: [{ [TOKEN_SCHEME]: [] }] }),
     ...(route.tokenShowsMore && { security: [{}, { [TOKEN_SCHEME]: [] }] }),
     ...(parameters.length > 0 && { parameters }),
@@ -90,7 +90,7 @@ function bodyOf({ body, bodyInDocument, rawBody }: ApiRoute, schemas: NamedSchem
   const schema = wanted && withReferences(wanted, schemas, true);
   if (schema) return { requestBody: { required: true, content: { 'application/json': { schema } } } };
   if (!rawBody) return {};
-  return { requestBody: { required: true, description: rawBody.says, content: { [rawBody.mime]: {} } } };
+  return { requestBody: { required: true, description: rawBody.description, content: { [rawBody.mime]: {} } } };
 }
 
 function responseOf(reply: ReplyShape, schemas: NamedSchemas): Json {
@@ -98,7 +98,7 @@ function responseOf(reply: ReplyShape, schemas: NamedSchemas): Json {
     'schema' in reply
       ? { 'application/json': { schema: withReferences(reply.schema, schemas) } }
       : { [reply.mime]: {} };
-  return { description: reply.says, content };
+  return { description: reply.description, content };
 }
 
 /**

@@ -28,7 +28,7 @@ export async function registerApi(
 }
 
 function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stopping: AbortSignal): void {
-  const { method, path, params, query, body, needsToken, tokenShowsMore } = route;
+  const { method, path, params, query, body, needsToken = false, tokenShowsMore = false } = route;
   scope.route({
     method,
     url: path,

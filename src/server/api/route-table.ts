@@ -27,7 +27,7 @@ export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: 
       path: '/api/openapi.json',
       tag: 'archive',
       summary: 'This description',
-      reply: { status: 200, schema: Type.Object({}), says: 'An OpenAPI 3.1 document.' },
+      reply: { status: 200, schema: Type.Object({}), description: 'An OpenAPI 3.1 document.' },
       handle: async () => openApiDocument(routes, facts.version),
     }),
   ];

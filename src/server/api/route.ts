@@ -5,35 +5,34 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
 
-export type Method = 'GET' | 'POST' | 'DELETE';
-
 /** The reply of a successful call: JSON of a schema, or bytes of a media type. */
 export type ReplyShape =
-  | { readonly status: 200 | 202; readonly schema: TSchema; readonly says: string }
-  | { readonly status: 200; readonly mime: string; readonly says: string };
+  | { readonly status: 200 | 202; readonly schema: TSchema; readonly description: string }
+  | { readonly status: 200; readonly mime: string; readonly description: string };
 
-/** The body of a request that the handler reads as a stream of bytes. */
-export type BodyShape = { readonly mime: string; readonly says: string };
-
-export type ApiRoute = {
-  readonly method: Method;
+type RouteFacts = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** In the form of Fastify: `/api/captures/:id`. A `*` at the end is the parameter `name`, which may have slashes. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
-  readonly says: string | undefined;
-  readonly params: TObject | undefined;
-  readonly query: TObject | undefined;
-  readonly body: TSchema | undefined;
+  readonly description?: string;
   /** The schema of the body in the document, when it is more precise than the schema for checking. */
-  readonly bodyInDocument: TSchema | undefined;
-  readonly rawBody: BodyShape | undefined;
+  readonly bodyInDocument?: TSchema;
+  /** The body of a request that the handler reads as a stream of bytes. */
+  readonly rawBody?: { readonly mime: string; readonly description: string };
   readonly reply: ReplyShape;
   /** Statuses of the errors that a call may return, besides those of every route. */
-  readonly problems: readonly number[];
-  readonly needsToken: boolean;
+  readonly problems?: readonly number[];
+  readonly needsToken?: boolean;
   /** Every client gets a reply, but clients that send the token get more. */
-  readonly tokenShowsMore: boolean;
+  readonly tokenShowsMore?: boolean;
+};
+
+export type ApiRoute = RouteFacts & {
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
   readonly handle: (call: Call<unknown, unknown, unknown>) => Promise<unknown>;
 };
 
@@ -51,21 +50,10 @@ export type Call<P, Q, B> = {
 
 type NoObject = TObject<Record<never, never>>;
 
-type Definition<P extends TObject, Q extends TObject, B extends TSchema> = {
-  readonly method: Method;
-  readonly path: string;
-  readonly tag: string;
-  readonly summary: string;
-  readonly says?: string;
+type Definition<P extends TObject, Q extends TObject, B extends TSchema> = RouteFacts & {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
-  readonly bodyInDocument?: TSchema;
-  readonly rawBody?: BodyShape;
-  readonly reply: ReplyShape;
-  readonly problems?: readonly number[];
-  readonly needsToken?: boolean;
-  readonly tokenShowsMore?: boolean;
   readonly handle: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;
 };
 
@@ -73,23 +61,7 @@ type Definition<P extends TObject, Q extends TObject, B extends TSchema> = {
 export function route<P extends TObject = NoObject, Q extends TObject = NoObject, B extends TSchema = TSchema>(
   definition: Definition<P, Q, B>,
 ): ApiRoute {
-  return {
-    method: definition.method,
-    path: definition.path,
-    tag: definition.tag,
-    summary: definition.summary,
-    says: definition.says,
-    params: definition.params,
-    query: definition.query,
-    body: definition.body,
-    bodyInDocument: definition.bodyInDocument,
-    rawBody: definition.rawBody,
-    reply: definition.reply,
-    problems: definition.problems ?? [],
-    needsToken: definition.needsToken ?? false,
-    tokenShowsMore: definition.tokenShowsMore ?? false,
-    handle: definition.handle as ApiRoute['handle'],
-  };
+  return { ...definition, handle: definition.handle as ApiRoute['handle'] };
 }
 
 /** Returned by a handler that has sent the reply itself. */

@@ -114,7 +114,8 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       path: '/api/search',
       tag: TAG,
       summary: 'Pages that match a query',
-      says: 'A query with an error is refused with `BAD_QUERY`; `at` and `length` are the position of the error.',
+      description:
+        'A query with an error is refused with `BAD_QUERY`; `at` and `length` are the position of the error.',
       query: closed({
         q: QueryInput,
         sort: Type.Optional(Type.Enum([...SORTS])),
@@ -128,7 +129,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
         after: Type.Optional(PageCursor),
         limit: limitOf(500, 20),
       }),
-      reply: { status: 200, schema: Results, says: 'A page of results.' },
+      reply: { status: 200, schema: Results, description: 'A page of results.' },
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {
         const { q, sort, group, facets = false, after, limit = 20 } = query;
@@ -165,7 +166,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
         ),
         limit: limitOf(1000, 100),
       }),
-      reply: { status: 200, schema: Links, says: 'A page of links; empty when the index has none.' },
+      reply: { status: 200, schema: Links, description: 'A page of links; empty when the index has none.' },
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {
         const { url, direction = 'in', after, limit = 100 } = query;
@@ -184,7 +185,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       tag: TAG,
       summary: 'When words or a phrase were on a page',
       query: closed({ url: UrlInput, q: QueryInput }),
-      reply: { status: 200, schema: Appearances, says: 'The first time, the last time, and the spans between.' },
+      reply: { status: 200, schema: Appearances, description: 'The first time, the last time, and the spans between.' },
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {
         checkQuery(query.q);

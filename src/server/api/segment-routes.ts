@@ -37,7 +37,7 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
       reply: {
         status: 200,
         schema: closed({ items: Type.Array(SegmentItem), next: Type.Optional(Type.String()) }),
-        says: 'A page of segments.',
+        description: 'A page of segments.',
       },
       handle: async ({ query: { collection, after, limit = 100 } }) => {
         if (after !== undefined && !/^\d{1,15}$/.test(after)) throw invalidCursor();
@@ -57,9 +57,10 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
       path: '/api/segments/:volume/*',
       tag: TAG,
       summary: 'The bytes of a segment',
-      says: 'A WARC file as stored in its volume, up to the last durable record. A request may name one range. The name may contain slashes.',
+      description:
+        'A WARC file as stored in its volume, up to the last durable record. A request may name one range. The name may contain slashes.',
       params: Type.Object({ volume: Type.String() }),
-      reply: { status: 200, mime: 'application/warc', says: 'The file, or a range of it with status 206.' },
+      reply: { status: 200, mime: 'application/warc', description: 'The file, or a range of it with status 206.' },
       problems: [404, 416],
       handle: async ({ params, request, reply }) => {
         const { '*': wantedName = '' } = request.params as { '*'?: string };

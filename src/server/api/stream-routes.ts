@@ -69,12 +69,14 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
       path: '/api/stream',
       tag: 'stream',
       summary: 'Records of the archive, each exactly once',
-      says: 'From a fixed snapshot. X-Pinakes-Cursor in the trailer, or a cursor between lines or frames, is where a later call continues. A table has it in the header fields.',
+      description:
+        'From a fixed snapshot. X-Pinakes-Cursor in the trailer, or a cursor between lines or frames, is where a later call continues. A table has it in the header fields.',
       query: StreamQuestion,
       reply: {
         status: 200,
         mime: 'application/octet-stream',
-        says: 'application/warc with one gzip member for each record, application/x-ndjson, application/vnd.apache.parquet, or application/x-pinakes-frames.',
+        description:
+          'application/warc with one gzip member for each record, application/x-ndjson, application/vnd.apache.parquet, or application/x-pinakes-frames.',
       },
       problems: [404, 410],
       handle: async ({ query: input, signal, reply }) => {

@@ -5,10 +5,11 @@ import { FRAMES_MIME } from '../../base/index.ts';
 import { download } from '../http/download.ts';
 import { HttpProblem, NOT_FOUND } from '../http/problem.ts';
 import { uploadOf } from '../jobs/add-kind.ts';
-import { isInterrupted, isOver } from '../jobs/job.ts';
+import { isOver } from '../jobs/job.ts';
 import { closed, NewCollection } from '../schema.ts';
 import type { ApiServices } from './api-services.ts';
-import { JobItem, jobItem } from './job-item.ts';
+import { JobItem } from './job-item.ts';
+import { startJob } from './job-routes.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 
 /** True for a request that arrived over the command socket. */
@@ -29,8 +30,8 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
         name: Type.String({ minLength: 1, maxLength: 1000, description: 'The name of the file.' }),
         collection: Type.Optional(NewCollection),
       }),
-      rawBody: { mime: 'application/octet-stream', says: 'The bytes of the file.' },
-      reply: { status: 202, schema: JobItem, says: 'The job that adds the file.' },
+      rawBody: { mime: 'application/octet-stream', description: 'The bytes of the file.' },
+      reply: { status: 202, schema: JobItem, description: 'The job that adds the file.' },
       problems: [413, 422, 429, 507],
       needsToken: true,
       handle: async ({ query, request, signal }) => {
@@ -39,17 +40,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
         const { name: upload } = await uploads.receive(query.name, request.raw, bytes, signal);
         const input = { upload, ...(query.collection !== undefined && { collection: query.collection }) };
         try {
-          const { job } = await jobs.submit({
-            kind: 'add',
-            origin: 'api',
-            input,
-            lane: add.lane ?? 'write',
-            run: (context) => add.run(context),
-            onOver: async (job) => {
-              if (!isInterrupted(job)) await uploads.remove(upload);
-            },
-          });
-          return jobItem(job);
+          return await startJob(jobs, uploads, add, input);
         } catch (error) {
           await uploads.remove(upload);
           throw error;
@@ -62,7 +53,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       tag: 'transfers',
       summary: 'Remove an uploaded file whose job was interrupted',
       params: closed({ jobId: Type.String({ maxLength: 100 }) }),
-      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'The file was removed.' },
+      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), description: 'The file was removed.' },
       problems: [404, 409],
       needsToken: true,
       handle: async ({ params }) => {
@@ -81,7 +72,11 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       tag: 'transfers',
       summary: 'The file of an export',
       params: closed({ jobId: Type.String({ maxLength: 100 }), file: Type.String({ maxLength: 300 }) }),
-      reply: { status: 200, mime: 'application/octet-stream', says: 'The file, or a range of it with status 206.' },
+      reply: {
+        status: 200,
+        mime: 'application/octet-stream',
+        description: 'The file, or a range of it with status 206.',
+      },
       problems: [404, 416],
       handle: async ({ params, request, reply }) => {
         const job = jobs.get(params.jobId);
@@ -96,7 +91,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       tag: 'transfers',
       summary: 'Remove the file of an export',
       params: closed({ jobId: Type.String({ maxLength: 100 }) }),
-      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'The file was removed.' },
+      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), description: 'The file was removed.' },
       problems: [404, 409],
       needsToken: true,
       handle: async ({ params }) => {
@@ -111,9 +106,10 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       path: '/api/commands',
       tag: 'transfers',
       summary: 'Run a command of the command line in the server',
-      says: 'The command line uses this while a server has the archive open. Accepted only over the command socket that `owner.json` names, never over TCP. docs/api.md describes the frames.',
-      rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, interruption.' },
-      reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
+      description:
+        'The command line uses this while a server has the archive open. Accepted only over the command socket that `owner.json` names, never over TCP. docs/api.md describes the frames.',
+      rawBody: { mime: FRAMES_MIME, description: 'Frames: the command, then answers, standard input, interruption.' },
+      reply: { status: 200, mime: FRAMES_MIME, description: 'Frames: output, questions, the exit code.' },
       problems: [403, 429],
       needsToken: true,
       handle: async ({ request, reply }) => {
