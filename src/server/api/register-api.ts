@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Guard } from '../http/guard.ts';
-import { HttpProblem } from '../http/problem.ts';
+import { HttpProblem, SERVER_STOPPING } from '../http/problem.ts';
 import { ANSWERED, type ApiRoute } from './route.ts';
 import { checkFor } from './validation.ts';
 
@@ -71,15 +71,8 @@ async function answer(
     const value = await route.handle({ params, query, body, hasToken, signal: controller.signal, request, reply });
     return value === ANSWERED ? reply : value;
   } catch (error) {
-    if (controller.signal.aborted && error instanceof Error && error.name === 'AbortError') throw STOPPING;
+    if (controller.signal.aborted && error instanceof Error && error.name === 'AbortError')
+      throw new HttpProblem(SERVER_STOPPING);
     throw error;
   }
 }
-
-/** Reaches a client that is still connected when the server stops. */
-const STOPPING = new HttpProblem({
-  status: 503,
-  code: 'SERVER_STOPPING',
-  message: 'the server is stopping',
-  advice: 'Start the server again, then repeat the request.',
-});

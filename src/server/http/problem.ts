@@ -76,6 +76,13 @@ export const SCREENS_MISSING: ProblemDetails = {
     'In a checkout, build it with `npm run ui`, then restart the server. The API, CDX, Memento and replay for programs work without it.',
 };
 
+export const SERVER_STOPPING: ProblemDetails = {
+  status: 503,
+  code: 'SERVER_STOPPING',
+  message: 'the server is stopping',
+  advice: 'Start the server again, then repeat the request.',
+};
+
 const INTERNAL: ProblemDetails = {
   status: 500,
   code: 'INTERNAL',

@@ -10,7 +10,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive } from '../../archive/index.ts';
 import { type Clock, formatW3cDate, type IdSource } from '../../base/index.ts';
-import { HttpProblem } from '../http/problem.ts';
+import { HttpProblem, SERVER_STOPPING } from '../http/problem.ts';
 import { INTERRUPTED, isOver, type Job, jobErrorOf, withLine } from './job.ts';
 import type { JobJournal } from './job-journal.ts';
 import type { JobContext, JobProgress } from './job-kind.ts';
@@ -282,12 +282,7 @@ function isAbort(error: unknown): boolean {
 function refusal(isStopping: boolean): HttpProblem {
   return new HttpProblem(
     isStopping
-      ? {
-          status: 503,
-          code: 'SERVER_STOPPING',
-          message: 'the server is stopping',
-          advice: 'Start the server again, then repeat the request.',
-        }
+      ? SERVER_STOPPING
       : {
           status: 429,
           code: 'TOO_MANY_JOBS',
