@@ -207,9 +207,9 @@ test('a crawl that a limit stopped can be continued', async (t) => {
   const last = await crawl(archive, seeds, settings, options);
   assert.equal(last.outcome, 'done');
   assert.deepEqual(last.failedUrls, first.failedUrls, 'failures before the interruption are still reported');
-  const asked = web.requestLog.map(({ path }) => path).filter((path) => !['/30', '/31', '/broken'].includes(path));
-  assert.equal(asked.length, 30);
-  assert.equal(new Set(asked).size, 30, 'nothing was requested twice');
+  const requested = web.requestLog.map(({ path }) => path).filter((path) => !['/30', '/31', '/broken'].includes(path));
+  assert.equal(requested.length, 30);
+  assert.equal(new Set(requested).size, 30, 'nothing was requested twice');
 });
 
 test('at a limit of pages the embeds of captured pages are still captured, and no further page is', async (t) => {
@@ -240,8 +240,8 @@ test('at a limit of pages the embeds of captured pages are still captured, and n
   const options = { resolve: web.resolve };
   const report = await crawl(archive, [web.url('site.test')], settings, options);
   assert.deepEqual([report.outcome, report.limit, report.counts.pages, report.queued], ['limited', 'pages', 1, 2]);
-  const asked = new Set(web.requestLog.map(({ path }) => path));
-  assert.deepEqual([...asked].sort(), ['/', '/moved.png', '/picture.png', '/style.css', '/styled.png']);
+  const requested = new Set(web.requestLog.map(({ path }) => path));
+  assert.deepEqual([...requested].sort(), ['/', '/moved.png', '/picture.png', '/style.css', '/styled.png']);
   const rest = await crawl(archive, [web.url('site.test')], { ...settings, pagesMax: 10 }, options);
   assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 3, 0]);
   assert.equal(web.requestLog.length, 9, 'each once, except the busy one');
@@ -275,11 +275,11 @@ test('a picture that is queued as a page is captured as an embed once a page sho
   const options = { resolve: web.resolve };
   const report = await crawl(archive, [web.url('site.test')], settings, options);
   assert.deepEqual([report.limit, report.counts.pages, report.queued], ['pages', 2, 2]);
-  const asked = () => web.requestLog.map(({ path }) => path);
-  assert.deepEqual(asked(), ['/', '/view', '/picture.png']);
+  const requested = () => web.requestLog.map(({ path }) => path);
+  assert.deepEqual(requested(), ['/', '/view', '/picture.png']);
   const rest = await crawl(archive, [web.url('site.test')], { ...settings, pagesMax: 10 }, options);
   assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 4, 0]);
-  assert.deepEqual(asked(), ['/', '/view', '/picture.png', '/1', '/2']);
+  assert.deepEqual(requested(), ['/', '/view', '/picture.png', '/1', '/2']);
 });
 
 test('a picture that is being visited as a page, or waits for a retry, is fetched once though a page shows it', async (t) => {

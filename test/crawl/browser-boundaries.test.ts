@@ -100,20 +100,20 @@ test('the crawl fetches what a page had no time to get', async (t) => {
   const archive = await makeArchive(t, { clock: Date.now });
   const pictures = Array.from({ length: 8 }, (_, index) => `/${index}.gif`);
   for (const path of pictures) web.put('site.test', path, picture(path), GIF);
-  const asked = Array.from({ length: 10 }, (_, index) => `/${index}.json`);
-  for (const path of asked) web.put('site.test', path, JSON.stringify({ path }), JSON_TYPE);
+  const requested = Array.from({ length: 10 }, (_, index) => `/${index}.json`);
+  for (const path of requested) web.put('site.test', path, JSON.stringify({ path }), JSON_TYPE);
   const script = `
     self.all = ${JSON.stringify(pictures)}.map((src) => Object.assign(new Image(), { src }));
-    for (const path of ${JSON.stringify(asked)}) fetch(path);
+    for (const path of ${JSON.stringify(requested)}) fetch(path);
     for (let part = 0; part < 4; part++) fetch('/sent', { method: 'POST', body: part });
-    setTimeout(() => { for (const path of ${JSON.stringify(asked)}) fetch(path); }, 50);
+    setTimeout(() => { for (const path of ${JSON.stringify(requested)}) fetch(path); }, 50);
   `;
   web.put('site.test', '/', shell(script));
   const settings = { ...(await browserSettings()), delayMs: 500, hostConcurrency: 1, renderMsMax: 2500 };
   const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.deepEqual([report.outcome, report.counts.rendered, report.counts.failed], ['done', 1, 0]);
   for (const path of pictures) assert.equal(web.requests('site.test', path).length, 1, path);
-  for (const path of asked) assert.ok(web.requests('site.test', path).length > 0, path);
+  for (const path of requested) assert.ok(web.requests('site.test', path).length > 0, path);
   assert.equal(report.counts.captures, web.requestLog.length);
   assert.match(report.partlyReadUrls[0]?.reason ?? '', /the time to render it was over/);
 });

@@ -173,8 +173,8 @@ test('links of a page in an old charset are requested in it, from its HTML and f
   const page = Buffer.from(shell(made, '<a href="/plain?\u00e9">x</a><img src="/picture?\u00e9">'), 'latin1');
   web.put('site.test', '/', page, { 'content-type': 'text/html; charset=iso-8859-1' });
   await crawl(archive, [web.url('site.test')], await browserSettings(), { resolve: web.resolve });
-  const asked = web.requestLog.map(({ path }) => path).filter((path) => path.includes('?'));
-  assert.deepEqual(asked.sort(), ['/made?%E9', '/picture?%E9', '/plain?%E9']);
+  const requested = web.requestLog.map(({ path }) => path).filter((path) => path.includes('?'));
+  assert.deepEqual(requested.sort(), ['/made?%E9', '/picture?%E9', '/plain?%E9']);
 });
 
 test('links in nested shadow roots of a page are found', async (t) => {
@@ -206,17 +206,17 @@ test('with `empty`, only pages whose HTML has almost no text are rendered', asyn
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
-  const asks = (name: string) => `fetch('/asked-by-${name}'); document.body.append('rendered')`;
+  const asks = (name: string) => `fetch('/requested-by-${name}'); document.body.append('rendered')`;
   web.put('site.test', '/', html('home', `<a href="/app">a</a><a href="/bare">b</a><script>${asks('home')}</script>`));
   web.put('site.test', '/app', shell(`${asks('app')}; document.body.innerHTML += '<a href="/inner">inner</a>'`));
   web.put('site.test', '/bare', '<!doctype html><title>bare</title><p>few words, no scripts');
   web.put('site.test', '/inner', html('inner', ''));
-  for (const name of ['home', 'app']) web.put('site.test', `/asked-by-${name}`, 'asked', SCRIPT);
+  for (const name of ['home', 'app']) web.put('site.test', `/requested-by-${name}`, 'requested', SCRIPT);
   const settings = { ...(await browserSettings()), browser: 'empty' as const, screenshots: false };
   const { counts } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.deepEqual([counts.pages, counts.rendered, counts.screenshots], [4, 1, 0]);
   assert.deepEqual(
-    [web.requests('site.test', '/asked-by-home').length, web.requests('site.test', '/asked-by-app').length],
+    [web.requests('site.test', '/requested-by-home').length, web.requests('site.test', '/requested-by-app').length],
     [0, 1],
   );
   assert.equal(web.requests('site.test', '/inner').length, 1);

@@ -179,7 +179,7 @@ test('seeds can be read from a list, and an invalid one is reported before any r
   const piped = spawn(LAUNCHER, crawling.with(3, '-'), { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
   piped.stdin.end(`# of another program\n${origin}/c\n`);
   assert.deepEqual(((await json(piped.stdout)) as CrawlReport).seeds, [`${origin}/a`, `${origin}/c`]);
-  const asked = web.requestLog.length;
+  const requested = web.requestLog.length;
   await writeFile(join(cwd, 'seeds.txt'), `${origin}/b\nmailto://somebody\n`);
   const wrong = await run(cwd, ...crawling);
   assert.equal(wrong.code, 2);
@@ -188,5 +188,5 @@ test('seeds can be read from a list, and an invalid one is reported before any r
   const large = await run(cwd, ...crawling);
   assert.equal(large.code, 2);
   assert.match(large.err, /BAD_ARGUMENT.*seeds\.txt.*too large for a list/);
-  assert.equal(web.requestLog.length, asked);
+  assert.equal(web.requestLog.length, requested);
 });

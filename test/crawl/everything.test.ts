@@ -64,9 +64,9 @@ test('a crawl of a web with everything in it ends, captures exactly what it shou
   });
 
   await t.test('it requested nothing that robots.txt or nofollow forbid', () => {
-    const asked = new Set(web.requestLog.map(({ path }) => path));
+    const requested = new Set(web.requestLog.map(({ path }) => path));
     assert.deepEqual(
-      forbidden.filter((path) => asked.has(path)),
+      forbidden.filter((path) => requested.has(path)),
       [],
     );
     assert.deepEqual(
@@ -90,7 +90,7 @@ test('a crawl of a web with everything in it ends, captures exactly what it shou
     for (let index = 2; index < times.length; index++)
       assert.ok(
         times[index]! - times[index - 1]! >= 300,
-        `patient.test was asked again after ${times[index]! - times[index - 1]!} ms`,
+        `patient.test was requested again after ${times[index]! - times[index - 1]!} ms`,
       );
   });
 

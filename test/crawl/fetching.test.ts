@@ -113,9 +113,9 @@ test('empty lines before a head are skipped, up to a bound', async (t) => {
 
 test('late bytes of an answer are not taken for the next one, which is requested on another connection', async (t) => {
   const late = new WeakSet<Socket>();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const origin = await startServer(t, (path, count, socket) => {
-    asked.push(`${path} ${count}`);
+    requested.push(`${path} ${count}`);
     const isLate = late.delete(socket);
     if (path !== '/204') return `${isLate ? 'hello' : ''}${page(path)}`;
     late.add(socket);
@@ -124,21 +124,21 @@ test('late bytes of an answer are not taken for the next one, which is requested
   const fetch = startFetcher(t);
   assert.equal(await fetch(`${origin}/204`), '204 ');
   assert.equal(await fetch(`${origin}/next`), '200 /next');
-  assert.deepEqual(asked, ['/204 1', '/next 2', '/next 1']);
+  assert.deepEqual(requested, ['/204 1', '/next 2', '/next 1']);
 });
 
 test('a request is sent again when the server sends 408 on an idle connection', async (t) => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const timeout = 'HTTP/1.0 408 Request Time-out\r\nConnection: close\r\nContent-Length: 5\r\n\r\nslow!';
   const origin = await startServer(t, (path, count) => {
-    asked.push(`${path} ${count}`);
+    requested.push(`${path} ${count}`);
     return count === 2 || path === '/always' ? timeout : page(path);
   });
   const fetch = startFetcher(t);
   assert.equal(await fetch(`${origin}/1`), '200 /1');
   assert.equal(await fetch(`${origin}/2`), '200 /2');
   assert.equal(await fetch(`${origin}/always`), '408 slow!');
-  assert.deepEqual(asked, ['/1 1', '/2 2', '/2 1', '/always 2', '/always 1']);
+  assert.deepEqual(requested, ['/1 1', '/2 2', '/2 1', '/always 2', '/always 1']);
 });
 
 test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
@@ -187,11 +187,11 @@ test('unverified certificates and old TLS are accepted with anyCertificate, and 
 });
 
 test('a 408 over HTTP/2 belongs to the request, which is not sent twice', async (t) => {
-  let asked = 0;
+  let requested = 0;
   const server = createHttp2Server({ key: TEST_KEY, cert: TEST_CERTIFICATE });
   server.on('session', (session) => t.after(() => session.destroy()));
   server.on('stream', (stream) => {
-    asked++;
+    requested++;
     stream.respond({ ':status': 408 });
     stream.end('slow!');
   });
@@ -201,7 +201,7 @@ test('a 408 over HTTP/2 belongs to the request, which is not sent twice', async 
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   for (const count of [1, 2]) {
     assert.equal(await fetch(url), '408 slow!');
-    assert.equal(asked, count);
+    assert.equal(requested, count);
   }
 });
 

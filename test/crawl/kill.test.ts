@@ -91,14 +91,14 @@ test(`a crawl killed ${ROUNDS} times ends like an undisturbed one, and requests 
     const [, signal] = await ended;
     assert.equal(signal, 'SIGKILL', `round ${round} ended by itself: ${await said}`);
 
-    const asked = web.requestLog.slice(before).map(({ path }) => path);
-    assert.equal(new Set(asked).size, asked.length, `round ${round} asked twice for something`);
+    const requested = web.requestLog.slice(before).map(({ path }) => path);
+    assert.equal(new Set(requested).size, requested.length, `round ${round} requested something twice`);
     const archive = await open(directory, seed + round);
     const held = new Set((await allCaptures(archive)).map(({ url }) => new URL(url).pathname));
     if (round % 5 === 4) assert.deepEqual(await audit(archive), []);
     await archive.close();
-    for (const path of asked)
-      assert.ok(!heldBefore.has(path), `round ${round} asked again for ${path}, which was acknowledged`);
+    for (const path of requested)
+      assert.ok(!heldBefore.has(path), `round ${round} requested ${path} again, which was acknowledged`);
     for (const path of held) heldBefore.add(path);
   }
 

@@ -35,13 +35,13 @@ for (const path of ['/', '/robots.txt'])
   test(`hosts whose ${path} is available later do not hold up others, and are tried again after their pause`, async (t) => {
     const { web, hosts, letHoursPass, crawl } = await manyHosts(t, 300);
     const early: string[] = [];
-    const asked = new Set<string>();
+    const requested = new Set<string>();
     for (const host of hosts) {
       web.put(host, '/', html(host, ''));
       web.at(host, path, (_, response, end) => {
-        const isAgain = asked.has(host);
-        if (isAgain && asked.size < hosts.length) early.push(host);
-        asked.add(host);
+        const isAgain = requested.has(host);
+        if (isAgain && requested.size < hosts.length) early.push(host);
+        requested.add(host);
         response.writeHead(isAgain ? 200 : 503, { 'retry-after': String(HOLD_SECONDS), 'content-type': 'text/html' });
         end();
         response.end(isAgain ? 'User-agent: *' : '');
@@ -53,7 +53,7 @@ for (const path of ['/', '/robots.txt'])
       if (++refused === hosts.length) setImmediate(letHoursPass);
     };
     const { outcome, counts } = await crawl({}, { onSeedTrouble });
-    assert.equal(asked.size, hosts.length);
+    assert.equal(requested.size, hosts.length);
     assert.deepEqual(early, []);
     assert.deepEqual([outcome, counts.pages, counts.retried, counts.failed], ['done', 300, 300, 0]);
   });

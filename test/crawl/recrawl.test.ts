@@ -71,11 +71,11 @@ class ChangingSite {
     return crawl(this.archive, [this.url()], { ...SETTINGS, ...settings }, { resolve: this.web.resolve });
   }
 
-  async again(settings: Partial<CrawlSettings> = {}): Promise<{ report: CrawlReport; asked: string[] }> {
+  async again(settings: Partial<CrawlSettings> = {}): Promise<{ report: CrawlReport; requested: string[] }> {
     const before = this.web.requestLog.length;
     const report = await recrawl(this.archive, 'site', settings, { resolve: this.web.resolve });
-    const asked = this.web.requestLog.slice(before).map(({ path }) => path);
-    return { report, asked: asked.filter((path) => path !== '/robots.txt').sort() };
+    const requested = this.web.requestLog.slice(before).map(({ path }) => path);
+    return { report, requested: requested.filter((path) => path !== '/robots.txt').sort() };
   }
 }
 
@@ -91,8 +91,8 @@ test('an unchanged page costs a conditional request and a small revisit, by ETag
   site.put('/c', html('c', ''), 'none');
   await site.crawl();
   site.later(1);
-  const { report, asked } = await site.again();
-  assert.deepEqual(asked, ['/', '/a', '/b', '/c']);
+  const { report, requested } = await site.again();
+  assert.deepEqual(requested, ['/', '/a', '/b', '/c']);
   assert.equal(report.counts.unchanged, 4);
   assert.equal(report.counts.notModified, 3);
   assert.equal(report.counts.new, 0);
@@ -146,8 +146,8 @@ test('only new links of a changed page are offered', async (t) => {
   site.put('/new', html('new', '<a href="/newer">x</a>'));
   site.put('/newer', html('newer', ''));
   site.later(1);
-  const { report, asked } = await site.again();
-  assert.deepEqual(asked, ['/', '/a', '/new', '/newer', '/old']);
+  const { report, requested } = await site.again();
+  assert.deepEqual(requested, ['/', '/a', '/new', '/newer', '/old']);
   assert.equal(report.counts.new, 3);
   assert.equal(report.counts.notModified, 2);
 });
@@ -164,10 +164,10 @@ test('a budget is spent on the pages that change, and --fixed visits all pages',
     await site.again();
   }
   site.later(1);
-  const { asked } = await site.again({ budget: 2 });
-  assert.deepEqual(asked, ['/3', '/7']);
+  const { requested } = await site.again({ budget: 2 });
+  assert.deepEqual(requested, ['/3', '/7']);
   site.later(1);
-  assert.equal((await site.again({ budget: 2, fixed: true })).asked.length, paths.length + 1);
+  assert.equal((await site.again({ budget: 2, fixed: true })).requested.length, paths.length + 1);
 });
 
 test('pages at the end of their lifetime are visited besides the budget', async (t) => {
@@ -177,9 +177,9 @@ test('pages at the end of their lifetime are visited besides the budget', async 
   for (const path of paths) site.put(path, html(path, ''));
   await site.crawl({ lifetimeMs: 30 * DAY_MS });
   site.later(10);
-  assert.deepEqual((await site.again({ budget: 0 })).asked, []);
+  assert.deepEqual((await site.again({ budget: 0 })).requested, []);
   site.later(18);
-  assert.deepEqual((await site.again({ budget: 0 })).asked, ['/', ...paths]);
+  assert.deepEqual((await site.again({ budget: 0 })).requested, ['/', ...paths]);
 });
 
 test('a new lifetime applies to pages that were seen before', async (t) => {
@@ -188,8 +188,8 @@ test('a new lifetime applies to pages that were seen before', async (t) => {
   site.put('/a', html('a', ''));
   await site.crawl();
   site.later(40);
-  assert.deepEqual((await site.again({ budget: 0 })).asked, []);
-  assert.deepEqual((await site.again({ budget: 0, lifetimeMs: 30 * DAY_MS })).asked, ['/', '/a']);
+  assert.deepEqual((await site.again({ budget: 0 })).requested, []);
+  assert.deepEqual((await site.again({ budget: 0, lifetimeMs: 30 * DAY_MS })).requested, ['/', '/a']);
 });
 
 test('a page that is gone keeps its history, or is expunged if the settings say so', async (t) => {
@@ -204,7 +204,7 @@ test('a page that is gone keeps its history, or is expunged if the settings say 
   const first = (await allCaptures(site.archive)).find(({ url }) => url === site.url('/a'))!;
   assert.match((await payloadAt(site.archive, site.url('/a'), first.time)).toString(), /<title>a</);
   site.later(1);
-  assert.deepEqual((await site.again()).asked, ['/', '/b'], 'a page that is gone is not requested again');
+  assert.deepEqual((await site.again()).requested, ['/', '/b'], 'a page that is gone is not requested again');
   site.remove('/b');
   site.later(1);
   assert.equal((await site.again({ gone: 'expunge' })).report.counts.expunged, 4);
@@ -241,8 +241,8 @@ test('a page that could not be verified is kept, and visited first the next time
   site.later(1);
   const before = site.web.requestLog.length;
   await site.again({ budget: 0 });
-  const asked = site.web.requestLog.slice(before).map(({ path }) => path);
-  assert.deepEqual(asked, ['/robots.txt', '/b']);
+  const requested = site.web.requestLog.slice(before).map(({ path }) => path);
+  assert.deepEqual(requested, ['/robots.txt', '/b']);
 });
 
 test('crawling the same seeds again follows links through pages that did not change', async (t) => {
@@ -271,11 +271,11 @@ test('a crawl that reached its limit can be crawled again with the same limit, a
   const second = await site.again();
   assert.deepEqual([second.report.kind, second.report.counts.pages], ['again', 3]);
   assert.ok(
-    left.every((path) => second.asked.includes(path)),
-    `${second.asked} without ${left}`,
+    left.every((path) => second.requested.includes(path)),
+    `${second.requested} without ${left}`,
   );
   site.later(1);
-  assert.equal((await site.again()).asked.length, 3, 'and again');
+  assert.equal((await site.again()).requested.length, 3, 'and again');
   assert.equal((await site.again({ pagesMax: 100 })).report.outcome, 'done');
 });
 
@@ -297,10 +297,10 @@ test('a site that was gone for a day is visited again, from its seed and its sit
   site.later(1);
   assert.equal((await site.again()).report.counts.gone, paths.length);
   site.later(1);
-  assert.deepEqual((await site.again()).asked, ['/', '/sitemap.xml'], 'the rest is not requested while it is gone');
+  assert.deepEqual((await site.again()).requested, ['/', '/sitemap.xml'], 'the rest is not requested while it is gone');
   setUp();
   site.later(1);
-  assert.deepEqual((await site.again()).asked, paths);
+  assert.deepEqual((await site.again()).requested, paths);
 });
 
 test('a page that is gone is not requested again because a changing page names it', async (t) => {
@@ -314,7 +314,7 @@ test('a page that is gone is not requested again because a changing page names i
   site.put('/', front(['/a', '/b']));
   site.put('/b', html('b', ''));
   site.later(1);
-  assert.deepEqual((await site.again()).asked, ['/', '/b']);
+  assert.deepEqual((await site.again()).requested, ['/', '/b']);
 });
 
 test('a scope that grew during a recrawl stays so', async (t) => {
@@ -386,12 +386,12 @@ test('URLs that a recrawl excludes are not requested, known or not, and the next
     return site.again(settings);
   };
   const without = await again({ exclude: ['/dir/'] });
-  assert.deepEqual(without.asked, ['/', '/a', '/deep', '/picture.png']);
+  assert.deepEqual(without.requested, ['/', '/a', '/deep', '/picture.png']);
   assert.equal(without.report.counts.outOfScope, 2);
-  assert.deepEqual((await again({ include: ['/dir/'] })).asked, ['/', '/dir/b', '/dir/c', '/picture.png']);
-  assert.deepEqual((await again({ scope: 'list', htmlOnly: true })).asked, ['/']);
-  assert.deepEqual((await again({ depthMax: 1 })).asked, ['/', '/a', '/dir/b', '/dir/c', '/picture.png']);
-  assert.deepEqual((await again({})).asked, known);
+  assert.deepEqual((await again({ include: ['/dir/'] })).requested, ['/', '/dir/b', '/dir/c', '/picture.png']);
+  assert.deepEqual((await again({ scope: 'list', htmlOnly: true })).requested, ['/']);
+  assert.deepEqual((await again({ depthMax: 1 })).requested, ['/', '/a', '/dir/b', '/dir/c', '/picture.png']);
+  assert.deepEqual((await again({})).requested, known);
 });
 
 test('a resumed crawl excludes URLs by its new settings, queued or not', async (t) => {
@@ -408,7 +408,7 @@ test('a resumed crawl excludes URLs by its new settings, queued or not', async (
   );
   assert.equal(report.counts.outOfScope, 2);
   site.later(1);
-  assert.deepEqual((await site.again({ exclude: [] })).asked, ['/', '/a', '/dir/b', '/dir/c']);
+  assert.deepEqual((await site.again({ exclude: [] })).requested, ['/', '/a', '/dir/b', '/dir/c']);
 });
 
 test('a recrawl visits the pages of all crawls of the collection, also when resumed, unless its own settings limit them', async (t) => {
@@ -424,7 +424,7 @@ test('a recrawl visits the pages of all crawls of the collection, also when resu
   await crawl(site.archive, [site.web.url('other.test', '/other')], single, { resolve: site.web.resolve });
   const again = async (settings: Partial<CrawlSettings> = {}) => {
     site.later(1);
-    return (await site.again(settings)).asked;
+    return (await site.again(settings)).requested;
   };
   assert.deepEqual(await again(), [...pages, '/other']);
   assert.deepEqual(await again({ scope: 'host', depthMax: 1 }), ['/', '/a', '/other']);

@@ -21,7 +21,7 @@ class HastySite {
   readonly web: TestWeb;
   readonly archive: Archive;
   /** When each path was requested, by the clock of the archive. */
-  readonly asked = new Map<string, number[]>();
+  readonly requested = new Map<string, number[]>();
 
   private constructor(web: TestWeb, archive: Archive) {
     this.web = web;
@@ -38,7 +38,7 @@ class HastySite {
   /** The answers at a path, one after the other; the last one is repeated. */
   put(path: string, ...answers: { status?: number; body?: string; fields?: Record<string, string> }[]): void {
     const times: number[] = [];
-    this.asked.set(path, times);
+    this.requested.set(path, times);
     this.web.at(HOST, path, (_, response, end) => {
       const { status = 200, body = '', fields = {} } = answers[Math.min(times.length, answers.length - 1)]!;
       times.push(this.archive.clock());
@@ -62,7 +62,7 @@ test('the pause that the last answer asks for is made, though there is no furthe
   site.put('/next', { body: html('next', '') });
   const { counts } = await site.crawl({ robots: 'ignore' });
   assert.deepEqual(counts.statuses, { 200: 2, 429: 1 });
-  assert.ok(site.asked.get('/next')![0]! - site.asked.get('/busy')![0]! >= 10 * MINUTE_MS);
+  assert.ok(site.requested.get('/next')![0]! - site.requested.get('/busy')![0]! >= 10 * MINUTE_MS);
 });
 
 test('the pause that a refused robots.txt asks for is made', async (t) => {
@@ -72,7 +72,7 @@ test('the pause that a refused robots.txt asks for is made', async (t) => {
   site.put('/', { body: html('home', '') });
   const { counts } = await site.crawl({ retries: 1 });
   assert.deepEqual([counts.pages, counts.retried], [1, 1]);
-  const [first, second] = site.asked.get('/robots.txt')!;
+  const [first, second] = site.requested.get('/robots.txt')!;
   assert.ok(second! - first! >= 10 * MINUTE_MS);
 });
 
@@ -95,7 +95,7 @@ test('a robots.txt of a busy host is tried again, and forbids everything if the 
   site.put('/robots.txt', { status: 429, fields: { 'retry-after': '600' } });
   const first = await site.crawl({ retries: 1 });
   assert.deepEqual(first.counts.failures, { 'robots-unreachable': 1 });
-  const [once, twice] = site.asked.get('/robots.txt')!;
+  const [once, twice] = site.requested.get('/robots.txt')!;
   assert.ok(twice! - once! >= 10 * MINUTE_MS);
   site.put('/robots.txt', { status: 429 }, { body: 'User-agent: *\nDisallow: /secret\n' });
   const second = await site.crawl({ retries: 1 });
@@ -122,7 +122,7 @@ test('a host that refuses everything is given up after a while, and the next cra
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 60 }, (_, number) => `/${number}`);
   const links = paths.map((path) => `<a href="${path}">x</a>`).join('');
-  for (const [collection, fields, askedMax] of [
+  for (const [collection, fields, requestsMax] of [
     ['without', {}, 2 * 20],
     ['nothing', { 'retry-after': '0' }, 2 * 20],
     ['past', { 'retry-after': 'Thu, 01 Jan 2015 00:00:00 GMT' }, 2 * 20],
@@ -132,8 +132,8 @@ test('a host that refuses everything is given up after a while, and the next cra
     site.put('/', { body: html('home', links) });
     for (const path of paths) site.put(path, { status: 429, fields });
     const first = await site.crawl({ robots: 'ignore', retries: 1, collection });
-    const asked = paths.reduce((sum, path) => sum + site.asked.get(path)!.length, 0);
-    assert.equal(asked, askedMax, collection);
+    const requested = paths.reduce((sum, path) => sum + site.requested.get(path)!.length, 0);
+    assert.equal(requested, requestsMax, collection);
     const { busy = 0 } = first.counts.failures;
     assert.deepEqual([first.outcome, first.counts.pages + busy], ['done', 61], collection);
     for (const path of paths) site.put(path, { body: html(path, '') });
@@ -152,8 +152,8 @@ test('every page of a host that only fails is requested, but each once', async (
   site.put('/sound', { body: html('sound', '') });
   const { counts } = await site.crawl({ robots: 'ignore', retries: 1 });
   assert.deepEqual(counts.statuses, { 200: 2, 503: 61 });
-  const asked = (some: readonly string[]) => some.reduce((sum, path) => sum + site.asked.get(path)!.length, 0);
-  assert.deepEqual([asked(paths), asked(['/sound']), asked(['/last'])], [2 * 20 + 40, 1, 2]);
+  const requested = (some: readonly string[]) => some.reduce((sum, path) => sum + site.requested.get(path)!.length, 0);
+  assert.deepEqual([requested(paths), requested(['/sound']), requested(['/last'])], [2 * 20 + 40, 1, 2]);
 });
 
 test('a host whose robots.txt asks for days is given up at once', async (t) => {
@@ -162,7 +162,7 @@ test('a host whose robots.txt asks for days is given up at once', async (t) => {
   site.put('/robots.txt', { status: 503, fields: { 'retry-after': '864000' } });
   const { counts } = await site.crawl({ retries: 3 });
   assert.deepEqual(counts.failures, { busy: 1 });
-  assert.equal(site.asked.get('/robots.txt')!.length, 1);
+  assert.equal(site.requested.get('/robots.txt')!.length, 1);
 });
 
 test('a cut robots.txt is fetched again, and forbids everything if it stays cut', async (t) => {
@@ -220,25 +220,25 @@ async function vanishing(t: TestContext, awayMs: number) {
     fields: { connection: 'close' },
   });
   for (const path of paths) site.put(path, { body: html(path, '') });
-  let asked = 0;
+  let requested = 0;
   const resolve: CrawlOptions['resolve'] = (host, options, done) => {
-    const [goneAt] = site.asked.get('/')!;
+    const [goneAt] = site.requested.get('/')!;
     if (goneAt === undefined || site.archive.clock() > goneAt + awayMs) return site.web.resolve(host, options, done);
-    asked++;
+    requested++;
     done(Object.assign(new Error('away'), { code: 'EAI_AGAIN' }), [], 0);
   };
   const waits: number[] = [];
   const onProgress: CrawlOptions['onProgress'] = ({ waitMs }) => waits.push(waitMs);
   const report = await site.crawl({ robots: 'ignore', retries: 1, retryDelayMs: 10_000 }, { resolve, onProgress });
-  return { report, asked, longestWaitMs: Math.max(...waits) };
+  return { report, requested, longestWaitMs: Math.max(...waits) };
 }
 
 test('a host that can no longer be connected to is tried with growing pauses, and then given up for the run', async (t) => {
-  const { report, asked, longestWaitMs } = await vanishing(t, FOREVER_MS);
+  const { report, requested, longestWaitMs } = await vanishing(t, FOREVER_MS);
   const { outcome, counts } = report;
   const { dns = 0, busy = 0 } = counts.failures;
   assert.deepEqual([outcome, counts.failed, dns + busy], ['done', 100, 100]);
-  assert.ok(asked < 20, `it was looked for ${asked} times`);
+  assert.ok(requested < 20, `it was looked up ${requested} times`);
   // The reported rest of a wait is random, because the clock runs a thousand times too fast.
   assert.ok(longestWaitMs > 0, 'a wait is reported while it lasts');
 });
@@ -262,7 +262,8 @@ test('while no host can be reached, hosts whose rules are unknown are tried agai
   const missed = Promise.withResolvers<void>();
   const resolve: CrawlOptions['resolve'] = async (host, options, done) => {
     const isBack = [...looks.values()].every((count) => count > 4);
-    if (isBack || (host === HOST && site.asked.get('/')!.length === 0)) return site.web.resolve(host, options, done);
+    if (isBack || (host === HOST && site.requested.get('/')!.length === 0))
+      return site.web.resolve(host, options, done);
     if (host === HOST) setImmediate(missed.resolve);
     else looks.set(host, looks.get(host)! + 1);
     if (host !== HOST) await missed.promise;
@@ -276,13 +277,13 @@ test('while no host can be reached, hosts whose rules are unknown are tried agai
 test('a host that was never reached is soon given up, if others answer', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<img src="http://nowhere.invalid/x.gif">') });
-  let asked = 0;
+  let requested = 0;
   const resolve: CrawlOptions['resolve'] = (host, options, done) => {
-    if (host !== 'site.test') asked++;
+    if (host !== 'site.test') requested++;
     site.web.resolve(host, options, done);
   };
   const { counts } = await site.crawl({ retries: 3, retryDelayMs: 10_000 }, { resolve });
-  assert.deepEqual([counts.pages, counts.failures, asked], [1, { dns: 1 }, 2]);
+  assert.deepEqual([counts.pages, counts.failures, requested], [1, { dns: 1 }, 2]);
 });
 
 test('names that do not resolve hold up nothing, and are looked up once more at the end', async (t) => {
@@ -294,23 +295,23 @@ test('names that do not resolve hold up nothing, and are looked up once more at 
   for (const path of paths) site.put(path, { body: html(path, '') });
   for (const robots of ['obey', 'ignore'] as const) {
     const before = site.web.requestLog.length;
-    const asked: [name: string, requests: number][] = [];
+    const requested: [name: string, requests: number][] = [];
     const resolve: CrawlOptions['resolve'] = (host, options, done) => {
-      if (host.endsWith('.invalid')) asked.push([host, site.web.requestLog.length - before]);
+      if (host.endsWith('.invalid')) requested.push([host, site.web.requestLog.length - before]);
       site.web.resolve(host, options, done);
     };
     const settings = { robots, collection: robots, scope: 'host', retries: 3, retryDelayMs: 10_000 } as const;
     const seeds = [site.web.url(HOST), 'http://page.invalid/'];
     const { counts } = await crawl(site.archive, seeds, { allowPrivate: true, delayMs: 0, ...settings }, { resolve });
     assert.deepEqual([counts.pages, counts.failures], [51, { dns: 2 }], robots);
-    assert.deepEqual(asked.map(([name]) => name).sort(), [
+    assert.deepEqual(requested.map(([name]) => name).sort(), [
       'embed.invalid',
       'embed.invalid',
       'page.invalid',
       'page.invalid',
     ]);
     const all = site.web.requestLog.length - before;
-    for (const [name, requests] of asked.slice(2)) assert.equal(requests, all, `${name} is looked up last`);
+    for (const [name, requests] of requested.slice(2)) assert.equal(requests, all, `${name} is looked up last`);
   }
 });
 
@@ -393,6 +394,6 @@ test('the host that asks for a pause gets it, also when the robots.txt of others
   }
   const { counts } = await site.crawl({ retries: 1 });
   assert.deepEqual([counts.pages, counts.failures], [1, {}]);
-  const [first, second] = others.map((host) => site.asked.get(`/of/${host}`)![0]!).sort((a, b) => a - b);
+  const [first, second] = others.map((host) => site.requested.get(`/of/${host}`)![0]!).sort((a, b) => a - b);
   assert.ok(second! - first! >= 10 * MINUTE_MS);
 });

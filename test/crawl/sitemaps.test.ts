@@ -44,15 +44,19 @@ test('sitemaps respect the depth limit and exclusions', async (t) => {
   const web = await startSite();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
-  const asked = async (collection: string, settings: Partial<CrawlSettings>) => {
+  const requested = async (collection: string, settings: Partial<CrawlSettings>) => {
     const before = web.requestLog.length;
     const whole = { ...settings, collection, allowPrivate: true, delayMs: 0, retries: 0 };
     await crawl(archive, [web.url(HOST)], whole, { resolve: web.resolve });
     const paths = web.requestLog.slice(before).map(({ path }) => path);
     return paths.filter((path) => path !== '/robots.txt').sort();
   };
-  assert.deepEqual(await asked('seeds', { depthMax: 0 }), ['/']);
-  assert.deepEqual(await asked('excluded', { exclude: ['/sitemap\\.xml'] }), ['/', '/listed-second', '/second.xml']);
+  assert.deepEqual(await requested('seeds', { depthMax: 0 }), ['/']);
+  assert.deepEqual(await requested('excluded', { exclude: ['/sitemap\\.xml'] }), [
+    '/',
+    '/listed-second',
+    '/second.xml',
+  ]);
 });
 
 const QUICK = { allowPrivate: true, delayMs: 0, retries: 0, hostConcurrency: 1 };
@@ -89,7 +93,7 @@ class IllustratedSite {
   }
 
   /** The requests since the last call, except robots.txt and the sitemap. */
-  asked(): string[] {
+  requested(): string[] {
     const paths = this.web.requestLog.splice(0).map(({ host, path }) => (host.startsWith(HOST) ? path : `far ${path}`));
     return paths.filter((path) => !/robots\.txt|sitemap\.xml/.test(path));
   }
@@ -115,7 +119,7 @@ test('pictures, films and players that a sitemap lists for a page are captured f
   web.put(HOST, '/player', html('player', ''));
   const { counts, outcome } = await crawl(archive, [web.url(HOST)], QUICK, { resolve: web.resolve });
   assert.deepEqual([outcome, counts.pages, counts.failed, counts.gone], ['done', 3, 0, 0]);
-  assert.deepEqual(site.asked().sort(), [
+  assert.deepEqual(site.requested().sort(), [
     '/',
     '/a',
     '/player',
@@ -137,10 +141,10 @@ test('at a limit of pages the embeds that a sitemap lists for captured pages are
   const options = { resolve: web.resolve };
   const first = await crawl(archive, [web.url(HOST)], { ...QUICK, pagesMax: 3 }, options);
   assert.deepEqual([first.limit, first.counts.pages, first.queued], ['pages', 3, 3]);
-  assert.deepEqual(site.asked().sort(), ['/', '/0', '/1', 'far /0.png', 'far /1.png']);
+  assert.deepEqual(site.requested().sort(), ['/', '/0', '/1', 'far /0.png', 'far /1.png']);
   const rest = await crawl(archive, [web.url(HOST)], { ...QUICK, pagesMax: 100 }, options);
   assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 6, 0]);
-  assert.deepEqual(site.asked().sort(), ['/2', '/3', '/4', 'far /2.png', 'far /3.png', 'far /4.png']);
+  assert.deepEqual(site.requested().sort(), ['/2', '/3', '/4', 'far /2.png', 'far /3.png', 'far /4.png']);
 });
 
 test('embeds of a sitemap respect exclusions and htmlOnly, and are captured only for pages that exist and are in scope', async (t) => {
@@ -156,7 +160,7 @@ test('embeds of a sitemap respect exclusions and htmlOnly, and are captured only
   web.put(HOST, '/gone', html('gone', ''), {}, 404);
   const crawled = async (collection: string, settings: Partial<CrawlSettings>) => {
     await crawl(archive, [web.url(HOST)], { ...QUICK, ...settings, collection }, { resolve: web.resolve });
-    return site.asked().sort();
+    return site.requested().sort();
   };
   const exclude = ['/unwanted', '/out/'];
   assert.deepEqual(await crawled('excluding', { exclude }), ['/', '/a', '/gone', 'far /wanted.png']);
@@ -175,10 +179,10 @@ test('a picture that a sitemap lists for a visited page is captured, and by a re
   web.put(HOST, '/a', html('a', '', '<link rel="sitemap" href="/sitemap.xml">'));
   const options = { resolve: web.resolve };
   await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'again' }, options);
-  assert.deepEqual(site.asked(), ['/', '/a', 'far /one.png']);
+  assert.deepEqual(site.requested(), ['/', '/a', 'far /one.png']);
   put(['one', 'two']);
   await recrawl(archive, 'again', { fixed: true }, options);
-  assert.deepEqual(site.asked().sort(), ['/', '/a', 'far /one.png', 'far /two.png']);
+  assert.deepEqual(site.requested().sort(), ['/', '/a', 'far /one.png', 'far /two.png']);
 });
 
 test('a crawl from seeds ignores embeds that a sitemap lists for pages of an earlier crawl only', async (t) => {
@@ -192,9 +196,9 @@ test('a crawl from seeds ignores embeds that a sitemap lists for pages of an ear
   ]);
   const options = { resolve: web.resolve };
   await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'twice' }, options);
-  assert.deepEqual(site.asked().sort(), ['/', '/in/a', '/out/b', 'far /a.png', 'far /b.png']);
+  assert.deepEqual(site.requested().sort(), ['/', '/in/a', '/out/b', 'far /a.png', 'far /b.png']);
   await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'twice', exclude: ['/out/'] }, options);
-  assert.deepEqual(site.asked().sort(), ['/', '/in/a', 'far /a.png']);
+  assert.deepEqual(site.requested().sort(), ['/', '/in/a', 'far /a.png']);
 });
 
 test('embeds of pages that are gone do not wait, and only a bounded number waits for one page', async (t) => {
@@ -250,7 +254,7 @@ test('endless chains of sitemaps end, are counted, and keep the crawl from no pa
   const { counts, outcome } = await crawl(archive, [web.url(HOST)], settings, { resolve: web.resolve });
   assert.equal(outcome, 'done');
   assert.equal(counts.pages, 2);
-  const asked = web.requestLog.filter(({ path }) => path.startsWith('/map/')).length;
-  assert.ok(asked >= 500 && asked < 1500, `${asked} sitemaps were requested`);
+  const requested = web.requestLog.filter(({ path }) => path.startsWith('/map/')).length;
+  assert.ok(requested >= 500 && requested < 1500, `${requested} sitemaps were requested`);
   assert.ok((counts.traps.sitemaps ?? 0) > 1000, `${counts.traps.sitemaps} are counted`);
 });
