@@ -1,7 +1,7 @@
 /**
- * The page around a PDF document in a frame. Browsers show such documents by a viewer of their own, and some do not
- * start it in a sandbox, which all frames of replay are: the frame would stay empty, or say that the page is blocked.
- * Where the viewer starts it is in the page; else the document can be had as a file.
+ * The page around a PDF document in a frame. Browsers show PDF documents in a viewer of their own. Some do not start it
+ * in a sandbox, which every frame of replay is: the frame would stay empty, or say that the page is blocked. This page
+ * shows the viewer where it starts, and elsewhere a link to download the document.
  */
 import { bareMime } from '../base/index.ts';
 import type { HttpHead } from '../warc/index.ts';
@@ -9,16 +9,13 @@ import { linkTarget, type Memento } from './memento.ts';
 import { replayPath } from './replay-path.ts';
 import { encodeAttribute } from './rewrite/attribute-text.ts';
 
-/** Whether an answer is such a document, to be shown where it is; one that the server gave to be saved is not. */
+/** Whether an answer is a PDF document to be shown in place. One that the server sent as a download is not. */
 export function isViewed(contentType: string, status: number, head: HttpHead | undefined): boolean {
   const disposition = head?.get('content-disposition') ?? 'inline';
   return bareMime(contentType) === 'application/pdf' && status === 200 && /^\s*inline\b/i.test(disposition);
 }
 
-/**
- * `head` is what every replayed document gets at the start of its head. The links are for the bytes, whoever follows
- * them.
- */
+/** `head` is what every replayed document gets at the start of its head. The links always lead to the bytes. */
 export function documentPage({ url, time }: Memento, head: string): string {
   const target = encodeAttribute(replayPath(linkTarget(url), time, 'oe_'));
   const name = encodeAttribute(decodedName(url));
@@ -32,7 +29,7 @@ export function documentPage({ url, time }: Memento, head: string): string {
   );
 }
 
-/** The last part of the path, as people would call the file. */
+/** The last part of the path, decoded: the name of the file. */
 function decodedName(url: string): string {
   const last = URL.parse(url)?.pathname.split('/').at(-1) || 'document.pdf';
   try {

@@ -1,19 +1,19 @@
-/** Memento (RFC 7089): where a resource's TimeGate, TimeMap and mementos are, and the fields that say so. */
+/** Memento (RFC 7089): the URIs of the TimeGate, TimeMap and mementos of a resource, and the fields that name them. */
 import type { EpochMs } from '../base/index.ts';
 import { REPLAY_ROOT, replayPath } from './replay-path.ts';
 
-/** Where clients find the archive. */
+/** The two origins of a served archive. */
 export type ReplayOrigins = {
-  /** Origin of the web page, of TimeGate and TimeMap: `http://localhost:8080`. */
+  /** Origin of the web page, of TimeGates and TimeMaps: `http://localhost:8080`. */
   readonly uiOrigin: string;
-  /** Origin of what archived pages consist of: `http://localhost:8081`. */
+  /** Origin of archived pages and all their parts: `http://localhost:8081`. */
   readonly replayOrigin: string;
 };
 
-/** What a link needs to know of a capture. */
+/** What a link says of a capture. */
 export type Memento = { readonly url: string; readonly time: EpochMs };
 
-/** First, previous, next and last of a resource, seen from one capture; absent where there is none. */
+/** The first, previous, next and last capture of a resource, seen from one of them. */
 export type MementoNeighbours = {
   readonly first?: Memento | undefined;
   readonly previous?: Memento | undefined;
@@ -27,25 +27,25 @@ export function httpDate(time: EpochMs): string {
 }
 
 /**
- * A URI as it may stand between `<` and `>` in a field: whatever is not printable ASCII, and what would end it, is
- * escaped.
+ * A URI that can be put between `<` and `>` in a field. Characters that are not printable ASCII, and those that would
+ * end it, are escaped.
  */
 export function linkTarget(url: string): string {
   if (!/[^\x21-\x7e]|[<>"]/.test(url)) return url;
   return url.toWellFormed().replace(/[^\x21-\x7e]+|[<>"]/gu, (found) => encodeURIComponent(found));
 }
 
-/** URI-M: the memento itself, as an archive's client gets it. */
+/** URI-M: the memento itself. */
 export function mementoUri({ replayOrigin }: ReplayOrigins, { url, time }: Memento): string {
   return replayOrigin + replayPath(linkTarget(url), time, 'mp_');
 }
 
-/** URI-G. */
+/** URI-G: the TimeGate. */
 export function timeGateUri({ uiOrigin }: ReplayOrigins, url: string): string {
   return uiOrigin + REPLAY_ROOT + linkTarget(url);
 }
 
-/** URI-T. */
+/** URI-T: the TimeMap. */
 export function timeMapUri({ uiOrigin }: ReplayOrigins, url: string, format = 'link'): string {
   return `${uiOrigin}${REPLAY_ROOT}timemap/${format}/${linkTarget(url)}`;
 }
@@ -55,12 +55,12 @@ export function mementoLink(origins: ReplayOrigins, memento: Memento, relation: 
   return linkOf(mementoUri(origins, memento), memento, relation);
 }
 
-/** The same for a URI of its own. */
+/** The same for any URI. */
 export function linkOf(uri: string, { time }: Pick<Memento, 'time'>, relation: string): string {
   return `<${uri}>; rel="${relation}"; datetime="${httpDate(time)}"`;
 }
 
-/** The links that every answer for a resource carries: to the resource itself, its TimeGate and its TimeMap. */
+/** The links in every answer for a resource: to the resource itself, its TimeGate and its TimeMap. */
 export function resourceLinks(origins: ReplayOrigins, url: string): string[] {
   return [
     `<${linkTarget(url)}>; rel="original"`,
@@ -69,9 +69,7 @@ export function resourceLinks(origins: ReplayOrigins, url: string): string[] {
   ];
 }
 
-/**
- * The Link value of a memento. Neighbours that are one and the same capture share one link, `rel="first last memento"`.
- */
+/** The Link value of a memento. Neighbours that are the same capture share one link, `rel="first last memento"`. */
 export function mementoLinks(origins: ReplayOrigins, self: Memento, neighbours: MementoNeighbours = {}): string {
   const { first, previous, next, last } = neighbours;
   if (!first && !previous && !next && !last) {

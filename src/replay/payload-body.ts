@@ -1,6 +1,6 @@
 /**
- * Bodies on their way to the browser: small ones whole, large ones in pieces (I9). A few bytes may decode to gigabytes;
- * nothing is decoded before it is asked for, so that the reader's pace is the pace of that too.
+ * Bodies on their way to the browser: small ones whole, large ones in pieces (I9). A few bytes may decode to gigabytes.
+ * So nothing is decoded before the reader asks for it.
  */
 import { concat, copyOf } from '../base/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
@@ -10,7 +10,7 @@ const WHOLE_BYTES_MAX = 1024 * 1024;
 
 export type Body = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** Reads a payload: whole when it is small, else as pieces that begin with what was read, until the reader has left. */
+/** Reads a small payload whole. A large one is returned as pieces, which end early if `hasLeft` returns true. */
 export async function gather(payload: AsyncIterable<Uint8Array>, hasLeft: () => boolean = () => false): Promise<Body> {
   const iterator = payload[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
@@ -41,13 +41,13 @@ async function* continued(
   }
 }
 
-/** Lets go of a body that is not sent. */
+/** Closes a body that is not sent. */
 export async function releaseBody(body: Body | undefined): Promise<void> {
   if (body === undefined || body instanceof Uint8Array) return;
   for await (const _ of body) break;
 }
 
-/** The body with its content codings taken off; codings that lie are not. */
+/** The body without its content codings. A coding that does not match the body is ignored. */
 export async function decodedBody(body: Body, codings: readonly string[]): Promise<Body> {
   if (codings.length === 0) return body;
   return gather(decodedPieces(body, codings));
@@ -69,8 +69,12 @@ async function* piecesOf(body: Body): AsyncGenerator<Uint8Array> {
   else yield* body;
 }
 
-/** Bytes [from, to) of a body; what lies before is read and dropped. */
-export async function* partOf(body: AsyncIterable<Uint8Array>, from: number, to: number): AsyncGenerator<Uint8Array> {
+/** Bytes [from, to) of a body; the bytes before are read and dropped. */
+export async function* bytesBetween(
+  body: AsyncIterable<Uint8Array>,
+  from: number,
+  to: number,
+): AsyncGenerator<Uint8Array> {
   let at = 0;
   for await (const piece of body) {
     const start = Math.max(from - at, 0);

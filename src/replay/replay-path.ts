@@ -1,13 +1,13 @@
 /**
- * Paths of replay, as received, with their query:
+ * Parses paths of replay, as received, with their query:
  *
  *     /web/<time><modifier>/<url>      a capture; up to 17 digits of time
- *     /web/[from][-to]* /<url>         the captures of a URL (there is no space); <url>* those of all URLs that begin so
+ *     /web/[from][-to]* /<url>         the captures of a URL (without the space); <url>*: of all URLs with that prefix
  *     /web/timemap/<format>/<url>      a list of mementos
  *     /web/<url>                       the TimeGate
  *
- * The URL is taken as it stands, escapes and all. Slashes that proxies have merged (`http:/example.org`) and a missing
- * scheme are put right. Nothing throws, whatever the path.
+ * The URL is taken as it is written, with its escapes. Slashes that proxies have merged (`http:/example.org`) and a
+ * missing scheme are restored. No path makes it throw.
  */
 import { type EpochMs, formatTimestamp, parseTimestamp, parseTimestampEnd } from '../base/index.ts';
 import { type Modifier, modifierOf } from './rewrite/modifier.ts';
@@ -20,7 +20,7 @@ export type ReplayPath =
   | {
       readonly kind: 'capture';
       readonly time: EpochMs;
-      /** The digits as written; 14 of them mean a second and fewer a span from `time` to `timeEnd`. */
+      /** The digits as written. 14 digits are a second, fewer a span from `time` to `timeEnd`. */
       readonly timestamp: string;
       readonly timeEnd: EpochMs;
       readonly modifier: Modifier;
@@ -91,10 +91,7 @@ function withUrl(text: string, make: (url: string) => ReplayPath): ReplayPath {
   return url === undefined ? bad('there is no URL') : make(url);
 }
 
-/**
- * People write `/web/2/` for the latest and `/web/0/` for the first; years of fewer than four digits mean the end they
- * lie at.
- */
+/** People write `/web/2/` for the latest capture and `/web/0/` for the first. */
 function timeOf(digits: string): EpochMs | undefined {
   if (digits.length < 4) return parseTimestamp(digits.padEnd(4, digits < '2' ? '0' : '9'));
   return parseTimestamp(digits.length < 14 && digits.length % 2 === 1 ? digits.slice(0, -1) : digits);
@@ -108,7 +105,7 @@ function endOf(digits: string): EpochMs | undefined {
 const SLASHED_SCHEME = /^(https?|ftp):\/+/i;
 const OTHER_SCHEME = /^(?:urn|dns|whois|screenshot|metadata|about|blob|data|mailto|file|filedesc):/i;
 
-/** The URL that a path means; undefined when there is none. */
+/** The URL that a path means; undefined if it has none. */
 function wholeUrl(text: string): string | undefined {
   const bare = text.trim();
   if (bare === '' || /^[/\\]+$/.test(bare)) return undefined;
@@ -117,7 +114,7 @@ function wholeUrl(text: string): string | undefined {
     const rest = bare.slice(scheme[0].length);
     return rest === '' || /^[/?#]/.test(rest) ? undefined : `${scheme[1]!.toLowerCase()}://${rest}`;
   }
-  // A scheme that is escaped whole, as some link makers do it.
+  // Some programs escape the URL with its scheme.
   if (/^https?%3a/i.test(bare)) {
     try {
       return wholeUrl(decodeURIComponent(bare));

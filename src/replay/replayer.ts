@@ -1,18 +1,26 @@
 /**
- * Replay: a request for a URL at a time becomes an answer that a browser can live in. No sockets here; the server hands
- * requests in and sends answers.
+ * Answers a request for a URL at a time so that a browser can show the page. It opens no sockets: the server passes
+ * requests in and sends the answers.
  *
- * The capture is chosen, its own record gives the head, the record that holds its content the payload, decoded by the
- * codings of that record. Pages, styles and scripts are rewritten; everything else passes as it is.
+ * First a capture is chosen. Its own record gives the head. The record that holds its content gives the payload, which
+ * is decoded by the codings of that record. Pages, style sheets and scripts are rewritten; other content passes as it
+ * is.
  */
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
 import { bareMime, concat, EMPTY, type EpochMs, formatTimestamp, PinakesError, toHex, utf8 } from '../base/index.ts';
 import { mayBeUtf8, sniffCharset } from '../page/index.ts';
 import { requestKey, urlKey } from '../url/index.ts';
 import { beginsLikeCoding, byteRange, CODING_MAGIC_BYTES, type HttpHead } from '../warc/index.ts';
-import { callingBack, captureBesideBuster } from './choose/cache-buster.ts';
+import { captureWithOtherBuster, withCallback } from './choose/cache-buster.ts';
 import type { Capture } from './choose/capture.ts';
-import { askedOf, type Chosen, chooseCapture, type Held, heldOf, isWhole } from './choose/capture-choice.ts';
+import {
+  type Chosen,
+  chooseCapture,
+  type HeldBytes,
+  heldBytesOf,
+  isWhole,
+  requestedBytes,
+} from './choose/capture-choice.ts';
 import type { Exchange } from './choose/exchange-key.ts';
 import { type Alternatives, alternativesTo, neighboursOf } from './choose/neighbours.ts';
 import { documentPage, isViewed } from './document-page.ts';
@@ -25,20 +33,20 @@ import {
   resourceLinks,
 } from './memento.ts';
 import { pageHead } from './page-head.ts';
-import { type Body, decodedBody, gather, partOf, releaseBody } from './payload-body.ts';
+import { type Body, bytesBetween, decodedBody, gather, releaseBody } from './payload-body.ts';
 import { parseReplayPath, REPLAY_ROOT, replayPath } from './replay-path.ts';
+import { BodyRewriter, rewrittenType } from './rewrite/body-rewriter.ts';
 import { contentKind } from './rewrite/content-kind.ts';
 import { LinkRewriter } from './rewrite/link-rewriter.ts';
 import { isPageModifier, type Modifier } from './rewrite/modifier.ts';
 import { type FieldList, originalFields, originalLinks, safeValue } from './rewrite/response-head.ts';
-import { rewrittenBody, rewrittenType } from './rewrite/rewriting.ts';
 import { SecurityFields } from './security-fields.ts';
 
 export type ReplayRequest = {
   readonly url: string;
-  /** The latest capture when undefined. */
+  /** Undefined for the latest capture. */
   readonly at: EpochMs | undefined;
-  /** Whether a replayed page asks: by a link in it, or for something it consists of. */
+  /** Whether a replayed page sends it: for a link in the page, or for a part of it. */
   readonly isFromPage: boolean;
   readonly modifier: Modifier;
   readonly method: string;
@@ -52,17 +60,17 @@ export type ReplayResponse = {
   readonly fields: FieldList;
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   readonly capture?: Capture;
-  /** Set when a page is not in the archive, for the server to say so helpfully; `body` is then undefined. */
+  /** Set if a page is not in the archive: the server then sends a page of its own. `body` is undefined. */
   readonly missing?: { readonly url: string };
   /**
-   * Set when the archive has but redirections that lead in a circle over these URLs, for the server to say so; `body`
-   * is then undefined.
+   * Set if the archive has only redirections that lead back to themselves over these URLs: the server then sends a page
+   * of its own. `body` is undefined.
    */
-  readonly circle?: readonly string[];
+  readonly redirectLoop?: readonly string[];
 };
 
 export type ReplayOptions = {
-  /** Whether nobody waits for the rest any more. */
+  /** Whether the client has left, so that the rest of the body is not needed. */
   readonly hasLeft?: () => boolean;
 };
 
@@ -77,7 +85,7 @@ export class Replayer {
     this.#security = new SecurityFields(settings);
   }
 
-  /** What to offer in place of a page that is missing. */
+  /** What the server offers in place of a missing page. */
   alternatives(url: string): Promise<Alternatives> {
     return alternativesTo(this.#archive, url);
   }
@@ -87,15 +95,15 @@ export class Replayer {
     if (refusal) return refusal;
     const chosen = await this.#choose(request);
     if (!chosen) return (await this.#asLetters(request)) ?? this.#missing(request);
-    // For something in a page it would be one redirection after another, and nothing in the end.
-    if (chosen.circle?.length === 1 && !isOfMemento(request)) {
+    // A part of a page would get one redirection after another, and nothing in the end.
+    if (chosen.redirectLoop?.length === 1 && !isOfMemento(request)) {
       await releaseBody(chosen.retrieved.payload);
       return (await this.#asLetters(request)) ?? this.#missing(request);
     }
-    // A program is given the redirection as it is, a browser would follow it until it gives up.
-    if (chosen.circle && isNavigation(request) && request.fields('accept')?.includes('text/html')) {
+    // A program gets the redirection as it is. A browser would follow it until it gives up.
+    if (chosen.redirectLoop && isNavigation(request) && request.fields('accept')?.includes('text/html')) {
       await releaseBody(chosen.retrieved.payload);
-      return { status: 508, fields: this.#shortLived(), body: undefined, circle: chosen.circle };
+      return { status: 508, fields: this.#shortLived(), body: undefined, redirectLoop: chosen.redirectLoop };
     }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (chosen.selfRedirect && isRead && isOfMemento(request)) {
@@ -110,7 +118,7 @@ export class Replayer {
     return withoutBody(request, await this.#answer(request, chosen, options));
   }
 
-  /** A redirection of a URL to itself as it was, leading to what is shown in its place. */
+  /** Answers with a redirection of a URL to itself, which leads to the capture that is shown in its place. */
   async #leadOn(
     request: ReplayRequest,
     self: Capture,
@@ -127,13 +135,13 @@ export class Replayer {
     return withoutBody(request, { ...answer, fields });
   }
 
-  /** A service worker of an archived page would rule the whole origin of replay, so its script is never given. */
+  /** A service worker of an archived page would control the whole origin of replay, so its script is never sent. */
   #refusal({ fields, modifier }: ReplayRequest): ReplayResponse | undefined {
     if (modifier !== 'sw_' && fields('service-worker') === undefined) return undefined;
     return this.#small(403, 'text/plain; charset=utf-8', 'Archived pages have no service workers.\n');
   }
 
-  /** A window shows pages in the frame of the web page, which keeps them inside the archive. */
+  /** A window shows a page in the frame of the web page, which keeps the page inside the archive. */
   #framing({ url, at, modifier, fields }: ReplayRequest): ReplayResponse | undefined {
     if (fields('sec-fetch-dest') !== 'document' || modifier === 'id_') return undefined;
     const stamp = at === undefined ? '' : formatTimestamp(at);
@@ -152,7 +160,7 @@ export class Replayer {
       const range = rangeOfContent(request);
       const chosen = await chooseCapture(this.#archive, { key, url, at, side, range });
       if (chosen || isNavigation(request) || request.modifier === 'id_') return chosen;
-      const meant = await captureBesideBuster(this.#archive, key, at);
+      const meant = await captureWithOtherBuster(this.#archive, key, at);
       return meant && chooseCapture(this.#archive, { key: meant.urlKey, url: meant.url, at, side, range });
     }
     const filed = await chooseCapture(this.#archive, { key: exchange.key, url, at, side, exchange });
@@ -160,8 +168,8 @@ export class Replayer {
   }
 
   /**
-   * Some crawlers follow redirections to places in Latin-1 by their letters and not by their bytes: what they led to
-   * lies there.
+   * Some crawlers follow a redirection to a URL in Latin-1 by its letters and not by its bytes. The capture is then
+   * under the URL in UTF-8.
    */
   async #asLetters(request: ReplayRequest): Promise<ReplayResponse | undefined> {
     const url = request.url.replace(/%([89a-f][0-9a-f])/gi, (_, byte: string) =>
@@ -226,10 +234,11 @@ export class Replayer {
     const stored = await gather(soundPayload(retrieved), options.hasLeft);
     const { start, body } = await withStart(isRaw ? stored : await decodedBody(stored, codings));
     const contentType = contentTypeOf(retrieved, head);
-    const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);
-    const { isForScript } = askerOf(request);
+    const { destination, isForScript } = initiatorOf(request);
+    const mime = bareMime(contentType);
+    const kind = contentKind({ mime, modifier: request.modifier, destination, isForScript }, start);
     const status = statusOf(head, isForScript && start.length === 0);
-    // Links carry the asked time, as those of the page do: a module that is imported under two addresses runs twice.
+    // Links carry the requested time, as those of the page do. A module that is imported under two URLs runs twice.
     const linksFor = (charset: string) =>
       new LinkRewriter(capture.url, request.at ?? capture.time, charset, this.#origins.replayOrigin);
     const links = linksFor('utf-8');
@@ -246,14 +255,14 @@ export class Replayer {
     }
     if (kind === 'bytes') {
       if (contentType !== '') fields.push(['Content-Type', safeValue(contentType)]);
-      // A client fails on a body that is not in the coding it is told of, and gets nothing of it.
+      // A client that gets a Content-Encoding which does not match the body shows nothing of it.
       const outermost = isRaw ? codings.at(-1) : undefined;
       if (outermost !== undefined && beginsLikeCoding(outermost, start))
         fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
-      const isDocument = /xml|html/.test(bareMime(contentType));
+      const isDocument = /xml|html/.test(mime);
       fields.push(...(isRaw ? this.#security.raw : isDocument ? this.#security.document : this.#security.resource));
       const isStored = isRaw || codings.length === 0;
-      const held = head?.status === 206 && isStored && (await heldOf(this.#archive, capture, retrieved));
+      const held = head?.status === 206 && isStored && (await heldBytesOf(this.#archive, capture, retrieved));
       const answer = { status, fields, body, capture };
       return (held && (await inPlace(request, answer, held))) || this.#bytes(request, answer, isStored);
     }
@@ -263,22 +272,23 @@ export class Replayer {
     );
     const isUndeclared = (kind === 'script' || kind === 'css') && !/charset\s*=/i.test(contentType);
     const isOfPageCharset = isUndeclared && !mayBeUtf8(start);
-    const rewritten = rewrittenBody(body, start, {
+    const rewriter = new BodyRewriter({
       kind,
       contentType: contentType === '' ? undefined : contentType,
       pageCharset: isOfPageCharset ? await this.#pageCharset(request).catch(unlessDamaged) : undefined,
       linksFor: (charset) => (charset === 'utf-8' ? links : linksFor(charset)),
       head: this.#pageHead(request, capture),
       replayOrigin: this.#origins.replayOrigin,
-      prepareScript: (text) => callingBack(text, capture.url, request.url),
+      prepareScript: (text) => withCallback(text, capture.url, request.url),
     });
+    const rewritten = rewriter.rewrite(body, start);
     if (rewritten instanceof Uint8Array) fields.push(['Content-Length', String(rewritten.length)]);
     return { status, fields, body: rewritten, capture };
   }
 
   /**
-   * The charset of the page that asks, which its scripts and style sheets have too when they declare none; undefined
-   * when it is not known.
+   * The charset of the page that sends the request; undefined if it is not known. Scripts and style sheets of the page
+   * have it too if they declare none.
    */
   async #pageCharset({ fields }: ReplayRequest): Promise<string | undefined> {
     const { replayOrigin } = this.#origins;
@@ -293,7 +303,7 @@ export class Replayer {
     const { start, body } = await withStart(await decodedBody(await gather(payload), codings));
     await releaseBody(body);
     const charset = sniffCharset(start, contentTypeOf(chosen.retrieved, replayedHead(chosen.retrieved)));
-    // What cannot be in the charset of its page is in one that it looks like.
+    // The text is not UTF-8. If its page is, the charset is guessed from the bytes.
     return charset === 'utf-8' ? undefined : charset;
   }
 
@@ -319,7 +329,7 @@ export class Replayer {
     ];
   }
 
-  /** Sends bytes as they are: whole, in part, or not at all when the client has them. */
+  /** Sends bytes as they are: whole, in part, or not at all if the client has them. */
   async #bytes(request: ReplayRequest, answer: Bytes, isStored: boolean): Promise<ReplayResponse> {
     const { body, capture, fields } = answer;
     const size = body instanceof Uint8Array ? body.length : isStored ? await this.#sizeOf(capture) : undefined;
@@ -367,18 +377,18 @@ type Bytes = ReplayResponse & { readonly capture: Capture; readonly body: Body }
 const SCRIPT_MODIFIERS: ReadonlySet<string> = new Set(['js_', 'esm_', 'wkr_', 'wkrm_', 'wkrf_']);
 const NO_IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>\n';
 
-/** Whether a script asked, and for what. */
-function askerOf({ fields }: ReplayRequest): { destination: string | undefined; isForScript: boolean } {
+/** What the browser fetches the URL for, and whether a script sent the request. */
+function initiatorOf({ fields }: ReplayRequest): { destination: string | undefined; isForScript: boolean } {
   const destination = fields('sec-fetch-dest');
   return { destination, isForScript: destination === 'empty' || fields('x-pywb-requested-with') !== undefined };
 }
 
-/** Whether a window or a frame wants a page, by following a link or because a person asked. */
+/** Whether a window or a frame is to show a page: somebody followed a link or entered the URL. */
 function isNavigation(request: ReplayRequest): boolean {
   return isPageModifier(request.modifier) && !isSubresource(request);
 }
 
-/** Whether a request means a memento for itself, not as a part of a page. */
+/** Whether a request is for a memento by itself, not for a part of a page. */
 function isOfMemento(request: ReplayRequest): boolean {
   return isNavigation(request) || request.modifier === 'id_';
 }
@@ -390,21 +400,21 @@ function isForFrame(request: ReplayRequest): boolean {
 const PAGE_DESTINATIONS: ReadonlySet<string> = new Set(['document', 'iframe', 'frame']);
 
 function isSubresource(request: ReplayRequest): boolean {
-  const { destination, isForScript } = askerOf(request);
+  const { destination, isForScript } = initiatorOf(request);
   return isForScript || (destination !== undefined && !PAGE_DESTINATIONS.has(destination));
 }
 
 const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The key of a request that sends something, under which indexes of other tools file its answer. */
+/** The key of a request that sends something. Indexes of other tools have its answer under this key. */
 function exchangeOf({ url, method, requestBody, fields }: ReplayRequest): Exchange | undefined {
   if (PLAIN_METHODS.has(method)) return undefined;
   return { method, key: requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '') };
 }
 
 /**
- * The bytes of a content that are asked for, be it there as parts; undefined when bytes of the very capture are meant:
- * as it is kept, or by its tag.
+ * The range of a content that is requested, which may come from any part of it. It is undefined if the request means
+ * bytes of this very capture: as it is stored, or by its tag.
  */
 function rangeOfContent({ method, modifier, fields }: ReplayRequest): string | undefined {
   const isOfCapture = method === 'HEAD' || modifier === 'id_' || fields('if-range') !== undefined;
@@ -412,18 +422,18 @@ function rangeOfContent({ method, modifier, fields }: ReplayRequest): string | u
 }
 
 /**
- * What a request for bytes gets of a part, under the numbers that they have in the whole content; undefined when the
- * part is shown for itself. Without a tag: to players, parts with different ones are not of one content.
+ * Answers a request for bytes from a part, with their offsets in the whole content; undefined if the part is shown by
+ * itself. The answer has no tag, because players take parts with different tags for parts of different contents.
  */
-async function inPlace(request: ReplayRequest, answer: Bytes, held: Held): Promise<ReplayResponse | undefined> {
+async function inPlace(request: ReplayRequest, answer: Bytes, held: HeldBytes): Promise<ReplayResponse | undefined> {
   const range = rangeOfContent(request);
   const { size } = held;
   if (size === undefined || isWhole(held) || byteRange(range, size).kind === 'whole') return undefined;
-  const asked = askedOf(held, range);
-  return asked ? partial(answer, asked, held.from, size) : outside(answer, size);
+  const bytes = requestedBytes(held, range);
+  return bytes ? partial(answer, bytes, held.from, size) : outside(answer, size);
 }
 
-/** Bytes [from, to) of a content of this size, out of a body that begins at `start` of it. */
+/** Answers with bytes [from, to) of a content of this size, from a body that begins at offset `start` of it. */
 function partial(
   answer: Bytes,
   { from, to }: { from: number; to: number },
@@ -434,7 +444,7 @@ function partial(
   const fields = withoutExtent(answer.fields);
   fields.push(['Content-Range', `bytes ${from}-${to - 1}/${size}`], ['Content-Length', String(to - from)]);
   const [first, end] = [from - start, to - start];
-  const part = body instanceof Uint8Array ? body.subarray(first, end) : partOf(body, first, end);
+  const part = body instanceof Uint8Array ? body.subarray(first, end) : bytesBetween(body, first, end);
   return { status: 206, fields, body: part, capture };
 }
 
@@ -446,24 +456,24 @@ async function outside(answer: Bytes, size: number): Promise<ReplayResponse> {
   return { status: 416, fields, body: EMPTY, capture };
 }
 
-/** Scripts are told the extent of what they get, not of what the original sent. */
+/** Drops the length and range that the original sent: a script reads those of this answer. */
 function withoutExtent(fields: FieldList): FieldList {
   return fields.filter(([name]) => !/^x-archive-orig-content-(?:length|range)$/i.test(name));
 }
 
-/** A part of a page is shown though the page is damaged, which who opens that is told. */
+/** A part of a damaged page is shown. Replay of the page itself reports the damage. */
 function unlessDamaged(error: unknown): undefined {
   if (!(error instanceof PinakesError)) throw error;
 }
 
-/** Whether a time of whole seconds means this capture. */
+/** Whether a time of whole seconds is that of this capture. */
 function isExact({ time }: Capture, at: EpochMs | undefined): boolean {
   return at !== undefined && formatTimestamp(at) === formatTimestamp(time);
 }
 
 /**
- * Whether an asked URL has the path of a capture, on which the links that its scripts make depend: in `/a/` they are
- * others than in `/a`.
+ * Whether a requested URL has the path of a capture. The links that scripts make depend on it: in `/a/` they differ from
+ * those in `/a`.
  */
 function isOfPath(capture: Capture, url: string): boolean {
   if (capture.url === url) return true;
@@ -472,8 +482,8 @@ function isOfPath(capture: Capture, url: string): boolean {
 }
 
 /**
- * A path as it stays on its way: browsers escape `|` and others each in their own way, and proxies merge slashes.
- * Whoever is sent elsewhere for that comes back for ever.
+ * A path without what browsers and proxies change: browsers escape `|` and others each in their own way, and proxies
+ * merge slashes. A redirection because of such a difference would come back for ever.
  */
 function plainPath(url: string): string | undefined {
   const { protocol, pathname } = URL.parse(linkTarget(url)) ?? {};
@@ -482,17 +492,17 @@ function plainPath(url: string): string | undefined {
   return unescaped.replace(/\/{2,}/g, '/');
 }
 
-/** The head that an answer gets: the capture's own, but for an "unchanged" that has none of its own. */
+/** The head of the answer: that of the capture itself, unless it is missing or says "not modified" (304). */
 function replayedHead({ http, holderHttp }: Retrieved): HttpHead | undefined {
   return http === undefined || http.status === 304 ? (holderHttp ?? http) : http;
 }
 
-/** Of answers that never have one. */
+/** The statuses of answers that never have a body. */
 const NO_BODY: ReadonlySet<number> = new Set([204, 205]);
 
 /**
- * A status that browsers take with a body and without asking back. A script may be told that there is none, a window
- * would stay where it is.
+ * A status that browsers accept with a body and without another request. A script may get a status without a body; a
+ * window would then not leave its page.
  */
 function statusOf(head: HttpHead | undefined, mayBeEmpty: boolean): number {
   const status = head?.status ?? 200;
@@ -508,7 +518,7 @@ function contentTypeOf({ http, holderHttp, head: record }: Retrieved, head: Http
   return http || holderHttp ? '' : (record.get('arc-mime') ?? record.contentType ?? '');
 }
 
-/** The beginning of a body, enough to tell its coding, and the body with it. */
+/** The start of a body, long enough to recognize its coding, and the whole body. */
 async function withStart(body: Body): Promise<{ start: Uint8Array; body: Body }> {
   if (body instanceof Uint8Array) return { start: body, body };
   const iterator = body[Symbol.asyncIterator]();
@@ -516,7 +526,7 @@ async function withStart(body: Body): Promise<{ start: Uint8Array; body: Body }>
   while (start.length < CODING_MAGIC_BYTES) {
     const next = await iterator.next();
     if (next.done) break;
-    // A short piece is copied: it is good only until the next is asked for.
+    // A short piece is copied, because it is valid only until the next one is read.
     start = next.value.length >= CODING_MAGIC_BYTES && start.length === 0 ? next.value : concat([start, next.value]);
   }
   async function* whole(): AsyncGenerator<Uint8Array> {

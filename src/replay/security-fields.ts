@@ -1,20 +1,17 @@
 /**
  * The fields that keep an archived page inside the archive, whatever its scripts try.
  *
- * - Nothing is loaded, sent or framed but from the origin of replay itself (`default-src 'self'`, `form-action`,
- *   `frame-src`). What rewriting misses is refused here, so the policy and not the rewriting is what one relies on.
+ * - A page loads, sends and frames nothing but from the origin of replay itself (`default-src 'self'`, `form-action`,
+ *   `frame-src`). The browser refuses what rewriting misses, so safety depends on the policy and not on rewriting.
  * - Only the web page and replay itself may frame a replayed page (`frame-ancestors`).
- * - A replayed page cannot open windows or navigate the topmost one (`sandbox`), and gets no camera, place or other
+ * - A replayed page cannot open windows or navigate the topmost one (`sandbox`), and gets no camera, location or other
  *   device (`Permissions-Policy`).
- * - Workers are kept as pages are, also those that are started from a script of replay itself.
- * - Stored bytes that are asked for as they are run and load nothing at all.
+ * - Workers have the same policy as pages, also those that are started from a script of replay itself.
+ * - Stored bytes that a client requests unchanged (`id_`) run and load nothing at all.
  */
 import type { ReplayOrigins } from './memento.ts';
 
-/**
- * What a replayed page may do, in the sandbox of the frame that shows it and in its own. Windows and top navigation are
- * not among it.
- */
+/** What a replayed page may do, in the sandbox of its frame and in its own: no windows, and no top navigation. */
 const FRAME_SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
 const REFUSED_FEATURES = [
@@ -53,17 +50,17 @@ const SHARED: readonly [string, string][] = [
 ];
 
 /**
- * For the scripts of replay itself: a page could start a worker from one, and a worker is ruled by the policy that its
- * own script came with.
+ * For the scripts of replay itself. A page could start a worker from one of them, and a worker has the policy of its own
+ * script.
  */
 export const ASSET_POLICY = "default-src 'self' data: blob: 'unsafe-eval'";
 
 export class SecurityFields {
   /** For documents, which run scripts. */
   readonly document: readonly [string, string][];
-  /** For everything that a document consists of. */
+  /** For the parts of a document. */
   readonly resource: readonly [string, string][];
-  /** For stored bytes as they are. */
+  /** For stored bytes that are sent unchanged. */
   readonly raw: readonly [string, string][];
 
   constructor({ uiOrigin }: ReplayOrigins) {

@@ -89,10 +89,10 @@ test('redirections that a cookie ended on the web are passed over for the page b
 
 test('where there are but redirections in a circle a browser is told so, and a program gets them', async (t) => {
   const trial = await ReplayTrial.with(t, wall([]));
-  const { status, circle } = await arrived(trial, 'http://wall.example/', SPRING);
-  assert.deepEqual([status, circle], [508, ['http://wall.example/', 'http://wall.example/cookie']]);
+  const { status, redirectLoop } = await arrived(trial, 'http://wall.example/', SPRING);
+  assert.deepEqual([status, redirectLoop], [508, ['http://wall.example/', 'http://wall.example/cookie']]);
   const asProgram = await trial.ask({ url: 'http://wall.example/', at: SPRING });
-  assert.deepEqual([asProgram.status, asProgram.circle], [302, undefined]);
+  assert.deepEqual([asProgram.status, asProgram.redirectLoop], [302, undefined]);
   assert.ok(asProgram.field('memento-datetime'));
   assert.ok(
     await shownAround(trial.archive, 'http://wall.example/', SPRING),

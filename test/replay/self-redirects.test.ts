@@ -59,7 +59,7 @@ test('a URL that only redirects to itself is a memento to a program, a circle to
   assert.equal(program.status, 301);
   assert.ok(program.field('memento-datetime'));
   const browser = await trial.ask({ url, at: SPRING, fields: { accept: 'text/html' } });
-  assert.deepEqual([browser.status, browser.circle], [508, [url]]);
+  assert.deepEqual([browser.status, browser.redirectLoop], [508, [url]]);
   assert.equal((await trial.ask({ url, at: SPRING, modifier: 'im_' })).status, 404);
 });
 

@@ -1,42 +1,41 @@
 /**
- * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In
- * replay they come out as others, and nothing is found. What differs from a capture in nothing but such a number is
- * what the page meant.
+ * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In replay
+ * a script makes other numbers, so its URL is not in the archive. A capture whose URL differs only in such numbers is
+ * the one that the page means.
  *
- * Only arguments that have the name and the look of one count, and what is no more than random; a time that says which
- * data are wanted does not.
+ * An argument counts if its name and value look like a cache buster, or its value like a random number. A time that says
+ * which data are wanted does not count.
  *
- * Neither do names that scripts make up for a function to be called with the data, `?callback=jQuery1102_1583020800123`
- * (JSONP): the captured script calls the function of its own day, and is made to call the one that waits.
+ * Names that scripts make up for a callback (JSONP) differ in the same way: `?callback=jQuery1102_1583020800123`. The
+ * captured script calls the function of its own day; here it is changed to call the function that waits.
  */
-import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
-import type { Capture } from './capture.ts';
+import type { Capture, CaptureSource } from './capture.ts';
 
 const NAMES: ReadonlySet<string> = new Set(
   '_ _t _ts _dc cb t ts r rnd rand random nocache cachebust cachebuster'.split(' '),
 );
-/** A time of this century in seconds or milliseconds, or what `Math.random` gives. */
+/** A time of this century in seconds or milliseconds, or a result of `Math.random`. */
 const NUMBER = /^(?:1\d{9}(?:\d{3})?|0\.\d{6,})$/;
 const RANDOM = /^0\.\d{10,}$/;
 /** Without a name, `app.js?1583020800123`: milliseconds, or random. */
 const BARE = /^(?:1\d{12}|0\.\d{10,})$/;
-/** What jQuery and others name with a number for the occasion; keys are in lower case. */
+/** Arguments for the callback that jQuery and others name with a new number each time; keys are in lower case. */
 const CALLBACKS: ReadonlySet<string> = new Set('callback jsonp jsonpcallback jsoncallback cb'.split(' '));
 const FUNCTION_NAME = /^[a-z_$][\w$.]*$/i;
-/** Before the call there may be a comment, or a question whether the function is there. */
+/** Before the call there may be a comment, or a check that the function exists. */
 const CALL_WITHIN = 512;
 const SCANNED_MAX = 1000;
 const PAGE_SIZE = 200;
 
-/** The key without such arguments; undefined when it has none. */
+/** The key without such arguments; undefined if it has none. */
 function withoutBuster(key: string): string | undefined {
-  const mark = key.indexOf('?');
-  if (mark < 0) return undefined;
-  const all = key.slice(mark + 1).split('&');
+  const question = key.indexOf('?');
+  if (question < 0) return undefined;
+  const all = key.slice(question + 1).split('&');
   const kept = all.filter((argument) => !isBuster(argument));
-  return kept.length === all.length ? undefined : `${key.slice(0, mark)}?${kept.join('&')}`;
+  return kept.length === all.length ? undefined : `${key.slice(0, question)}?${kept.join('&')}`;
 }
 
 function isBuster(argument: string): boolean {
@@ -52,10 +51,10 @@ function isMadeName(value: string): boolean {
   return FUNCTION_NAME.test(value) && /\d{3}/.test(value.slice(value.lastIndexOf('.') + 1));
 }
 
-/** A script that calls the function which the asked URL names, where it called the one of the captured URL. */
-export function callingBack(text: string, captured: string, asked: string): string {
+/** The text of a script, in which the callback of the requested URL replaces that of the captured URL. */
+export function withCallback(text: string, captured: string, requested: string): string {
   const from = callbackOf(captured);
-  const to = callbackOf(asked);
+  const to = callbackOf(requested);
   if (from === undefined || to === undefined || from === to) return text;
   const at = text.slice(0, CALL_WITHIN).indexOf(`${from}(`);
   if (at < 0) return text;
@@ -69,9 +68,9 @@ function callbackOf(url: string): string | undefined {
   return undefined;
 }
 
-/** The capture nearest in time that differs from a key by such arguments only. */
-export async function captureBesideBuster(
-  archive: Archive,
+/** The capture nearest in time whose key differs only in such arguments. */
+export async function captureWithOtherBuster(
+  archive: Pick<CaptureSource, 'captures'>,
   key: UrlKey,
   at: EpochMs | undefined,
 ): Promise<Capture | undefined> {
@@ -81,7 +80,7 @@ export async function captureBesideBuster(
   let best: Capture | undefined;
   let scanned = 0;
   const distance = ({ time }: Capture) => (at === undefined ? -time : Math.abs(time - at));
-  // The character behind the question mark ends the range.
+  // `@` is the character after `?`, so it ends the range.
   for await (const page of archive.captures({ keyFrom: path, keyTo: `${path.slice(0, -1)}@` }, PAGE_SIZE)) {
     for (const capture of page) {
       if (withoutBuster(capture.urlKey) === plain && (!best || distance(capture) < distance(best))) best = capture;

@@ -1,61 +1,63 @@
 /**
- * The captures that may answer a request, the best first: that of the asked second, then by nearness in time.
+ * The captures that may answer a request, the best first: that of the requested second, then by distance in time.
  *
- * Keys do not tell `/a` from `/A` or `/a//b` from `/a/b`, as everywhere in the field; servers may. So of the captures
- * of one visit those of the very URL come first, whatever the minute; over longer spans the time counts, since one page
- * may be written either way.
+ * `/a` and `/A`, or `/a//b` and `/a/b`, have the same key, as in other archives. For a server they may differ. So of the
+ * captures of one visit those of the very URL come first, whatever their minute. Over longer spans the time decides,
+ * because a page may be linked by either URL.
  */
-import { type Archive, rangeOfKey, VISIT_MS } from '../../archive/index.ts';
+import { rangeOfKey, VISIT_MS } from '../../archive/index.ts';
 import { type EpochMs, equal } from '../../base/index.ts';
 import { type UrlKey, urlKey } from '../../url/index.ts';
-import type { Capture } from './capture.ts';
-import { answersReading, type Exchange } from './exchange-key.ts';
+import type { Capture, CaptureSource } from './capture.ts';
+import { answersGet, type Exchange } from './exchange-key.ts';
 
 const PAGE_SIZE = 16;
 const SECOND_MS = 999;
-/** How many are looked at for one of the very URL, and for one that was read. */
+/** How many captures are held back while one of the very URL, or one that answers a GET, is looked for. */
 const HELD_MAX = 64;
 
 export type Wanted = {
   readonly key: UrlKey;
   readonly url: string;
-  /** The latest when undefined. */
+  /** Undefined for the latest. */
   readonly at: EpochMs | undefined;
   readonly side: 'either' | 'notAfter';
-  /** The field Range of the request: where there are but parts, the one is meant that has the first byte of it. */
+  /** The field Range of the request. If there are only parts, the one with the first of these bytes is wanted. */
   readonly range?: string | undefined;
-  /** When the request sent something. */
+  /** What the request sent. */
   readonly exchange?: Exchange | undefined;
 };
 
-/** `siblings` are all captures of the key in order of time, when they are few. */
+/** `siblings` are all captures of the key in order of time, if they are few. */
 export function candidatesFor(
-  archive: Archive,
+  archive: CaptureSource,
   wanted: Wanted,
   siblings: readonly Capture[] | undefined,
 ): AsyncIterable<Capture> | Iterable<Capture> {
   if (!siblings) {
-    const candidates = ownFirst(scanned(archive, wanted), wanted);
-    return wanted.exchange ? candidates : sentLast(archive, candidates, wanted, () => true);
+    const candidates = veryUrlFirst(scanned(archive, wanted), wanted);
+    return wanted.exchange ? candidates : withoutExchangesFirst(archive, candidates, wanted, () => true);
   }
   const ordered = inOrder(ofScheme(siblings, wanted.url), wanted);
   if (ordered.length < 2) return ordered;
-  const candidates = isOwn(ordered[0]!, wanted.url) ? ordered : ownFirst(ordered, wanted);
-  // Who asks for a second means whatever it has; of several contents the one that was read.
+  const candidates = isOfVeryUrl(ordered[0]!, wanted.url) ? ordered : veryUrlFirst(ordered, wanted);
+  // A client that names a second gets what it has; of several contents the one that answers a GET.
   const ofSecond = siblings.filter((capture) => isOfSecond(capture, wanted));
-  const mayBeSent = (capture: Capture) => hasOtherContent(capture, isOfSecond(capture, wanted) ? ofSecond : siblings);
-  return wanted.exchange || !mayBeSent(ordered[0]!) ? candidates : sentLast(archive, candidates, wanted, mayBeSent);
+  const mayAnswerExchange = (capture: Capture) =>
+    hasOtherContent(capture, isOfSecond(capture, wanted) ? ofSecond : siblings);
+  if (wanted.exchange || !mayAnswerExchange(ordered[0]!)) return candidates;
+  return withoutExchangesFirst(archive, candidates, wanted, mayAnswerExchange);
 }
 
 /**
- * What forms and scripts got for what they sent stands under the same key as the page itself, and is not what a link
- * leads to.
+ * Puts answers to what forms and scripts sent after the other captures. They have the key of the page itself, but a link
+ * does not lead to them.
  */
-async function* sentLast(
-  archive: Archive,
+async function* withoutExchangesFirst(
+  archive: CaptureSource,
   candidates: AsyncIterable<Capture> | Iterable<Capture>,
   wanted: Wanted,
-  mayBeSent: (capture: Capture) => boolean,
+  mayAnswerExchange: (capture: Capture) => boolean,
 ): AsyncGenerator<Capture> {
   const held: Capture[] = [];
   let isInSecond = true;
@@ -66,17 +68,14 @@ async function* sentLast(
       yield* held.splice(0);
     }
     if (++count > HELD_MAX) yield* held.splice(0);
-    const isAsked = count <= HELD_MAX && mayBeSent(capture);
-    if (isAsked && !(await answersReading(archive, capture))) held.push(capture);
+    const isChecked = count <= HELD_MAX && mayAnswerExchange(capture);
+    if (isChecked && !(await answersGet(archive, capture))) held.push(capture);
     else yield capture;
   }
   yield* held;
 }
 
-/**
- * Whether one visit got something else for the same key too. It hardly ever does, so hardly ever a request has to be
- * read.
- */
+/** Whether the same visit got another content for the key. That is rare, so requests are rarely read. */
 function hasOtherContent(capture: Capture, siblings: readonly Capture[]): boolean {
   const { time, block } = capture;
   return siblings.some((other) => {
@@ -85,17 +84,17 @@ function hasOtherContent(capture: Capture, siblings: readonly Capture[]): boolea
   });
 }
 
-/** The first that will do. */
+/** The best capture that `accepts` returns true for. */
 export async function firstCandidate(
-  archive: Archive,
+  archive: CaptureSource,
   url: string,
   at: EpochMs | undefined,
-  will: (capture: Capture) => boolean,
+  accepts: (capture: Capture) => boolean,
 ): Promise<Capture | undefined> {
   const key = urlKey(url);
   const siblings = await archive.capturesOf(key);
   for await (const capture of candidatesFor(archive, { key, url, at, side: 'either' }, siblings))
-    if (will(capture)) return capture;
+    if (accepts(capture)) return capture;
   return undefined;
 }
 
@@ -107,7 +106,7 @@ export function isOfSecond({ time }: Pick<Capture, 'time'>, { at }: Pick<Wanted,
   return at !== undefined && time >= at && time <= at + SECOND_MS;
 }
 
-/** How far a capture is from what is wanted; the best is the least. */
+/** How far a capture is from the wanted time; the best has the least. */
 function distanceOf({ time }: Capture, { at, side }: Wanted): number {
   if (at === undefined) return -time;
   if (isOfSecond({ time }, { at })) return -1;
@@ -116,7 +115,7 @@ function distanceOf({ time }: Capture, { at, side }: Wanted): number {
 
 /** All captures of the key, the best by time first. */
 export function nearestFirst(
-  archive: Archive,
+  archive: CaptureSource,
   wanted: Wanted,
   siblings: readonly Capture[] | undefined,
 ): AsyncIterable<Capture> | Iterable<Capture> {
@@ -124,8 +123,8 @@ export function nearestFirst(
 }
 
 /**
- * Whether a capture is one of a URL's scheme; `http` and `https` are one. Keys leave the scheme out, so a look-up of
- * `dns://example.org`, as some crawlers record it, has the key of the page `http://example.org/`.
+ * Whether a capture has the scheme of a URL; `http` and `https` count as one. Keys do not have the scheme. So the record
+ * `dns://example.org`, which some crawlers write, has the key of the page `http://example.org/`.
  */
 export function isOfScheme(capture: Pick<Capture, 'url'>, url: string): boolean {
   return schemeOf(capture.url) === schemeOf(url);
@@ -143,14 +142,14 @@ function schemeOf(url: string): string {
   return scheme === undefined || scheme === 'https' ? 'http' : scheme;
 }
 
-/** The best by time first; of one time the last. */
+/** The best by time first; of equal times the last. */
 function inOrder(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const latestFirst = captures.toReversed();
   if (wanted.at === undefined || latestFirst.length < 2) return latestFirst;
   return latestFirst.sort((a, b) => distanceOf(a, wanted) - distanceOf(b, wanted) || a.time - b.time);
 }
 
-async function* ownFirst(
+async function* veryUrlFirst(
   captures: AsyncIterable<Capture> | Iterable<Capture>,
   wanted: Wanted,
 ): AsyncGenerator<Capture> {
@@ -159,22 +158,22 @@ async function* ownFirst(
   for await (const capture of captures) {
     if (!held) {
       held = [];
-      // Nearly always the best is of the very URL.
-      if (isOwn(capture, wanted.url)) farthest = Number.NEGATIVE_INFINITY;
+      // The best is nearly always of the very URL.
+      if (isOfVeryUrl(capture, wanted.url)) farthest = Number.NEGATIVE_INFINITY;
       else farthest = distanceOf(capture, wanted) + VISIT_MS;
     }
     if (held.length >= HELD_MAX || distanceOf(capture, wanted) > farthest) {
       farthest = Number.NEGATIVE_INFINITY;
       yield* held.splice(0);
       yield capture;
-    } else if (isOwn(capture, wanted.url)) yield capture;
+    } else if (isOfVeryUrl(capture, wanted.url)) yield capture;
     else held.push(capture);
   }
   if (held) yield* held;
 }
 
-/** Whether it is a capture of the very URL; `http` and `https`, with or without `www`, are one. */
-function isOwn(capture: Capture, url: string): boolean {
+/** Whether it is a capture of the very URL. `http` and `https`, with and without `www`, count as one. */
+function isOfVeryUrl(capture: Capture, url: string): boolean {
   return capture.url === url || plainUrl(capture.url) === plainUrl(url);
 }
 
@@ -183,13 +182,13 @@ function plainUrl(url: string): string {
   return parsed ? parsed.host.replace(/^www\d*\./, '') + parsed.pathname + parsed.search : url;
 }
 
-/** The same order for a key of many captures. */
-async function* scanned(archive: Archive, wanted: Wanted): AsyncGenerator<Capture> {
+/** The same order for a key with many captures. */
+async function* scanned(archive: CaptureSource, wanted: Wanted): AsyncGenerator<Capture> {
   for await (const capture of scannedKey(archive, wanted)) if (isOfScheme(capture, wanted.url)) yield capture;
 }
 
-/** The first one costs a single look-up; the others come from two scans, back and forth in time. */
-async function* scannedKey(archive: Archive, { key, at, side }: Wanted): AsyncGenerator<Capture> {
+/** The first capture takes a single look-up; the others come from two scans, backwards and forwards in time. */
+async function* scannedKey(archive: CaptureSource, { key, at, side }: Wanted): AsyncGenerator<Capture> {
   const range = rangeOfKey(key);
   if (at === undefined) {
     for await (const page of archive.captures({ ...range, reverse: true }, PAGE_SIZE)) yield* page;
@@ -218,13 +217,13 @@ async function* scannedKey(archive: Archive, { key, at, side }: Wanted): AsyncGe
   }
 }
 
-/** The first of the captures from a time on. */
-async function firstFrom(archive: Archive, key: UrlKey, timeFrom: EpochMs): Promise<Capture | undefined> {
+/** The first capture at or after a time. */
+async function firstFrom(archive: CaptureSource, key: UrlKey, timeFrom: EpochMs): Promise<Capture | undefined> {
   for await (const [first] of archive.captures({ ...rangeOfKey(key), timeFrom }, 1)) return first;
   return undefined;
 }
 
-/** Whether a capture shows what a reader of a page of this time could not have seen yet. */
+/** Whether a capture shows what a reader of a page at this time could not have seen yet. */
 function isNewer(time: EpochMs, at: EpochMs): boolean {
   return time - at > VISIT_MS;
 }

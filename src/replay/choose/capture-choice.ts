@@ -1,130 +1,140 @@
 /**
  * Which capture answers a request.
  *
- * The one of the asked second when there is one; else the nearest. For a link in a page it is the newest that is not
- * newer, so that a reader goes through a site as it was; but a crawl fetches what a page links to after the page, so a
- * capture of the hours that follow is not newer, only nearer or farther. Passed over for the next best: revisits whose
- * content is not held (but for redirections, which their own head tells whole), records that are no answer of a server,
- * answers without content (304), parts of a content (206 that is not all of it), preflights, and redirections that lead
- * back to themselves and would do so for ever: those of a URL to itself, which share a key with what they lead to, and
- * circles over other URLs, which on the web ended because a cookie was set on the way. A redirection of the asked URL
- * to itself in the asked second is named beside the next best: a client that asks for this very memento gets it, and is
- * led on from there.
+ * The capture of the requested second, if there is one; else the nearest. For a link in a page it is the newest that is
+ * not newer than the page, so that a reader sees a site as it was. But a crawl fetches what a page links to after the
+ * page. So a capture of the hours after the page does not count as newer.
+ *
+ * Passed over for the next best are:
+ *
+ * - revisits whose content is not in the archive; redirections are shown, because their own head is all there is
+ * - records that are not an answer of a server
+ * - answers without content (304), and parts of a content (a 206 that does not have all of it)
+ * - preflights
+ * - redirections that lead back to themselves without end: of a URL to another with the same key, and loops over other
+ *   URLs. On the web a cookie that was set on the way ended them.
+ *
+ * A redirection of the requested URL to itself in the requested second is returned beside the next best. A client that
+ * asks for this very memento gets it, and is led on from there.
  */
-import { type Archive, isRedirection, lacksAnswer, type Retrieved } from '../../archive/index.ts';
+import { isRedirection, lacksAnswer, type Retrieved } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import { urlKey } from '../../url/index.ts';
 import { byteRange } from '../../warc/index.ts';
 import { linkTarget } from '../memento.ts';
 import { releaseBody } from '../payload-body.ts';
 import { candidatesFor, isOfSecond, isSame, nearestFirst, type Wanted } from './candidates.ts';
-import type { Capture } from './capture.ts';
+import type { Capture, CaptureSource } from './capture.ts';
 import { type Exchange, relationTo } from './exchange-key.ts';
 
-/** How many captures are looked at before the best of those seen is taken. */
+/** How many captures are examined before the best of them is taken. */
 const CANDIDATES_MAX = 64;
-/**
- * The requests of how many captures are read for one that was the same. Pages ask the same address for many things,
- * `/graphql`.
- */
+/** How many requests are read to find an equal one. Pages send many different requests to one URL, such as `/graphql`. */
 const REQUESTS_MAX = 256;
-/** How many captures are looked at for the part that has the asked bytes: a film was fetched in as many. */
+/** How many captures are examined for the part with the requested bytes. A film is fetched in that many. */
 const PARTS_MAX = 256;
-/** How far redirections are followed, and those of how many captures. */
+/** How far redirections are followed, and from how many captures. */
 const HOPS_MAX = 10;
 const FOLLOWED_MAX = 8;
 
 export type Chosen = {
   readonly capture: Capture;
   readonly retrieved: Retrieved;
-  /** All captures of the key in order of time, when they are few. */
+  /** All captures of the key in order of time, if they are few. */
   readonly siblings: readonly Capture[] | undefined;
-  /** The redirection of the asked URL to itself in the asked second, in whose place `capture` was chosen. */
+  /** The redirection of the requested URL to itself in the requested second, in whose place `capture` was chosen. */
   readonly selfRedirect?: Capture;
   /**
-   * Set when the capture is a redirection that leads back to itself, and so does every other that could be shown: the
-   * URLs on the way.
+   * The URLs of a redirect loop. It is set when the capture leads back to itself, and so does every other capture that
+   * could be shown.
    */
-  readonly circle?: readonly string[];
+  readonly redirectLoop?: readonly string[];
 };
 
-/** The capture that answers, opened; undefined when there is none. */
-export async function chooseCapture(archive: Archive, wanted: Wanted): Promise<Chosen | undefined> {
+/**
+ * How a capture serves for its own time. A fallback is shown if nothing better is found, and a capture that begins a
+ * redirect loop if there is no fallback either.
+ */
+type Suitability = 'shown' | 'fallback' | 'loop' | 'never';
+
+/** The capture that answers, opened; undefined if there is none. */
+export async function chooseCapture(archive: CaptureSource, wanted: Wanted): Promise<Chosen | undefined> {
   const picked = await pick(archive, wanted);
   if (!picked) return undefined;
-  const { circle, ...chosen } = picked;
-  if (!circle || (await leadsOut(archive, circle, wanted.side))) return chosen;
-  return { ...chosen, circle: circle.map(({ url }) => url) };
+  const { loop, ...chosen } = picked;
+  if (!loop || (await leadsOut(archive, loop, wanted.side))) return chosen;
+  return { ...chosen, redirectLoop: loop.map(({ url }) => url) };
 }
 
-type Picked = Omit<Chosen, 'circle'> & { readonly circle?: readonly Capture[] };
+type Picked = Omit<Chosen, 'redirectLoop'> & { readonly loop?: readonly Capture[] };
 
-async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefined> {
+async function pick(archive: CaptureSource, wanted: Wanted): Promise<Picked | undefined> {
   const siblings = await archive.capturesOf(wanted.key);
-  let spare: Capture | undefined;
+  let fallback: Capture | undefined;
   let part: Capture | undefined;
   let size: number | undefined;
-  let circle: readonly Capture[] | undefined;
+  let loop: readonly Capture[] | undefined;
   let selfRedirect: Capture | undefined;
-  let asked: Capture | undefined;
+  let requestedSelfRedirect: Capture | undefined;
   let count = 0;
   let followed = 0;
   for await (const capture of answersTo(archive, wanted, siblings)) {
     if (++count > (wanted.range === undefined || part ? CANDIDATES_MAX : PARTS_MAX)) break;
-    const rank = rankOf(capture);
-    if (rank === 'unusable') continue;
-    if (rank === 'spare') {
-      spare ??= capture;
+    const suitability = suitabilityByEntry(capture);
+    if (suitability === 'never') continue;
+    if (suitability === 'fallback') {
+      fallback ??= capture;
       continue;
     }
     const retrieved = await archive.open(capture);
-    const held = await partOf(archive, capture, retrieved);
+    const held = await partialBytesOf(archive, capture, retrieved);
     if (held) {
-      spare ??= capture;
-      // Of another size it is a part of another content.
+      fallback ??= capture;
+      // A part of a content of another size is of another content.
       size ??= held.size;
-      if (held.size === size && askedOf(held, wanted.range)) part ??= capture;
+      if (held.size === size && requestedBytes(held, wanted.range)) part ??= capture;
     }
+    const isRequested = isOfSecond(capture, wanted) && isOfUrl(capture, wanted.url);
     const isToItself = isSelfRedirect(capture, retrieved);
     if (isToItself) selfRedirect ??= capture;
-    if (isToItself && isOfSecond(capture, wanted) && isOfUrl(capture, wanted.url)) asked ??= capture;
+    if (isToItself && isRequested) requestedSelfRedirect ??= capture;
     const isPassedOver = held || lacksAnswer(capture, retrieved.http) || isToItself || isPreflight(retrieved);
     const isFollowed = !isPassedOver && isRedirection(capture) && followed++ < FOLLOWED_MAX;
-    const members = isFollowed ? await circleFrom(archive, capture, retrieved, wanted.side) : undefined;
-    if (!isPassedOver && !members) {
-      const isAsked = isOfSecond(capture, wanted) && isOfUrl(capture, wanted.url);
-      return { capture, retrieved, siblings, ...(asked && !isAsked && { selfRedirect: asked }) };
+    const found = isFollowed ? await loopFrom(archive, capture, retrieved, wanted.side) : undefined;
+    if (!isPassedOver && !found) {
+      const chosen = { capture, retrieved, siblings };
+      return requestedSelfRedirect && !isRequested ? { ...chosen, selfRedirect: requestedSelfRedirect } : chosen;
     }
-    circle ??= members;
+    loop ??= found;
     await releaseBody(retrieved.payload);
   }
-  const last = part ?? spare;
+  const last = part ?? fallback;
   if (last) return { capture: last, retrieved: await archive.open(last), siblings };
-  circle ??= selfRedirect && [selfRedirect];
-  return circle && { capture: circle[0]!, retrieved: await archive.open(circle[0]!), siblings, circle };
+  loop ??= selfRedirect && [selfRedirect];
+  return loop && { capture: loop[0]!, retrieved: await archive.open(loop[0]!), siblings, loop };
 }
 
-/** Whether a capture is of the very URL. Links and TimeMaps write it as `linkTarget` does. */
+/** Whether a capture is of the very URL, as links and TimeMaps write it (`linkTarget`). */
 function isOfUrl(capture: Capture, url: string): boolean {
   return capture.url === url || linkTarget(capture.url) === linkTarget(url);
 }
 
 function answersTo(
-  archive: Archive,
+  archive: CaptureSource,
   wanted: Wanted,
   siblings: readonly Capture[] | undefined,
 ): AsyncIterable<Capture> | Iterable<Capture> {
   const { exchange, key } = wanted;
   if (!exchange || key === exchange.key) return candidatesFor(archive, wanted, siblings);
-  return answersToSent(archive, wanted, exchange, siblings);
+  return answersToExchange(archive, wanted, exchange, siblings);
 }
 
 /**
- * To what was sent, the answers to the very same; where there is none, whatever the URL has that is not known to answer
+ * The answers to an equal request. If there is none, all captures of the URL, but those that are known to answer
  * another method.
  */
-async function* answersToSent(
-  archive: Archive,
+async function* answersToExchange(
+  archive: CaptureSource,
   wanted: Wanted,
   exchange: Exchange,
   siblings: readonly Capture[] | undefined,
@@ -145,138 +155,146 @@ async function* answersToSent(
     if (!others.some((other) => isSame(other, capture))) yield capture;
 }
 
-/** The captures on the way when following a redirection leads back to it; undefined when it leads elsewhere. */
-async function circleFrom(
-  archive: Archive,
+/** The captures of a redirect loop that begins with this one; undefined if following it leads elsewhere. */
+async function loopFrom(
+  archive: CaptureSource,
   capture: Capture,
   retrieved: Retrieved,
   side: Wanted['side'],
 ): Promise<readonly Capture[] | undefined> {
-  const members = [capture];
+  const loop = [capture];
   let target = targetOf(capture, retrieved);
-  while (target !== undefined && members.length <= HOPS_MAX) {
-    const next = await firstAnswer(archive, { key: urlKey(target), url: target, at: members.at(-1)!.time, side });
+  while (target !== undefined && loop.length <= HOPS_MAX) {
+    const next = await firstAnswer(archive, { key: urlKey(target), url: target, at: loop.at(-1)!.time, side });
     if (!next || !isRedirection(next.capture)) return undefined;
-    if (isSame(next.capture, capture)) return members;
-    // Another circle, which this one only leads to.
-    if (members.some((member) => isSame(member, next.capture))) return undefined;
-    members.push(next.capture);
+    if (isSame(next.capture, capture)) return loop;
+    // Another loop, to which this capture only leads.
+    if (loop.some((member) => isSame(member, next.capture))) return undefined;
+    loop.push(next.capture);
     target = next.target;
   }
   return undefined;
 }
 
-/** What answers when circles do not count, and where it leads. */
+/** The capture that answers if loops do not count, and where it leads. */
 async function firstAnswer(
-  archive: Archive,
+  archive: CaptureSource,
   wanted: Wanted,
 ): Promise<{ capture: Capture; target: string | undefined } | undefined> {
   let count = 0;
   for await (const capture of candidatesFor(archive, wanted, await archive.capturesOf(wanted.key))) {
     if (++count > CANDIDATES_MAX) return undefined;
-    if (rankOf(capture) !== 'good') continue;
-    if (!isKnownByRecord(capture)) return { capture, target: undefined };
+    if (suitabilityByEntry(capture) !== 'shown') continue;
+    if (!dependsOnRecord(capture)) return { capture, target: undefined };
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
     const isPassedOver = lacksAnswer(capture, retrieved.http) || isSelfRedirect(capture, retrieved);
-    if (!(await partOf(archive, capture, retrieved)) && !isPassedOver)
+    if (!(await partialBytesOf(archive, capture, retrieved)) && !isPassedOver)
       return { capture, target: isRedirection(capture) ? targetOf(capture, retrieved) : undefined };
   }
   return undefined;
 }
 
-/** Whether somewhere on a circle another capture is shown in the place of the redirection. */
-async function leadsOut(archive: Archive, circle: readonly Capture[], side: Wanted['side']): Promise<boolean> {
-  let { time } = circle[0]!;
-  for (const { url, urlKey: key, time: own } of circle.slice(1)) {
+/** Whether another capture is shown in place of one of the redirections of a loop. */
+async function leadsOut(archive: CaptureSource, loop: readonly Capture[], side: Wanted['side']): Promise<boolean> {
+  let { time } = loop[0]!;
+  for (const { url, urlKey: key, time: own } of loop.slice(1)) {
     const picked = await pick(archive, { key, url, at: time, side });
     if (picked) await releaseBody(picked.retrieved.payload);
-    if (picked && !picked.circle) return true;
+    if (picked && !picked.loop) return true;
     time = own;
   }
   return false;
 }
 
-/** What is shown at a time, found without reading more of it than must be: damage is for who opens it to tell. */
+/** The capture shown at a time. It reads no more than it must, and leaves damage to the caller that opens the capture. */
 export async function captureAt(
-  archive: Archive,
+  archive: CaptureSource,
   wanted: Wanted,
 ): Promise<Pick<Chosen, 'capture' | 'siblings'> | undefined> {
   const siblings = await archive.capturesOf(wanted.key);
-  let spare: Capture | undefined;
-  let circle: Capture | undefined;
+  let fallback: Capture | undefined;
+  let loop: Capture | undefined;
   let count = 0;
   for await (const capture of candidatesFor(archive, wanted, siblings)) {
     if (++count > CANDIDATES_MAX) break;
-    const standing = await standingOf(archive, capture);
-    if (standing === 'shown') return { capture, siblings };
-    if (standing === 'spare') spare ??= capture;
-    if (standing === 'circle') circle ??= capture;
+    const suitability = await suitabilityOf(archive, capture);
+    if (suitability === 'shown') return { capture, siblings };
+    if (suitability === 'fallback') fallback ??= capture;
+    if (suitability === 'loop') loop ??= capture;
   }
-  const last = spare ?? circle;
+  const last = fallback ?? loop;
   return last && { capture: last, siblings };
 }
 
 /** Whether a capture is shown for its own time, and no other in its place. */
-export async function isShown(archive: Archive, capture: Capture): Promise<boolean> {
-  return (await standingOf(archive, capture)) === 'shown';
+export async function isShown(archive: CaptureSource, capture: Capture): Promise<boolean> {
+  return (await suitabilityOf(archive, capture)) === 'shown';
 }
 
-async function standingOf(archive: Archive, capture: Capture): Promise<'shown' | 'spare' | 'circle' | 'never'> {
-  const rank = rankOf(capture);
-  if (rank !== 'good') return rank === 'spare' ? 'spare' : 'never';
-  if (!isKnownByRecord(capture)) return 'shown';
+async function suitabilityOf(archive: CaptureSource, capture: Capture): Promise<Suitability> {
+  const suitability = suitabilityByEntry(capture);
+  if (suitability !== 'shown' || !dependsOnRecord(capture)) return suitability;
   try {
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
-    if (await partOf(archive, capture, retrieved)) return 'spare';
+    if (await partialBytesOf(archive, capture, retrieved)) return 'fallback';
     if (lacksAnswer(capture, retrieved.http) || isSelfRedirect(capture, retrieved)) return 'never';
-    return (await circleFrom(archive, capture, retrieved, 'either')) ? 'circle' : 'shown';
+    return (await loopFrom(archive, capture, retrieved, 'either')) ? 'loop' : 'shown';
   } catch (error) {
-    // Who is led there is told what is wrong with it.
+    // Replay of the capture reports the damage.
     if (error instanceof PinakesError) return 'shown';
     throw error;
   }
 }
 
 /**
- * Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see, unless it
- * is a redirection.
+ * Whether a capture is a state of its page. Metadata records are not, nor are revisits whose content is not in the
+ * archive, unless they are redirections.
  */
 export function isMemento(capture: Capture): boolean {
   return capture.kind !== 'metadata' && !lacksAnswer(capture);
 }
 
-function rankOf(capture: Capture): 'good' | 'spare' | 'unusable' {
-  if (!isMemento(capture)) return 'unusable';
-  if (capture.kind === 'revisit') return 'good';
-  if (capture.kind === 'conversion') return 'spare';
-  return capture.status === 304 || (capture.status >= 100 && capture.status < 200) ? 'spare' : 'good';
+/** As far as the catalog's entry tells. */
+function suitabilityByEntry(capture: Capture): Exclude<Suitability, 'loop'> {
+  if (!isMemento(capture)) return 'never';
+  if (capture.kind === 'revisit') return 'shown';
+  if (capture.kind === 'conversion') return 'fallback';
+  return capture.status === 304 || (capture.status >= 100 && capture.status < 200) ? 'fallback' : 'shown';
 }
 
-/** Of redirections and parts the record alone tells whether they are shown. */
-export function isKnownByRecord(capture: Capture): boolean {
+/** Only the record of a redirection or a part says whether it is shown. */
+export function dependsOnRecord(capture: Capture): boolean {
   return isRedirection(capture) || capture.status === 206;
 }
 
 /**
- * What an answer has that is less than the content; undefined of others. Players ask for `bytes=0-`, and get all of it
- * as a part.
+ * The bytes of an answer that has less than the content; undefined for other answers. Players ask for `bytes=0-`, and
+ * get the whole content as a part.
  */
-async function partOf(archive: Archive, capture: Capture, retrieved: Retrieved): Promise<Held | undefined> {
+async function partialBytesOf(
+  archive: CaptureSource,
+  capture: Capture,
+  retrieved: Retrieved,
+): Promise<HeldBytes | undefined> {
   if (capture.status !== 206) return undefined;
-  const held = await heldOf(archive, capture, retrieved);
+  const held = await heldBytesOf(archive, capture, retrieved);
   return isWhole(held) ? undefined : held;
 }
 
 /**
- * Which bytes of a content an answer has. `to` is exclusive; `size` is that of the whole content, undefined when the
+ * Which bytes of a content an answer has. `to` is exclusive; `size` is that of the whole content, undefined if the
  * answer does not say.
  */
-export type Held = { readonly from: number; readonly to: number; readonly size: number | undefined };
+export type HeldBytes = { readonly from: number; readonly to: number; readonly size: number | undefined };
 
-/** What the head says, as far as it is there: crawlers cut off what is long. */
-export async function heldOf(archive: Archive, { block }: Capture, { http, holderHttp }: Retrieved): Promise<Held> {
+/** The bytes that the head names, as far as they are in the archive: crawlers cut off long answers. */
+export async function heldBytesOf(
+  archive: Pick<CaptureSource, 'getBlocks'>,
+  { block }: Capture,
+  { http, holderHttp }: Retrieved,
+): Promise<HeldBytes> {
   const field = http?.get('content-range') ?? holderHttp?.get('content-range') ?? '';
   const [, first, last, size] = /^\s*bytes\s+(\d+)-(\d+)\/(\d+)\s*$/i.exec(field) ?? [];
   if (size === undefined) return { from: 0, to: 0, size: undefined };
@@ -285,15 +303,21 @@ export async function heldOf(archive: Archive, { block }: Capture, { http, holde
   return { from, to: Math.min(Number(last) + 1, from + (held?.size ?? 0)), size: Number(size) };
 }
 
-export function isWhole({ from, to, size }: Held): boolean {
+export function isWhole({ from, to, size }: HeldBytes): boolean {
   return from === 0 && to === size;
 }
 
-/** What of a part a request asks for, if the part has the first byte of that: for the rest players ask next. */
-export function askedOf({ from, to, size }: Held, range: string | undefined): { from: number; to: number } | undefined {
-  const asked = byteRange(range, size ?? 0);
-  const isHeld = asked.kind === 'part' && from <= asked.from && asked.from < to;
-  return isHeld ? { from: asked.from, to: Math.min(asked.to, to) } : undefined;
+/**
+ * The bytes that a request gets of a part, if the part has the first of the requested bytes. Players ask for the rest
+ * next.
+ */
+export function requestedBytes(
+  { from, to, size }: HeldBytes,
+  range: string | undefined,
+): { from: number; to: number } | undefined {
+  const requested = byteRange(range, size ?? 0);
+  const isHeld = requested.kind === 'part' && from <= requested.from && requested.from < to;
+  return isHeld ? { from: requested.from, to: Math.min(requested.to, to) } : undefined;
 }
 
 function isSelfRedirect(capture: Capture, retrieved: Retrieved): boolean {
@@ -302,16 +326,13 @@ function isSelfRedirect(capture: Capture, retrieved: Retrieved): boolean {
   return target !== undefined && urlKey(target) === capture.urlKey;
 }
 
-/** Where a redirection leads. One that names nothing leads nowhere, and what was sent with it can be shown. */
+/** Where a redirection leads. Without a Location it leads nowhere, and its body can be shown. */
 function targetOf(capture: Capture, { http }: Retrieved): string | undefined {
   const location = http?.get('location')?.trim() || undefined;
   return location === undefined ? undefined : URL.parse(location, capture.url)?.href;
 }
 
-/**
- * What a server answers to the question whether it may be asked (CORS) stands under the same key as what it answers
- * then.
- */
+/** The answer to a preflight (CORS) has the same key as the answer to the request after it. */
 function isPreflight({ head }: Retrieved): boolean {
   return head.get('warc-resource-type') === 'preflight';
 }

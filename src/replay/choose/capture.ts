@@ -1,2 +1,8 @@
-/** Captures as the archive hands them out. */
+/** What choosing a capture reads of an archive. */
+import type { Archive } from '../../archive/index.ts';
+
 export type { Capture, CaptureRange } from '../../archive/index.ts';
+
+export type CaptureSource = Pick<Archive, 'captures' | 'capturesOf' | 'nearest' | 'getBlocks' | 'open'> & {
+  readonly records: Pick<Archive['records'], 'locate' | 'recordsBehind'>;
+};

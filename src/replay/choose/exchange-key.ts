@@ -1,38 +1,30 @@
 /**
- * Finds the answer to a form or a script that sent something. The catalog files such answers under the key of their
- * URL, like all others; what was sent stands in the request record behind the answer, as nearly all crawlers write it.
- * So the candidates are few, and their requests tell which is meant.
+ * Finds the answer to what a form or a script sent. The catalog has such answers under the key of their URL, like all
+ * others. What was sent is in the request record, which nearly all crawlers write after the answer. So the candidates
+ * are few, and their requests show which one matches.
  */
-import type { Archive } from '../../archive/index.ts';
 import { concat, copyOf, LruCache } from '../../base/index.ts';
 import { requestKey, type UrlKey } from '../../url/index.ts';
 import { BlockScanner } from '../../warc/index.ts';
-import type { Capture } from './capture.ts';
+import type { Capture, CaptureSource } from './capture.ts';
 
-/** How far behind an answer its request is looked for, and how much of a request is read. */
+/** How far after an answer its request is searched, and how much of a request is read. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
-/**
- * Into this nearly every request fits; others are read again. Buffers for more would cost far more than the reading.
- */
+/** Nearly every request fits into this; others are read again. Larger buffers would cost far more than reading. */
 const REQUEST_BYTES = 16 * 1024;
-/**
- * Pages can send no more. A part of a body is no JSON and no form any more, and would have another key than the whole.
- */
+/** Pages cannot send more. A part of a body is not valid JSON or form data, and would have another key than the whole. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** How much is kept of the requests that were read lately, in characters of their keys. */
+/** How many requests are kept in memory, in characters of their keys. */
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
 const OVERHEAD_CHARACTERS = 256;
 
-/** What a request that sent something is known by. */
+/** The method of a request that sends something, and the key of its URL with what it sends. */
 export type Exchange = { readonly method: string; readonly key: UrlKey };
 
-/**
- * Whether a capture answers such an exchange, or what was sent by another method, which is no answer to it; undefined
- * when it may.
- */
+/** Whether a capture answers an exchange, or one of another method; undefined if it may answer either. */
 export async function relationTo(
   { method, key }: Exchange,
-  archive: Archive,
+  archive: Records,
   capture: Capture,
 ): Promise<'answer' | 'other' | undefined> {
   const request = await requestOf(archive, capture);
@@ -40,8 +32,8 @@ export async function relationTo(
   return request && request.method !== method && isSending(request.method) ? 'other' : undefined;
 }
 
-/** Whether a capture may answer a link; those to requests that sent something, or asked for the head alone, do not. */
-export async function answersReading(archive: Archive, capture: Capture): Promise<boolean> {
+/** Whether a capture may answer a link. Answers to a request that sent something, or to HEAD, do not. */
+export async function answersGet(archive: Records, capture: Capture): Promise<boolean> {
   const request = await requestOf(archive, capture);
   return request === undefined || request.method === 'GET';
 }
@@ -50,16 +42,17 @@ function isSending(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD';
 }
 
+type Records = Pick<CaptureSource, 'records'>;
 type Found = { readonly request?: Exchange; readonly isWhole: boolean };
 
 /**
- * By the place of the capture: what stands behind it never changes. Who asks for what is not there would have hundreds
- * of records read each time.
+ * By the place of the capture: the record after it never changes. Without this, each request for a missing answer would
+ * read hundreds of records.
  */
-const KEPT = new WeakMap<Archive, LruCache<string, Found>>();
+const KEPT = new WeakMap<Records, LruCache<string, Found>>();
 
-/** The request that stands behind a capture, and the capture's key with what it sent; undefined when there is none. */
-async function requestOf(archive: Archive, capture: Capture): Promise<Exchange | undefined> {
+/** The method of the request record after a capture, and the key with what it sent; undefined if there is none. */
+async function requestOf(archive: Records, capture: Capture): Promise<Exchange | undefined> {
   const [location] = await archive.records.locate([capture.place]);
   if (!location) return undefined;
   const { volume, segment, segmentBytes, offset, length } = location;
@@ -78,7 +71,7 @@ function charactersOf({ request }: Found): number {
   return OVERHEAD_CHARACTERS + (request?.key.length ?? 0);
 }
 
-async function requestWithin(archive: Archive, capture: Capture, left: number, bytesMax: number): Promise<Found> {
+async function requestWithin(archive: Records, capture: Capture, left: number, bytesMax: number): Promise<Found> {
   for await (const record of archive.records.recordsBehind(capture.place, bytesMax)) {
     const { head } = record;
     if (head.type !== 'request' || head.targetUri !== capture.url) return { isWhole: true };

@@ -1,10 +1,10 @@
-/** What surrounds a capture: the others of its URL, and, where there is none, what a reader may have meant. */
-import { type Archive, rangeOfKey } from '../../archive/index.ts';
+/** The other captures of a URL, and what to offer if it has none. */
+import { rangeOfKey } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
 import { keyRange, urlKey } from '../../url/index.ts';
 import { isOfScheme } from './candidates.ts';
-import type { Capture, CaptureRange } from './capture.ts';
-import { captureAt, isKnownByRecord, isShown } from './capture-choice.ts';
+import type { Capture, CaptureRange, CaptureSource } from './capture.ts';
+import { captureAt, dependsOnRecord, isShown } from './capture-choice.ts';
 
 export type Neighbours = {
   readonly first: Capture | undefined;
@@ -13,17 +13,17 @@ export type Neighbours = {
   readonly last: Capture | undefined;
 };
 
-/** How many are looked up at once; nearly always the first is shown. */
+/** How many captures are looked up at once; the first is nearly always shown. */
 const PAGE_SIZE = 4;
-/** How many records are read before none is named. */
+/** How many records are read before the neighbour is left out. */
 const READ_MAX = 64;
 
 /**
- * First, previous, next and last capture of the same key; looked up, unless all of them are at hand. Those in whose
- * place another is shown are passed over: a reader who is led to the one before must not end where he was.
+ * The first, previous, next and last capture of the same key. They are looked up if `siblings` is undefined. Captures in
+ * whose place another is shown are passed over, because a link to the previous capture must not lead back to this one.
  */
 export async function neighboursOf(
-  archive: Archive,
+  archive: CaptureSource,
   capture: Capture,
   siblings?: readonly Capture[],
 ): Promise<Neighbours> {
@@ -42,7 +42,7 @@ export async function neighboursOf(
 }
 
 async function firstShown(
-  archive: Archive,
+  archive: CaptureSource,
   pages: Iterable<readonly Capture[]> | AsyncIterable<readonly Capture[]>,
   url: string,
 ): Promise<Capture | undefined> {
@@ -51,14 +51,14 @@ async function firstShown(
     for (const capture of page) {
       if (!isOfScheme(capture, url)) continue;
       if (await isShown(archive, capture)) return capture;
-      if (isKnownByRecord(capture) && ++read >= READ_MAX) return undefined;
+      if (dependsOnRecord(capture) && ++read >= READ_MAX) return undefined;
     }
   return undefined;
 }
 
-/** What is shown of a URL at a time, and what a reader can go on to from there. */
+/** The capture that is shown of a URL at a time, and its neighbours. */
 export async function shownAround(
-  archive: Archive,
+  archive: CaptureSource,
   url: string,
   at: EpochMs,
 ): Promise<{ readonly current: Capture; readonly neighbours: Neighbours } | undefined> {
@@ -67,12 +67,12 @@ export async function shownAround(
   return { current: found.capture, neighbours: await neighboursOf(archive, found.capture, found.siblings) };
 }
 
-/** Mementos are told apart by whole seconds, which is all that their URIs can say. */
+/** The URIs of mementos have whole seconds. */
 function secondOf(time: EpochMs): EpochMs {
   return Math.floor(time / 1000) * 1000;
 }
 
-/** What to offer a reader in place of a page that is not there. */
+/** What to offer a reader in place of a missing page. */
 export type Alternatives = {
   /** Captures of the same URL that cannot be shown, such as revisits without their content. */
   readonly unshown: readonly Capture[];
@@ -83,7 +83,7 @@ export type Alternatives = {
 const NEARBY_MAX = 10;
 const SCANNED_MAX = 400;
 
-export async function alternativesTo(archive: Archive, url: string): Promise<Alternatives> {
+export async function alternativesTo(archive: CaptureSource, url: string): Promise<Alternatives> {
   const key = urlKey(url);
   const unshown: Capture[] = [];
   for await (const page of archive.captures({ ...rangeOfKey(key), reverse: true }, NEARBY_MAX)) {
@@ -110,7 +110,12 @@ function parentsOf(url: string): string[] {
   return parents;
 }
 
-async function addNearby(archive: Archive, parent: string, own: string, found: Map<string, Capture>): Promise<void> {
+async function addNearby(
+  archive: CaptureSource,
+  parent: string,
+  own: string,
+  found: Map<string, Capture>,
+): Promise<void> {
   let scanned = 0;
   for (const { from, to } of keyRange(parent, 'prefix')) {
     for await (const page of archive.captures({ keyFrom: from, keyTo: to }, 100)) {

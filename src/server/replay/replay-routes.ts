@@ -106,7 +106,7 @@ export class ReplayRoutes {
     const method = request.method ?? 'GET';
     if (!METHODS.has(method)) throw methodRefused([...METHODS].join(', '));
     const answer = await this.#respond(request, parsed as ShownPath, method, () => response.destroyed);
-    if (answer.circle) throw new HttpProblem(redirectionLoop(answer.circle));
+    if (answer.redirectLoop) throw new HttpProblem(redirectionLoop(answer.redirectLoop));
     if (answer.missing) await this.#sendMissing(request, response, answer);
     else await sendReplay(response, answer);
   }
