@@ -472,8 +472,8 @@ function isExact({ time }: Capture, at: EpochMs | undefined): boolean {
 }
 
 /**
- * Whether a requested URL has the path of a capture. The links that scripts make depend on it: in `/a/` they differ from
- * those in `/a`.
+ * Whether a requested URL has the path of a capture. The links that scripts make depend on it: in `/a/` they differ
+ * from those in `/a`.
  */
 function isOfPath(capture: Capture, url: string): boolean {
   if (capture.url === url) return true;

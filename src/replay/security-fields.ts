@@ -50,8 +50,8 @@ const SHARED: readonly [string, string][] = [
 ];
 
 /**
- * For the scripts of replay itself. A page could start a worker from one of them, and a worker has the policy of its own
- * script.
+ * For the scripts of replay itself. A page could start a worker from one of them, and a worker has the policy of its
+ * own script.
  */
 export const ASSET_POLICY = "default-src 'self' data: blob: 'unsafe-eval'";
 

@@ -1,10 +1,10 @@
 /**
- * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In replay
- * a script makes other numbers, so its URL is not in the archive. A capture whose URL differs only in such numbers is
- * the one that the page means.
+ * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In
+ * replay a script makes other numbers, so its URL is not in the archive. A capture whose URL differs only in such
+ * numbers is the one that the page means.
  *
- * An argument counts if its name and value look like a cache buster, or its value like a random number. A time that says
- * which data are wanted does not count.
+ * An argument counts if its name and value look like a cache buster, or its value like a random number. A time that
+ * says which data are wanted does not count.
  *
  * Names that scripts make up for a callback (JSONP) differ in the same way: `?callback=jQuery1102_1583020800123`. The
  * captured script calls the function of its own day; here it is changed to call the function that waits.

@@ -1,9 +1,9 @@
 /**
  * The captures that may answer a request, the best first: that of the requested second, then by distance in time.
  *
- * `/a` and `/A`, or `/a//b` and `/a/b`, have the same key, as in other archives. For a server they may differ. So of the
- * captures of one visit those of the very URL come first, whatever their minute. Over longer spans the time decides,
- * because a page may be linked by either URL.
+ * `/a` and `/A`, or `/a//b` and `/a/b`, have the same key, as in other archives. For a server they may differ. So of
+ * the captures of one visit those of the very URL come first, whatever their minute. Over longer spans the time
+ * decides, because a page may be linked by either URL.
  */
 import { rangeOfKey, VISIT_MS } from '../../archive/index.ts';
 import { type EpochMs, equal } from '../../base/index.ts';
@@ -36,7 +36,7 @@ export function candidatesFor(
 ): AsyncIterable<Capture> | Iterable<Capture> {
   if (!siblings) {
     const candidates = veryUrlFirst(scanned(archive, wanted), wanted);
-    return wanted.exchange ? candidates : withoutExchangesFirst(archive, candidates, wanted, () => true);
+    return wanted.exchange ? candidates : exchangesLast(archive, candidates, wanted, () => true);
   }
   const ordered = inOrder(ofScheme(siblings, wanted.url), wanted);
   if (ordered.length < 2) return ordered;
@@ -46,14 +46,14 @@ export function candidatesFor(
   const mayAnswerExchange = (capture: Capture) =>
     hasOtherContent(capture, isOfSecond(capture, wanted) ? ofSecond : siblings);
   if (wanted.exchange || !mayAnswerExchange(ordered[0]!)) return candidates;
-  return withoutExchangesFirst(archive, candidates, wanted, mayAnswerExchange);
+  return exchangesLast(archive, candidates, wanted, mayAnswerExchange);
 }
 
 /**
- * Puts answers to what forms and scripts sent after the other captures. They have the key of the page itself, but a link
- * does not lead to them.
+ * Puts answers to what forms and scripts sent after the other captures. They have the key of the page itself, but a
+ * link does not lead to them.
  */
-async function* withoutExchangesFirst(
+async function* exchangesLast(
   archive: CaptureSource,
   candidates: AsyncIterable<Capture> | Iterable<Capture>,
   wanted: Wanted,
@@ -123,8 +123,8 @@ export function nearestFirst(
 }
 
 /**
- * Whether a capture has the scheme of a URL; `http` and `https` count as one. Keys do not have the scheme. So the record
- * `dns://example.org`, which some crawlers write, has the key of the page `http://example.org/`.
+ * Whether a capture has the scheme of a URL; `http` and `https` count as one. Keys do not have the scheme. So the
+ * record `dns://example.org`, which some crawlers write, has the key of the page `http://example.org/`.
  */
 export function isOfScheme(capture: Pick<Capture, 'url'>, url: string): boolean {
   return schemeOf(capture.url) === schemeOf(url);

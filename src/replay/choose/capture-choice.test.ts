@@ -20,7 +20,9 @@ type Entry = Partial<Pick<Capture, 'url' | 'kind' | 'status' | 'block'>> & {
   readonly isPreflight?: boolean;
 };
 
-/** An archive in memory. `isFew` tells whether it returns all captures of a key at once, as it does with few of them. */
+/**
+ * An archive in memory. `isFew` tells whether it returns all captures of a key at once, as it does with few of them.
+ */
 class MemorySource implements CaptureSource {
   readonly records = { locate: async () => [], recordsBehind: async function* () {} };
   readonly #captures: readonly Capture[];

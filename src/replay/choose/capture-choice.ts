@@ -29,7 +29,9 @@ import { type Exchange, relationTo } from './exchange-key.ts';
 
 /** How many captures are examined before the best of them is taken. */
 const CANDIDATES_MAX = 64;
-/** How many requests are read to find an equal one. Pages send many different requests to one URL, such as `/graphql`. */
+/**
+ * How many requests are read to find an equal one. Pages send many different requests to one URL, such as `/graphql`.
+ */
 const REQUESTS_MAX = 256;
 /** How many captures are examined for the part with the requested bytes. A film is fetched in that many. */
 const PARTS_MAX = 256;
@@ -207,7 +209,9 @@ async function leadsOut(archive: CaptureSource, loop: readonly Capture[], side: 
   return false;
 }
 
-/** The capture shown at a time. It reads no more than it must, and leaves damage to the caller that opens the capture. */
+/**
+ * The capture shown at a time. It reads no more than it must, and leaves damage to the caller that opens the capture.
+ */
 export async function captureAt(
   archive: CaptureSource,
   wanted: Wanted,

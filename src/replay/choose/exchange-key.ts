@@ -12,7 +12,9 @@ import type { Capture, CaptureSource } from './capture.ts';
 const REQUEST_BYTES_MAX = 1024 * 1024;
 /** Nearly every request fits into this; others are read again. Larger buffers would cost far more than reading. */
 const REQUEST_BYTES = 16 * 1024;
-/** Pages cannot send more. A part of a body is not valid JSON or form data, and would have another key than the whole. */
+/**
+ * Pages cannot send more. A part of a body is not valid JSON or form data, and would have another key than the whole.
+ */
 const BODY_BYTES_MAX = 1024 * 1024;
 /** How many requests are kept in memory, in characters of their keys. */
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;

@@ -19,8 +19,9 @@ const PAGE_SIZE = 4;
 const READ_MAX = 64;
 
 /**
- * The first, previous, next and last capture of the same key. They are looked up if `siblings` is undefined. Captures in
- * whose place another is shown are passed over, because a link to the previous capture must not lead back to this one.
+ * The first, previous, next and last capture of the same key. They are looked up if `siblings` is undefined. Captures
+ * in whose place another is shown are passed over, because a link to the previous capture must not lead back to this
+ * one.
  */
 export async function neighboursOf(
   archive: CaptureSource,

@@ -118,7 +118,9 @@ function patchMoreProperties(methods: Wombat): void {
   };
 }
 
-/** Scripts that list the window find `__WB_top_frame`, the window around the frame of replay; reading it is an error. */
+/**
+ * Scripts that list the window find `__WB_top_frame`, the window around the frame of replay; reading it is an error.
+ */
 function hideTopFrame(methods: Wombat): void {
   const get = methods.defaultProxyGet;
   methods.defaultProxyGet = function (this: Wombat, object, name, ownNames, functions) {

@@ -9,7 +9,8 @@ export function patchWorkers(methods: Wombat): void {
   methods.rewriteWorker = function (this: Wombat, url, options) {
     if (!/^blob:/i.test(url)) return rewriteWorker.call(this, url, options);
     const { prefix, wombat_ts, static_prefix, url: originalURL } = this.wb_info;
-    const start = `new self.WBWombat(${JSON.stringify({ prefix, prefixMod: `${prefix}${wombat_ts}wkrf_/`, originalURL })});`;
+    const info = JSON.stringify({ prefix, prefixMod: `${prefix}${wombat_ts}wkrf_/`, originalURL });
+    const start = `new self.WBWombat(${info});`;
     const script = JSON.stringify(`${static_prefix}wombatWorkers.js`);
     const code = readBlob(this, url)
       .responseText.replace(this.workerBlobRe, '')

@@ -1,4 +1,4 @@
-/** The text of an attribute: what its references mean, and how a new value is written in its place. */
+/** The text of an attribute: decodes its references, and encodes a new value. */
 import { Tokenizer } from 'htmlparser2';
 
 const QUOTE_SINGLE = 2;
@@ -38,7 +38,7 @@ class Decoder {
   }
 
   decode(raw: string): string {
-    // The quote that the value does not hold; a raw value never holds both.
+    // The quote that is not in the value; `decodeAttribute` passes no value with both.
     const quote = raw.includes('"') ? "'" : '"';
     this.value = '';
     this.#text = `<a b=${quote}${raw}${quote}>`;
@@ -52,14 +52,14 @@ class Decoder {
 let htmlDecoder: Decoder | undefined;
 let xmlDecoder: Decoder | undefined;
 
-/** The value that a raw one stands for. An unquoted value that holds both quotes keeps its references. */
+/** The value with its references decoded. An unquoted value that has both quotes keeps its references. */
 export function decodeAttribute(raw: string, isXml: boolean): string {
   if (!raw.includes('&') || (raw.includes('"') && raw.includes("'"))) return raw;
   if (isXml) return (xmlDecoder ??= new Decoder(true)).decode(raw);
   return (htmlDecoder ??= new Decoder(false)).decode(raw);
 }
 
-/** A value as it stands between quotes of this kind; an unquoted or missing one brings its own. */
+/** A value as written between quotes of this kind. Without quotes of its own, the value is returned in quotes. */
 export function encodeAttribute(value: string, quote?: number): string {
   const escaped = value.includes('&') ? value.replaceAll('&', '&amp;') : value;
   const safe = escaped.includes('<') ? escaped.replaceAll('<', '&lt;') : escaped;

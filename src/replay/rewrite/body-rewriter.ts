@@ -1,4 +1,6 @@
-/** Rewrites the body of an answer: decodes its charset, passes it to the rewriter of its kind, and encodes it as UTF-8. */
+/**
+ * Rewrites the body of an answer: decodes its charset, passes it to the rewriter of its kind, and encodes it as UTF-8.
+ */
 import { fromLatin1, utf8 } from '../../base/index.ts';
 import { decodeText, sniffCharset } from '../../page/index.ts';
 import type { Body } from '../payload-body.ts';

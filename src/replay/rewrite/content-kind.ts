@@ -1,8 +1,8 @@
 /**
- * What a payload is rewritten as, by what asks for it, what its head says, and how it begins.
+ * As what a payload is rewritten. It depends on what requests it, on its head, and on how it begins.
  *
- * Browsers say what they want a resource for (`Sec-Fetch-Dest`); where they do not, the modifier of the URL does. What
- * a script fetched for itself is handed over as it is: wombat rewrites it when the script puts it into the page.
+ * Browsers say what they fetch a resource for (`Sec-Fetch-Dest`); if they do not, the modifier of the URL does. Content
+ * that a script fetches passes as it is: wombat rewrites it when the script puts it into the page.
  */
 import { fromLatin1 } from '../../base/index.ts';
 import type { Modifier } from './modifier.ts';
@@ -35,7 +35,7 @@ const XHTML = /^application\/(?:xhtml\+xml|vnd\.wap\.xhtml\+xml)\b/;
 const SCRIPT = /^(?:text|application)\/(?:x-)?(?:java|ecma|live|j)script\b/;
 const HLS = /^(?:application|audio)\/(?:vnd\.apple\.mpegurl|x-mpegurl|mpegurl)\b/;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b|^text\/json\b/;
-/** Types under which scripts and styles were served by mistake. */
+/** Types that servers sent for scripts and styles by mistake. */
 const VAGUE =
   /^$|^text\/(?:html|plain)\b|^application\/(?:octet-stream|unknown|x-unknown-content-type|binary)\b|^unknown|^\*\/\*/;
 
@@ -55,21 +55,21 @@ const MODIFIER_KINDS: Readonly<Partial<Record<Modifier, ContentKind>>> = {
   wkrm_: 'module-worker',
 };
 
-export type ContentQuestion = {
-  /** Bare media type in lower case; empty when unknown. */
+export type ContentFacts = {
+  /** Bare media type in lower case; empty if unknown. */
   readonly mime: string;
   readonly modifier: Modifier;
-  /** `Sec-Fetch-Dest`, when the browser sends it. */
+  /** `Sec-Fetch-Dest`, if the browser sends it. */
   readonly destination: string | undefined;
-  /** Whether a script asked for it: fetch, XMLHttpRequest. */
+  /** Whether a script fetches it: `fetch`, XMLHttpRequest. */
   readonly isForScript: boolean;
 };
 
-/** How much of a payload's beginning the decision looks at. */
+/** How much of the start of a payload the decision examines. */
 const SNIFF_BYTES = 1024;
 
-export function contentKind(question: ContentQuestion, start: Uint8Array): ContentKind {
-  const { mime, modifier, destination, isForScript } = question;
+export function contentKind(facts: ContentFacts, start: Uint8Array): ContentKind {
+  const { mime, modifier, destination, isForScript } = facts;
   if (modifier === 'id_') return 'bytes';
   const wanted = wantedKind(modifier, destination);
   if (wanted !== undefined && (VAGUE.test(mime) || kindOfMime(mime, start) === wanted || isScriptKind(wanted))) {
@@ -83,7 +83,7 @@ export function contentKind(question: ContentQuestion, start: Uint8Array): Conte
 }
 
 function wantedKind(modifier: Modifier, destination: string | undefined): ContentKind | undefined {
-  // A style sheet that a module imports, `with { type: 'css' }`; and a module that the module of a worker imports.
+  // A style sheet that a module imports, `with { type: 'css' }`, and a module that the module of a worker imports.
   if (modifier === 'esm_' && destination === 'style') return 'css';
   if (modifier === 'wkrf_' && (destination === 'worker' || destination === 'sharedworker')) return 'worker-import';
   const byModifier = MODIFIER_KINDS[modifier];
@@ -119,7 +119,7 @@ function beginsTag(start: Uint8Array): boolean {
   return /^<(?:!doctype|[a-z?])/i.test(beginning(start));
 }
 
-/** Whether what is called JSON is a call of a function with it, as it was long served: `callback({"a":1})`. */
+/** Whether JSON is the argument of a function call (JSONP), as servers long sent it: `callback({"a":1})`. */
 function beginsCall(start: Uint8Array): boolean {
   return /^(?:\/\*.{0,80}?\*\/\s*)?(?:typeof\s|[a-z_$][\w$.]*\s*\()/i.test(beginning(start));
 }

@@ -1,11 +1,11 @@
 /**
- * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. Works on the
- * tokens of the CSS standard, which every text has, so that broken rules do not matter; everything but the links stays
- * as it is, byte for byte.
+ * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. It reads the
+ * tokens of the CSS standard, into which any text can be split, so broken rules do not matter. Everything but the links
+ * stays as it is, byte for byte.
  *
- * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time:
- * `a[href*="_/https://example.org"]`. Those of links from the root of a site, `a[href^="/blog"]`, are taken to mean the
- * site that the style sheet is of.
+ * Selectors of absolute links, `a[href^="https://example.org"]`, become selectors of links of the archive, which have
+ * the URL after a time: `a[href*="_/https://example.org"]`. Selectors of links from the root of a site,
+ * `a[href^="/blog"]`, mean the site of the style sheet.
  */
 import { string, tokenize, tokenTypes, url } from 'css-tree';
 import type { LinkRewriter } from './link-rewriter.ts';
@@ -18,7 +18,7 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
   if (!HAS_LINKS.test(text)) return text;
   let rewritten = '';
   let from = 0;
-  /** The at-rule whose prelude is being read. */
+  /** The at-rule whose prelude the tokens belong to. */
   let rule = '';
   const functions: string[] = [];
   const put = (start: number, end: number, replacement: string | undefined) => {
@@ -53,13 +53,13 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
       case tokenTypes.String: {
         const selector = SELECTOR.exec(text.slice(Math.max(0, start - SELECTOR_CHARACTERS_MAX), start));
         if (selector) {
-          const [all, name, how, space] = selector as unknown as [string, string, string, string];
-          const meant = meantBy(string.decode(text.slice(start, end)), how, links);
-          if (!meant) break;
-          const at = start - space.length - how.length;
-          if (name.toLowerCase() === 'href') put(start - all.length, start - all.length, meant.guard);
-          put(at, at + how.length, how === '=' ? '$=' : '*=');
-          put(start, end, string.encode(meant.part));
+          const [all, name, operator, space] = selector as unknown as [string, string, string, string];
+          const archived = archivedSelector(string.decode(text.slice(start, end)), operator, links);
+          if (!archived) break;
+          const at = start - space.length - operator.length;
+          if (name.toLowerCase() === 'href') put(start - all.length, start - all.length, archived.guard);
+          put(at, at + operator.length, operator === '=' ? '$=' : '*=');
+          put(start, end, string.encode(archived.part));
           break;
         }
         if (isName(rule) || !takesLink(functions.at(-1), rule)) break;
@@ -73,25 +73,29 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
 }
 
 const DEPTH_MAX = 64;
-/** What stands before the value in a selector of links. */
+/** The text before the value in a selector of links. */
 const SELECTOR = /\[\s*(href|src)\s*(\^?=)(\s*)$/i;
 /**
- * Links that were whole begin with the origin of replay, those of the site itself with a slash. It weighs nothing in
- * the order of rules.
+ * Links that were absolute begin with the origin of replay, those of the site itself with a slash. `:where` does not
+ * change the specificity.
  */
-const WHOLE_LINK = ':where([href^="http"])';
+const ABSOLUTE_LINK = ':where([href^="http"])';
 const SITE_LINK = ':where(:not([href^="http"]))';
 const SELECTOR_CHARACTERS_MAX = 40;
 
 /**
- * What links of the archive have in them that a selector finds by how they begin, or by all of them; undefined where
- * links stay as they are.
+ * The part of a link of the archive that replaces the value of a selector, and a selector to put before it; undefined
+ * if the selector stays as it is.
  */
-function meantBy(value: string, how: string, links: LinkRewriter): { guard: string; part: string } | undefined {
-  if (/^https?:/i.test(value)) return { guard: how === '=' ? '' : WHOLE_LINK, part: `_/${value}` };
-  // How all links of a site begin they begin here too.
-  if (!value.startsWith('/') || (how === '^=' && /^\/\/?$/.test(value))) return undefined;
-  // As they are written in the page; the modifier ends with the underscore.
+function archivedSelector(
+  value: string,
+  operator: string,
+  links: LinkRewriter,
+): { guard: string; part: string } | undefined {
+  if (/^https?:/i.test(value)) return { guard: operator === '=' ? '' : ABSOLUTE_LINK, part: `_/${value}` };
+  // All links of a site begin so here too.
+  if (!value.startsWith('/') || (operator === '^=' && /^\/\/?$/.test(value))) return undefined;
+  // As in the page; the modifier ends with the underscore.
   const link = links.rewrite(value, 'mp_');
   return link === undefined ? undefined : { guard: SITE_LINK, part: link.slice(link.indexOf('_/')) };
 }
@@ -115,7 +119,7 @@ function isName(rule: string): boolean {
   return rule === '@namespace' || rule === '@document' || rule === '@-moz-document';
 }
 
-/** Whether a string in this place is a link: in `url("...")`, in `image-set("..." 1x)`, or right behind `@import`. */
+/** Whether a string here is a link: in `url("...")`, in `image-set("..." 1x)`, or directly after `@import`. */
 function takesLink(inFunction: string | undefined, rule: string): boolean {
   if (inFunction === undefined) return rule === '@import';
   return inFunction === 'url' || inFunction === 'src' || inFunction.endsWith('image-set');

@@ -1,8 +1,9 @@
 /**
- * Whether the HTML parser is inside SVG or MathML. There `<style>`, `<script>` and `<title>` hold markup instead of raw
- * text, and HTML elements of some names end the foreign part (HTML, "the rules for parsing tokens in foreign content").
+ * Whether an HTML parser is inside SVG or MathML. There `<style>`, `<script>` and `<title>` have markup instead of raw
+ * text, and some HTML elements end the foreign part (HTML, "the rules for parsing tokens in foreign content").
  */
 
+/** HTML elements that end the foreign part. */
 const BREAKOUT: ReadonlySet<string> = new Set(
   (
     'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span ' +
@@ -10,25 +11,26 @@ const BREAKOUT: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Elements inside of which it is HTML again. */
+/** Elements of SVG and MathML whose content is HTML again. */
 const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
   svg: ['foreignobject', 'desc', 'title'],
   math: ['annotation-xml', 'mi', 'mo', 'mn', 'ms', 'mtext'],
 };
 
-/** Those that have no end, and those of which one ends the other. */
+/** HTML elements without an end tag. */
 const VOID: ReadonlySet<string> = new Set(
   'area base br col embed hr img input link meta param source track wbr'.split(' '),
 );
-const ALONE: ReadonlySet<string> = new Set('a button dd dt li nobr option p td th tr'.split(' '));
+/** HTML elements that end at the next one of the same name. */
+const SELF_ENDING: ReadonlySet<string> = new Set('a button dd dt li nobr option p td th tr'.split(' '));
 
 const DEPTH_MAX = 256;
 const NAMES_MAX = 1000;
 
 export class ForeignContext {
-  /** Roots and the elements in them where it is HTML again, outermost first. */
+  /** The open roots, and the open elements in them whose content is HTML again; outermost first. */
   readonly #open: string[] = [];
-  /** By name, how many of those were open around each element that has not ended. */
+  /** For each open element, by name: the length of `#open` when it was opened. */
   readonly #around = new Map<string, number[]>();
 
   get isForeign(): boolean {
@@ -56,7 +58,7 @@ export class ForeignContext {
     if (depth === undefined) {
       if (this.isForeign && (element === 'p' || element === 'br')) this.#leave();
     } else if (this.#open.slice(depth).every(isRoot)) {
-      // The end of an element outside ends what was not ended within it, but not from where it is HTML again.
+      // The end tag of an outer element ends the open elements in it, unless HTML began again between them.
       around!.pop();
       this.#open.length = depth;
     }
@@ -70,13 +72,13 @@ export class ForeignContext {
     if (VOID.has(element) && !this.isForeign) return;
     const around = this.#aroundOf(element) ?? [];
     const depth = this.#open.length;
-    const endsAnother = ALONE.has(element) && !this.isForeign && around.at(-1) === depth;
+    const endsAnother = SELF_ENDING.has(element) && !this.isForeign && around.at(-1) === depth;
     if (endsAnother || around.length >= DEPTH_MAX) return;
     around.push(depth);
     if (this.#around.size < NAMES_MAX) this.#around.set(element, around);
   }
 
-  /** Without those that ended with something around them. */
+  /** Drops the elements that ended together with an outer one. */
   #aroundOf(element: string): number[] | undefined {
     const around = this.#around.get(element);
     while (around && around.length > 0 && around.at(-1)! > this.#open.length) around.pop();

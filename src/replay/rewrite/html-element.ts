@@ -1,22 +1,19 @@
-/**
- * What becomes of the attributes of an element. Given the element's name and its attributes, says which values are
- * written anew; everything else stays as it is.
- */
+/** Which attributes of an element change, and to what. All others stay as they are. */
 import { rewriteCss } from './css-rewriter.ts';
 import type { LinkRewriter } from './link-rewriter.ts';
 import type { Modifier } from './modifier.ts';
 import { rewriteScript } from './script-rewriter.ts';
 import { rewriteSrcset } from './srcset.ts';
 
-/** Attributes of one element, by name in lower case, with their values as the browser sees them. */
+/** The attributes of one element by name, in lower case, with their values as the browser sees them. */
 export type Attributes = {
   get(name: string): string | undefined;
 };
 
-/** What to do with an attribute: another value, another name, or nothing. */
+/** A new value for an attribute, or a new name. */
 export type Change = { readonly value: string } | { readonly name: string };
 
-/** Holds the name of an attribute that must not work in replay and should not be lost. */
+/** The new name of an attribute that must not act in replay begins with this. */
 const SET_ASIDE = 'data-archived-';
 
 type Job = (element: string, value: string, attributes: Attributes, links: LinkRewriter) => Change | undefined;
@@ -66,10 +63,10 @@ const JOBS: ReadonlyMap<string, Job> = new Map<string, Job>([
   ['value', rewriteParameter],
 ]);
 
-/** Pages have attributes of their own besides, which are no code: `on-place`. */
+/** Pages have attributes of their own that are not code: `on-place`. */
 const HANDLER = /^on[a-z]+$/;
 
-/** Whether an attribute of this name, in lower case, can ask for a change. */
+/** Whether an attribute of this name, in lower case, may change. */
 export function isOfInterest(name: string): boolean {
   return JOBS.has(name) || HANDLER.test(name);
 }
@@ -87,7 +84,7 @@ export function changeOf(
   return undefined;
 }
 
-/** The modifier for links that are nothing but inserted before: the quick way, taken for the most common elements. */
+/** The modifier for links of the most common elements. For these a fast way inserts text before the link. */
 export function quickModifier(element: string, name: string): Modifier | undefined {
   if (name === 'href') return element === 'a' || element === 'area' ? 'mp_' : undefined;
   if (name === 'src') return element === 'img' ? 'im_' : undefined;
@@ -108,7 +105,7 @@ function changedSrcset(value: string, links: LinkRewriter): Change | undefined {
 const SCRIPT_URL =
   /^[\x00-\x20]*j[\t\n\r]*a[\t\n\r]*v[\t\n\r]*a[\t\n\r]*s[\t\n\r]*c[\t\n\r]*r[\t\n\r]*i[\t\n\r]*p[\t\n\r]*t[\t\n\r]*:/i;
 
-/** A link that a window follows: to a page, or the code of a `javascript:` link. */
+/** A link that a window follows: to a page, or a `javascript:` link with code. */
 function rewriteNavigation(
   value: string,
   links: LinkRewriter,
@@ -197,14 +194,14 @@ function rewriteSource(
   }
 }
 
-/** Elements that a page's own scripts define read their attributes themselves. */
+/** The scripts that define a custom element read its attributes themselves. */
 function isCustomElement(element: string): boolean {
   return element.includes('-') && element !== 'annotation-xml' && !element.startsWith('font-face');
 }
 
 /**
- * In a frame without an origin wombat cannot work, nor the scripts that rely on it. Archived pages share one origin as
- * it is, and what keeps them inside is around all of them.
+ * Wombat, and the scripts that depend on it, cannot work in a frame without an origin. All archived pages share one
+ * origin anyway, and the sandbox that keeps them inside is around all of them.
  */
 function rewriteSandbox(value: string): Change | undefined {
   return /\ballow-scripts\b/i.test(value) && !/\ballow-same-origin\b/i.test(value)
@@ -212,7 +209,7 @@ function rewriteSandbox(value: string): Change | undefined {
     : undefined;
 }
 
-/** Policies and settings of the original must not rule replay. */
+/** Policies and settings of the original must not act in replay. */
 function rewriteHttpEquiv(value: string): Change | undefined {
   const isPolicy =
     /^\s*(?:content-security-policy|x-content-security-policy|x-webkit-csp|x-frame-options|set-cookie|x-dns-prefetch-control|accept-ch|delegate-ch|origin-trial|permissions-policy|refresh-to)/i;
@@ -232,7 +229,7 @@ function rewriteContent(
   return undefined;
 }
 
-/** `5; url=next.html`, as `meta` and the Refresh field have it. */
+/** Rewrites `5; url=next.html`, the value of a `meta` element and of the Refresh field. */
 export function rewriteRefresh(value: string, links: LinkRewriter): string {
   const trimmed = value.trimEnd();
   const match = /^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)/i.exec(trimmed);
@@ -245,7 +242,7 @@ export function rewriteRefresh(value: string, links: LinkRewriter): string {
   return change && 'value' in change ? match[0] + change.value + value.slice(end) : value;
 }
 
-/** Parameters of plug-ins that name what they load. */
+/** Parameters that name what a plug-in loads. */
 function rewriteParameter(
   element: string,
   value: string,

@@ -1,10 +1,10 @@
 /**
- * Rewrites HTML, XHTML and SVG documents as they stream by. The tokenizer tells where attributes and scripts are; only
- * those are replaced, by offset, and every other character passes as it is.
+ * Rewrites HTML, XHTML and SVG documents as a stream. A tokenizer finds the attributes and scripts. Only these are
+ * replaced, by offset; every other character passes as it is.
  *
- * Memory stays bounded: what is held is one tag, or the text of one script or style element. Larger ones than
- * HELD_CHARACTERS_MAX pass unrewritten, and the policy of the page confines them. Cutting the text into other pieces
- * changes nothing in the output.
+ * Memory is bounded (I9): one tag is held, or the text of one script or style element. Those larger than
+ * HELD_CHARACTERS_MAX pass without rewriting, and the policy of the page confines them. The output does not depend on
+ * how the input is cut into pieces.
  */
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import { decodeAttribute, encodeAttribute } from './attribute-text.ts';
@@ -17,16 +17,16 @@ import type { TextRewriter } from './text-rewriter.ts';
 import { rewriteImportMap } from './url-json.ts';
 
 const HELD_CHARACTERS_MAX = 8 * 1024 * 1024;
-/** Element names are shorter; a `<` further back begins no tag that matters. */
+/** Element names are shorter. A `<` further back does not begin a tag that matters. */
 const NAME_CHARACTERS_MAX = 256;
 const SRCDOC_DEPTH_MAX = 3;
 
 export type HtmlOptions = {
   readonly links: LinkRewriter;
-  /** What is written at the start of the head; none when empty. */
+  /** What is written at the start of the head; nothing if empty. */
   readonly head: string;
   readonly isXml?: boolean;
-  /** How many documents this one is inside of. */
+  /** How many documents are around this one (`srcdoc`). */
   readonly depth?: number;
 };
 
@@ -51,17 +51,17 @@ export class HtmlRewriter implements TextRewriter {
   readonly #depth: number;
   readonly #tokenizer: Tokenizer;
   readonly #context = new ForeignContext();
-  /** Text that was not put out yet, and the offset of its first character. */
+  /** Text that is still needed, and the offset of its first character. */
   #text = '';
   #start = 0;
-  /** Up to where all is put out. */
+  /** The offset up to which the output is complete. */
   #emitted = 0;
   #out = '';
   #element = '';
   #tagStart = -1;
   #isTagLost = false;
   #attributes: Attribute[] = [];
-  /** The first of each name, which is the one that counts. */
+  /** The first attribute of each name; browsers ignore the others. */
   readonly #byName = new Map<string, Attribute>();
   #raw: RawText | undefined;
   #isHeadDone: boolean;
@@ -87,7 +87,7 @@ export class HtmlRewriter implements TextRewriter {
   end(): string {
     this.#tokenizer.end();
     const end = this.#start + this.#text.length;
-    // A style element that is never closed works; a script does not.
+    // A style element without an end tag works in browsers; a script does not.
     if (this.#raw?.kind === 'style') this.#endRaw(end);
     if (!this.#isHeadDone && end > 0 && !this.#isXml) this.#putHead(end);
     this.#flush(end);
@@ -105,13 +105,13 @@ export class HtmlRewriter implements TextRewriter {
   }
 
   #put(from: number, to: number, text: string): void {
-    // A tag that was too long to hold is out already.
+    // A tag that was too long to hold is already in the output.
     if (from < this.#emitted) return;
     this.#out += this.#slice(this.#emitted, from) + text;
     this.#emitted = to;
   }
 
-  /** From where on the text may still be needed. */
+  /** The offset from which the text may still be needed. */
   #holdFrom(): number {
     const end = this.#start + this.#text.length;
     const held = this.#raw?.from ?? (this.#tagStart >= 0 ? this.#tagStart : -1);
@@ -164,11 +164,11 @@ export class HtmlRewriter implements TextRewriter {
     this.#tagStart = start - 1;
     this.#attributes = [];
     this.#byName.clear();
-    // Only in SVG and XML can a tag come here, and then the text is not all there is to the element.
+    // In SVG and XML a tag may be inside such an element, whose text is then not all of its content.
     this.#raw = undefined;
     if (this.#isHeadDone || this.#element === 'html' || this.#element === 'head') return;
     if (this.#isXml && !this.#hasRoot) {
-      // A document with another root than html has no place for it.
+      // A document with another root than html does not have a head.
       this.#isHeadDone = true;
       return;
     }
@@ -209,7 +209,7 @@ export class HtmlRewriter implements TextRewriter {
     if (kind) this.#raw = { element, kind, from: end + 1, isMarkup };
   }
 
-  /** What a script element holds; undefined for what is not run, or not here. */
+  /** The kind of an inline script; undefined for data, and for a script with `src`. */
   #scriptKind(): RawKind | undefined {
     if (this.#valueOf('src') !== undefined) return undefined;
     const type = this.#valueOf('type')?.trim().toLowerCase();
@@ -234,7 +234,7 @@ export class HtmlRewriter implements TextRewriter {
 
   #changeAttributes(): void {
     const element = this.#element;
-    // What is typed was sent in the charset of the page, which is UTF-8 here.
+    // Browsers send a form in the charset of the page, which is UTF-8 here.
     const { charset } = this.#links;
     if (element === 'form' && charset !== 'utf-8' && !this.#byName.has('accept-charset')) {
       const nameEnd = this.#tagStart + 1 + element.length;
@@ -266,7 +266,7 @@ export class HtmlRewriter implements TextRewriter {
     }
   }
 
-  /** The first base counts, whatever comes after it. */
+  /** Only the first base element counts. */
   #noteBase(value: string): void {
     if (this.#hasBase) return;
     this.#hasBase = true;
@@ -337,7 +337,7 @@ export class HtmlRewriter implements TextRewriter {
   }
 }
 
-/** References are common in queries; before that they may spell a scheme. */
+/** References are common in queries. Before the query they may spell a scheme. */
 function mayHideScheme(raw: string): boolean {
   const reference = raw.indexOf('&');
   if (reference < 0) return false;
@@ -349,9 +349,9 @@ const CDATA_START = '<![CDATA[';
 const CDATA_END = ']]>';
 
 /**
- * The text of an element in XML or SVG, where references and CDATA sections count. It is rewritten as the browser sees
- * it: marks of sections stand in comments of the script, `//<![CDATA[`, and only without them it shows where a comment
- * ends.
+ * Rewrites the text of an element in XML or SVG, which may have references and CDATA sections. It is rewritten as the
+ * browser sees it. Pages put the delimiters of sections into comments of the script, `//<![CDATA[`; the end of such a
+ * comment shows only without the delimiters.
  */
 function rewriteMarkup(text: string, isXml: boolean, rewrite: (text: string) => string): string {
   const plain = textOfMarkup(text, isXml);
@@ -360,7 +360,7 @@ function rewriteMarkup(text: string, isXml: boolean, rewrite: (text: string) => 
   return /[<&]/.test(rewritten) ? `<![CDATA[${rewritten.replaceAll(']]>', ']]]]><![CDATA[>')}]]>` : rewritten;
 }
 
-/** Undefined when it is not clear. */
+/** The text without CDATA delimiters and references; undefined if it is ambiguous. */
 function textOfMarkup(text: string, isXml: boolean): string | undefined {
   let plain = '';
   let from = 0;

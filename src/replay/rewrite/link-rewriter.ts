@@ -2,13 +2,13 @@
  * Turns the links of one archived document into links of the archive, `img/a.png` into
  * `/web/20240301100000im_/https://example.org/img/a.png`.
  *
- * Links are resolved here and not left to the browser: above the root of a site `../` would eat into the archive's own
- * path, and the modifier must say what the link is for. What cannot leave the page (fragments, `data:`, `mailto:` and
- * the like) stays as it is. Every result begins with a slash, so that it means the same origin under any base; but for
- * links to follow that were whole, which begin with that origin.
+ * Links are resolved here and not by the browser: `../` above the root of a site would remove parts of the archive's
+ * own path, and the modifier must say what the link is for. Links that load nothing (fragments, `data:`, `mailto:` and
+ * the like) stay as they are. Every result begins with a slash, so that it has the same origin under any base. Links to
+ * follow that were absolute begin with that origin instead.
  *
- * The output is UTF-8 whatever the page was, and browsers write characters of a query in the charset of the page; so
- * those are escaped here, in the charset that the page had.
+ * The output is UTF-8, whatever the charset of the page was. Browsers write the characters of a query in the charset of
+ * the page, so these are escaped here in its former charset.
  */
 import { type EpochMs, formatTimestamp } from '../../base/index.ts';
 import { CharsetEncoder } from '../../page/index.ts';
@@ -20,17 +20,16 @@ const ARCHIVED_SCHEME = /^(?:https?|ftp):/i;
 const WHOLE_URL = /^(?:https?|ftp):[/\\]{2}[^/\\]/i;
 
 /**
- * What links are relative to: all of it, up to the path, and up to the last slash of the path. The last two are empty
- * where there are none.
+ * A base URL: the whole, up to the path, and up to the last slash of the path. The last two are empty without a host.
  */
-type Place = { readonly base: string; readonly origin: string; readonly directory: string };
+type Base = { readonly url: string; readonly origin: string; readonly directory: string };
 
-function placeOf(url: string): Place {
+function baseOf(url: string): Base {
   const parsed = URL.parse(url);
-  if (!parsed) return { base: url, origin: '', directory: '' };
+  if (!parsed) return { url, origin: '', directory: '' };
   const origin = `${parsed.protocol}//${parsed.host}`;
   const folder = parsed.pathname.slice(0, parsed.pathname.lastIndexOf('/') + 1);
-  return { base: parsed.href, origin, directory: parsed.host === '' ? '' : origin + folder };
+  return { url: parsed.href, origin, directory: parsed.host === '' ? '' : origin + folder };
 }
 
 export class LinkRewriter {
@@ -40,7 +39,7 @@ export class LinkRewriter {
   readonly #replayOrigin: string;
   readonly #prefixes = new Map<Modifier, string>();
   #url: string;
-  #place: Place | undefined;
+  #base: Base | undefined;
 
   /** Links of the document at `url`, to captures near `time`. */
   constructor(url: string, time: EpochMs, charset = 'utf-8', replayOrigin = '') {
@@ -51,25 +50,25 @@ export class LinkRewriter {
     this.#url = url;
   }
 
-  /** What relative links are relative to. */
+  /** The URL that relative links are relative to. */
   get base(): string {
-    return this.#there().base;
+    return this.#parsedBase().url;
   }
 
-  /** The digits of the time that links carry. */
+  /** The time that links have, in digits. */
   get stamp(): string {
     return this.#stamp;
   }
 
   setBase(url: string): void {
     this.#url = url;
-    this.#place = undefined;
+    this.#base = undefined;
   }
 
-  /** Found out when the first link asks for it: what is not rewritten has none. */
-  #there(): Place {
-    this.#place ??= placeOf(this.#url);
-    return this.#place;
+  /** Parsed for the first link, because most answers have none. */
+  #parsedBase(): Base {
+    this.#base ??= baseOf(this.#url);
+    return this.#base;
   }
 
   prefix(modifier: Modifier): string {
@@ -81,17 +80,17 @@ export class LinkRewriter {
     return prefix;
   }
 
-  /** The absolute URL that a link means; undefined for what is not in archives: fragments, `data:`, broken ones. */
+  /** The absolute URL of a link; undefined for links that no archive has: fragments, `data:`, broken ones. */
   resolve(link: string): string | undefined {
     const url = cleaned(link);
     if (url === '' || url.startsWith('#')) return undefined;
-    if (ARCHIVED_SCHEME.test(url)) return WHOLE_URL.test(url) ? url : URL.parse(url, this.#there().base)?.href;
+    if (ARCHIVED_SCHEME.test(url)) return WHOLE_URL.test(url) ? url : URL.parse(url, this.base)?.href;
     if (SCHEME.test(url)) return undefined;
-    const resolved = URL.parse(url, this.#there().base)?.href;
+    const resolved = URL.parse(url, this.base)?.href;
     return resolved !== undefined && ARCHIVED_SCHEME.test(resolved) ? resolved : undefined;
   }
 
-  /** The link of the archive; undefined when the link stays as it is. */
+  /** The link of the archive; undefined if the link stays as it is. */
   rewrite(link: string, modifier: Modifier): string | undefined {
     const insertion = this.insertion(link, modifier);
     if (insertion !== undefined) return insertion + link;
@@ -100,14 +99,16 @@ export class LinkRewriter {
   }
 
   /**
-   * What to write before a link of the archive that somebody can follow. Style sheets tell links that lead elsewhere by
-   * how they begin, `a[href^="http"]`; so those that were whole stay whole.
+   * What to write before a link of the archive that a reader can follow. Style sheets find links to other sites by how
+   * they begin, `a[href^="http"]`, so absolute links stay absolute.
    */
   before(link: string): string {
     return WHOLE_URL.test(link) ? this.#replayOrigin : '';
   }
 
-  /** What to write before a link, when that alone makes it one of the archive: the quick way for plain links. */
+  /**
+   * What to write before a plain link to make it one of the archive; undefined if it needs `rewrite`, which is slower.
+   */
   insertion(link: string, modifier: Modifier): string | undefined {
     const first = link.charCodeAt(0);
     if (first === 0x68 || first === 0x2f || first === 0x48) {
@@ -115,7 +116,7 @@ export class LinkRewriter {
       if (link.startsWith('http://') || link.startsWith('https://')) {
         return link.length > 8 ? this.prefix(modifier) : undefined;
       }
-      const { origin } = this.#there();
+      const { origin } = this.#parsedBase();
       if (first !== 0x2f || origin === '') return this.#relativeInsertion(link, modifier);
       const second = link.charCodeAt(1);
       if (second === 0x2f) {
@@ -131,7 +132,7 @@ export class LinkRewriter {
   #relativeInsertion(link: string, modifier: Modifier): string | undefined {
     const first = link.charCodeAt(0);
     const isName = (first >= 0x61 && first <= 0x7a) || (first >= 0x41 && first <= 0x5a) || isDigit(first);
-    const { directory } = this.#there();
+    const { directory } = this.#parsedBase();
     if (!isName || directory === '' || link.includes(':') || DOTTED.test(link)) return undefined;
     return this.prefix(modifier) + directory;
   }
@@ -141,10 +142,10 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Dot segments, plain or escaped, need the whole rules. */
+/** Dot segments, plain or escaped, need a URL parser. */
 const DOTTED = /(?:^|\/)(?:\.|%2e)/i;
 
-/** Whether a link stands for itself letter by letter: printable ASCII without what URL parsers turn or drop. */
+/** Whether a URL parser would change no letter of a link: printable ASCII without backslashes. */
 function isPlain(link: string, charset: string): boolean {
   for (let at = 0; at < link.length; at++) {
     const code = link.charCodeAt(at);
@@ -153,7 +154,7 @@ function isPlain(link: string, charset: string): boolean {
   return true;
 }
 
-/** As URL parsers begin: controls and spaces around it go, tabs and line ends within it too. */
+/** The first step of URL parsers: drops controls and spaces around a link, and tabs and line ends within it. */
 function cleaned(link: string): string {
   let from = 0;
   let to = link.length;

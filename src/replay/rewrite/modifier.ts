@@ -1,15 +1,14 @@
 /**
- * The modifier of a replay URL, `mp_` in `/web/20240301100000mp_/https://example.org/`: what the asking place takes the
- * answer for.
+ * The modifier of a replay URL, `mp_` in `/web/20240301100000mp_/https://example.org/`. It says what the answer is used
+ * for.
  *
  *     none, mp_       a page                          js_  esm_        script, module script
  *     if_  fr_        a page in a frame               cs_              style sheet
- *     id_             the stored bytes as they are    im_  oe_         image; any other embedded thing
- *     wkr_ wkrm_      script of a worker, as module   wkrf_            what a worker asks for
+ *     id_             the stored bytes unchanged      im_  oe_         image; any other embedded thing
+ *     wkr_ wkrm_      script of a worker, as module   wkrf_            what a worker fetches
  *     sw_             script of a service worker
  *
- * People write those of the left column and `js_`, `cs_`, `im_`, `oe_`; the others are written by the rewriting itself
- * and by wombat.
+ * People use those of the left column and `js_`, `cs_`, `im_`, `oe_`. Rewriting and wombat write the others.
  */
 
 const MODIFIERS = [
@@ -33,7 +32,7 @@ export type Modifier = (typeof MODIFIERS)[number];
 
 const KNOWN: ReadonlySet<string> = new Set(MODIFIERS);
 
-/** Modifiers of other tools that mean what one of ours does. */
+/** Modifiers of other tools with the meaning of one of these. */
 const SYNONYMS: Readonly<Record<string, Modifier>> = { fw_: 'if_', bn_: '', dl_: 'id_', ws_: 'oe_' };
 
 export function modifierOf(text: string): Modifier | undefined {

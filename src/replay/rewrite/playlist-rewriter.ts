@@ -1,7 +1,7 @@
 /** Rewrites the links of playlists for streamed media: HLS (`.m3u8`, RFC 8216) and DASH (`.mpd`, ISO 23009-1). */
 import type { LinkRewriter } from './link-rewriter.ts';
 
-/** Lines that are no tag are links; tags have theirs in `URI="..."`. */
+/** Lines that are not tags are links; tags have links in `URI="..."`. */
 export function rewriteHls(text: string, links: LinkRewriter): string {
   return text.replace(/[^\r\n]+/g, (line) => {
     if (!line.startsWith('#')) return line.trim() === '' ? line : (links.rewrite(line, 'oe_') ?? line);
@@ -12,7 +12,7 @@ export function rewriteHls(text: string, links: LinkRewriter): string {
   });
 }
 
-/** Absolute links only: relative ones are templates, joined by the player to a base that is rewritten. */
+/** Only absolute links: relative ones are templates, which the player resolves by a base that is rewritten. */
 export function rewriteDash(text: string, links: LinkRewriter): string {
   const pattern =
     /(<(?:\w+:)?(?:BaseURL|Location)\b[^>]{0,2000}>\s*|\b(?:media|initialization|sourceURL|index|href)=["'])(https?:[^"'<\s]+)/g;

@@ -1,7 +1,7 @@
 /**
- * The fields of a replayed answer. A field of the original acts again only when it is known to be harmless and right;
- * all others are kept under `X-Archive-Orig-`, so that nothing of the original head is lost and none of it rules the
- * browser: no cookies, no policies, no redirections outside.
+ * The fields of a replayed answer. A field of the original acts again only if it is known to be harmless and correct.
+ * All others are kept under `X-Archive-Orig-`. So nothing of the original head is lost, and none of it controls the
+ * browser: no cookies, no policies, no redirections to elsewhere.
  */
 import type { HttpHead } from '../../warc/index.ts';
 import { linkTarget } from '../memento.ts';
@@ -17,12 +17,12 @@ const VALUE_CHARACTERS_MAX = 2 * 1024;
 
 /** Fields that act as they are. */
 const PASSED: ReadonlySet<string> = new Set(['content-language', 'content-disposition']);
-/** Fields that act when rewritten, or are made anew. */
+/** Fields that act after rewriting, or are written anew. */
 const REWRITTEN: ReadonlySet<string> = new Set(['location', 'refresh', 'content-type']);
 
 export type FieldList = [string, string][];
 
-/** The original's fields, as they go along with a replayed answer. */
+/** The fields of the original in a replayed answer. */
 export function originalFields(http: HttpHead | undefined, links: LinkRewriter, modifier: Modifier): FieldList {
   const fields: FieldList = [];
   let kept = 0;
@@ -42,7 +42,7 @@ export function originalFields(http: HttpHead | undefined, links: LinkRewriter, 
   return fields;
 }
 
-/** Links of the original that make a page load faster or look right; the others are not the browser's concern. */
+/** Links of the original that load style sheets or preload. The others are dropped. */
 export function originalLinks(http: HttpHead | undefined, links: LinkRewriter): string[] {
   const rewritten: string[] = [];
   let length = 0;
@@ -77,10 +77,10 @@ function isToken(name: string): boolean {
   return name.length <= 128 && /^[!#$%&'*+.^`|~\w-]+$/.test(name);
 }
 
-/** Printable ASCII without space at its ends, as nearly all values are: they may be sent as they stand. */
+/** Printable ASCII without space at its ends. Nearly all values are, and can be sent as they are. */
 const PLAIN_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** A value that may be sent: Latin-1 without controls, and not endless. */
+/** A value that can be sent: Latin-1 without controls, and of limited length. */
 export function safeValue(value: string): string {
   if (value.length <= VALUE_CHARACTERS_MAX && PLAIN_VALUE.test(value)) return value;
   const text = value.length > VALUE_CHARACTERS_MAX ? value.slice(0, VALUE_CHARACTERS_MAX) : value;

@@ -1,24 +1,26 @@
 /**
- * Rewrites scripts for wombat, which lives in the page and stands in for `window`, `document`, `location` and the like.
+ * Rewrites scripts for wombat, which runs in the page and has stand-ins for `window`, `document`, `location` and
+ * others.
  *
- * A classic script goes into a block whose `let window`, `let location`... hide the real ones. What a script declares
- * for others must then still be seen outside of the block: functions and `var` are, `let`, `const` and `class` at the
- * top are turned into `var`, and asynchronous functions and generators are handed out by name. A module gets the same
- * names as declarations of its own. Names that a script declares itself are left out.
+ * A classic script is put into a block whose `let window`, `let location`... hide the real ones. What the script
+ * declares for other scripts must still be visible outside of the block. Functions and `var` are. `let`, `const` and
+ * `class` at the top become `var`. Asynchronous functions and generators are assigned to the window. A module gets the
+ * same names as declarations of its own. Names that a script declares itself are left out.
  *
  * Within the code, and never in its strings or comments:
  *
- *     this                        -> the stand-in, when it is the window; but for `this.anything` of other names
- *     location = x                -> location = (the stand-in).href = x; (the place).value = x, where it can be no default value
- *     location += x, ||= x ...    -> (the place).value += x: that of the original, or a variable of that name
+ *     this                        -> the stand-in, if it is the window; not in `this.name` of other names
+ *     location = x                -> (changed location).value = x
+ *                                    location = (stand-in).href = x, where it may be a default value
+ *     location += x, ||= x ...    -> (changed location).value += x: of the page, or of a variable of that name
  *     x.postMessage(              -> x.__WB_pmw(self.window).postMessage(
- *     eval(x)                     -> eval(<x with the same done to it>); a statement at the top -> that of the stand-in
- *     eval, handed on             -> that of the stand-in, unless it is a variable of that name
- *     import(x)                   -> ____wb_rewrite_import__(<address>, x)
- *     import.meta.url             -> <address>: that of the original
+ *     eval(x)                     -> eval(<x rewritten likewise>); a statement at the top -> the eval of the stand-in
+ *     eval, passed on             -> that of the stand-in, unless it is a variable of that name
+ *     import(x)                   -> ____wb_rewrite_import__(<URL>, x)
+ *     import.meta.url             -> <URL>: that of the original
  *     import ... from 'x'         -> the link of the archive, in modules
  *
- * All of it stays on the line where it was, so that messages name the right lines.
+ * All code stays on its line, so that error messages name the right lines.
  */
 import type { LinkRewriter } from './link-rewriter.ts';
 import { type ScanHandler, type ScannedName, ScriptScanner } from './script-scanner.ts';
@@ -37,46 +39,46 @@ export const STAND_INS = [
   'opener',
 ] as const;
 const STAND_IN_SET: ReadonlySet<string> = new Set(STAND_INS);
-/** In a pattern that takes something apart, what stands before a name that it declares. */
+/** The tokens before a name that a destructuring pattern declares. */
 const BEFORE_BOUND_NAME: ReadonlySet<string> = new Set(['{', '[', ',', ':', '...']);
 const ASSIGN = '_____WB$wombat$assign$function_____';
 const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
-/** Asks for the location only when it is there: in the default value of a parameter of this name it is not yet. */
+/** Reads the location only if it is initialized: in the default value of a parameter of this name it is not. */
 export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
 /**
- * Stands for the location where it is changed. A line that ends before it without a semicolon still ends there, as it
- * does before any name.
+ * Replaces the location where a script changes it. It begins with a word, so that a line before it without a semicolon
+ * still ends there.
  */
 export const CHANGED_LOCATION =
   'new (typeof __pinakes_place==="function"?__pinakes_place:function(get,set){return{get value(){return get()},set value(to){set(to)}}})' +
   '(()=>location,(to)=>location=to).value';
 const CHANGE = /(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)=/y;
-/** What may stand between two tokens. */
+/** White space and comments between two tokens. */
 const GAP = /(?:\s|\/\/.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*/y;
-/** A block that is no pattern: that of a function or a statement. */
+/** The code before a `{` that begins a block of a function or a statement, not a pattern. */
 const BLOCK_BEFORE = /(?:\)|=>|\belse|\btry|\bdo|\bfinally)\s*\{\s*$/;
 
-/** What stands before a name that something is assigned to, and never before one that is given a default value. */
+/** The tokens before a target of an assignment that are never before a name with a default value. */
 const BEFORE_TARGET: ReadonlySet<string> = new Set(
   '; } ) = ? & | ! => return else do void await'.split(' ').concat(''),
 );
 
-/** Does to the text of a script what must be done where it is evaluated in place. */
+/** Rewrites code in the page before `eval` evaluates it in place. */
 const EVALUATED = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>code)(';
 
-/** The `eval` of the stand-in: evaluates for the whole window, and leaves out the names that the text declares. */
+/** The `eval` of the stand-in evaluates for the whole window, and leaves out the names that the code declares. */
 const EVAL_OF_WINDOW = `${ASSIGN}("globalThis").eval`;
-/** That `eval` where it is meant, and not a variable of its name. */
-const EVAL_HANDED_ON = '(typeof __pinakes_eval==="function"?__pinakes_eval:(run)=>run)(eval)';
-/** What stands before a value, and never before a name that is declared. */
+/** The same if `eval` is not a variable of that name. */
+const EVAL_PASSED_ON = '(typeof __pinakes_eval==="function"?__pinakes_eval:(run)=>run)(eval)';
+/** The tokens before a value that are never before a name that is declared. */
 const BEFORE_VALUE: ReadonlySet<string> = new Set('= ? : & | ! return typeof =>'.split(' '));
 
-/** Scripts without any of these need nothing. */
+/** A script without any of these is not rewritten. */
 const MENTIONS = new RegExp(`\\b(?:${STAND_INS.join('|')}|this|postMessage|import|export|eval)\\b`);
-/** What is evaluated may mention any of them. */
+/** Evaluated code may mention any of them. */
 const MENTIONS_STAND_IN = new RegExp(`\\b(?:${STAND_INS.join('|')}|eval)\\b`);
-/** What declares one, as far as can be told without reading the script. */
+/** A declaration of one of them, as far as a pattern finds it. */
 const DECLARES_STAND_IN = new RegExp(`\\b(?:var|let|const|function|class|,)\\s*(${STAND_INS.join('|')})\\b`, 'g');
 
 type Patch = { readonly from: number; readonly to: number; readonly text: string };
@@ -90,8 +92,8 @@ export function rewriteScript(text: string, kind: ScriptKind, links: LinkRewrite
 
 class ScriptRewriting {
   /**
-   * Whether a script that was asked for as a classic one imports or exports, which only modules can: scripts of pages
-   * make links without saying so.
+   * Whether a script that was requested as a classic one imports or exports, as only modules can. Scripts that add
+   * module scripts to the page cause such requests.
    */
   isOtherwiseModule = false;
   readonly #text: string;
@@ -100,19 +102,17 @@ class ScriptRewriting {
   readonly #isModule: boolean;
   readonly #isWorker: boolean;
   readonly #patches: Patch[] = [];
-  /** `let`, `const` and `class` at the top, made when it is known that the script came out even. */
+  /** Patches of `let`, `const` and `class` at the top, applied only if the script was read to its end. */
   readonly #declarations: Patch[] = [];
-  /**
-   * Calls of `eval`, made only then too, and those that are being read: where the argument begins, and the depth around
-   * it.
-   */
+  /** Patches of `eval`, applied only then too. */
   readonly #evaluations: Patch[] = [];
+  /** Calls of `eval` whose brackets are open: where the argument begins and ends, and the depth around the call. */
   readonly #evaluating: { readonly from: number; readonly depth: number; to?: number }[] = [];
-  /** Mentions of `eval` in brackets that are still open, with the depth around them. */
-  readonly #handedOn: { readonly patch: Patch; readonly depth: number }[] = [];
+  /** Mentions of `eval` in brackets that are open, with the depth around the brackets. */
+  readonly #passedOn: { readonly patch: Patch; readonly depth: number }[] = [];
   readonly #declared = new Set<string>();
-  readonly #handedOut: string[] = [];
-  /** The depth of the list of declarations being read; -1 when there is none. */
+  readonly #assigned: string[] = [];
+  /** The depth of the current list of declarations; -1 outside of one. */
   #listDepth = -1;
   #isNameNext = false;
   #patternDepth = -1;
@@ -152,16 +152,16 @@ class ScriptRewriting {
     const declarations = names.map((name) => `let ${name}=${ASSIGN}("${name}");`).join('');
     if (this.#isModule) {
       return (
-        // Here all names of the window may be those of the module.
+        // The module may declare any name of the window, so the window is read by a function of the global scope.
         `const ${ASSIGN}=(name)=>{const w=typeof _wb_wombat==="object"&&_wb_wombat;` +
         `return(w&&w.local_init&&w.local_init(name))||${ASSIGN}.constructor("return this")()[name]};${declarations}${body}`
       );
     }
-    const handedOut = this.#handedOut.map((name) => `globalThis.${name}=${name};`).join('');
+    const assigned = this.#assigned.map((name) => `globalThis.${name}=${name};`).join('');
     return (
       `var ${ASSIGN}=function(name){return(self._wb_wombat&&self._wb_wombat.local_init&&self._wb_wombat.local_init(name))||self[name]};` +
       `if(!self.__WB_pmw){self.__WB_pmw=function(obj){this.__WB_source=obj;return this}}` +
-      `{${declarations}{${handedOut}${body}\n}}`
+      `{${declarations}{${assigned}${body}\n}}`
     );
   }
 
@@ -198,7 +198,7 @@ class ScriptRewriting {
       const member = /^\[\s*(["'])(\w+)\1\s*\]/.exec(this.#text.slice(after, after + 32))?.[2];
       if (member === undefined || !STAND_IN_SET.has(member)) return;
     }
-    // A class that makes its own objects: without brackets the check itself would be what makes one.
+    // `new this`, in a class: without brackets `new` would construct the check.
     this.#put(start, end, before === 'new' ? `(${CHECK_THIS})` : CHECK_THIS);
   }
 
@@ -223,35 +223,35 @@ class ScriptRewriting {
     const after = this.#afterSpace(end);
     const isCall = this.#text[after] === '(';
     if (isCall) this.#evaluating.push({ from: after + 1, depth });
-    // There a name that the text declares is one of the window, and would meet that of the block.
+    // At the top the code declares names of the window, which would collide with those of the block.
     const isAtTop = isCall && depth === 0 && this.#kind === 'classic' && /^[;}]?$/.test(before);
     if (isAtTop) this.#evaluations.push({ from: start, to: end, text: EVAL_OF_WINDOW });
-    else if (!isCall) this.#onEvalHandedOn(start, end, before, depth);
+    else if (!isCall) this.#onEvalPassedOn(start, end, before, depth);
   }
 
-  #onEvalHandedOn(start: number, end: number, before: string, depth: number): void {
+  #onEvalPassedOn(start: number, end: number, before: string, depth: number): void {
     const after = this.#text.slice(this.#afterGap(end), this.#afterGap(end) + 2);
-    // In brackets of its own it still evaluates in its place.
+    // `(eval)(code)` still evaluates in place.
     if (/^=[^=]/.test(after) || (before === '(' && /^\)\s*\(/.test(this.#text.slice(end, end + 16)))) return;
-    const patch = { from: start, to: end, text: EVAL_HANDED_ON };
+    const patch = { from: start, to: end, text: EVAL_PASSED_ON };
     const isValue = BEFORE_VALUE.has(before) || (/^[;{]?$/.test(before) && /^(?:\.|\?\.)/.test(after));
     if (isValue) this.#evaluations.push(patch);
-    else if (before === '(' || before === ',') this.#handedOn.push({ patch, depth: depth - 1 });
+    else if (before === '(' || before === ',') this.#passedOn.push({ patch, depth: depth - 1 });
   }
 
-  /** A bracket that closes: what was handed on in it, unless they are the parameters of a function. */
-  #endHandedOn(character: string, at: number, depth: number): void {
-    while ((this.#handedOn.at(-1)?.depth ?? -1) >= depth) {
-      const { patch, depth: own } = this.#handedOn.pop()!;
+  /**
+   * At a closing bracket: rewrites the `eval` that is passed on in it, unless it holds the parameters of a function.
+   */
+  #endPassedOn(character: string, at: number, depth: number): void {
+    while ((this.#passedOn.at(-1)?.depth ?? -1) >= depth) {
+      const { patch, depth: own } = this.#passedOn.pop()!;
       const after = this.#afterGap(at + 1);
       const isCall = character === ')' && own === depth && !/^(?:\{|=>)/.test(this.#text.slice(after, after + 2));
       if (isCall) this.#evaluations.push(patch);
     }
   }
 
-  /**
-   * A bracket that closes: the end of what is evaluated, unless a body follows, which makes it a method of that name.
-   */
+  /** At a closing bracket: ends the argument of `eval`. If a body follows, it is a method of that name. */
   #endEval(at: number, depth: number): void {
     if (this.#evaluating.at(-1)?.depth !== depth) return;
     const { from, to = at } = this.#evaluating.pop()!;
@@ -278,7 +278,7 @@ class ScriptRewriting {
     }
   }
 
-  /** The address of the script, as its own code sees it. */
+  /** The URL of the script, as its own code sees it. */
   #base(): string {
     return JSON.stringify(this.#links.base).replaceAll('<', '\\u003c');
   }
@@ -287,7 +287,7 @@ class ScriptRewriting {
     if (!this.#isImport || depth !== 0 || (before !== 'from' && before !== 'import')) return;
     this.#isImport = false;
     const specifier = this.#text.slice(start + 1, end - 1);
-    // Bare names are a matter of import maps.
+    // Import maps resolve bare names.
     if (!/^(?:\.{0,2}\/|https?:)/i.test(specifier)) return;
     const link = this.#links.rewrite(specifier, this.#kind === 'module-worker' ? 'wkrf_' : 'esm_');
     if (link !== undefined)
@@ -299,14 +299,13 @@ class ScriptRewriting {
   }
 
   /**
-   * Notes names that the script declares for its whole, and what turns their declaration into one that is seen outside
-   * of the block.
+   * Notes the names that the script declares at its top, and the patches that make them visible outside of the block.
    */
   #declare(token: ScannedName): void {
     const { name, start, end, before, depth, functionDepth } = token;
     const isTop = depth === 0;
     if (this.#isNameNext || (this.#patternDepth >= 0 && depth > this.#patternDepth)) {
-      // In a pattern a key before a colon, and what stands in a default, are no names that it declares.
+      // In a pattern, keys before a colon and names in default values are not declared.
       const isBound = this.#isNameNext || (BEFORE_BOUND_NAME.has(before) && this.#nextCharacter(end) !== ':');
       this.#isNameNext = false;
       if (isBound) this.#declared.add(name);
@@ -314,7 +313,7 @@ class ScriptRewriting {
     }
     if (before === 'function' || (before === '*' && this.#isGenerator)) {
       if (isTop) this.#declared.add(name);
-      if (isTop && (this.#isAsync || before === '*')) this.#handedOut.push(name);
+      if (isTop && (this.#isAsync || before === '*')) this.#assigned.push(name);
       this.#isAsync = false;
       this.#isGenerator = false;
       return;
@@ -349,9 +348,9 @@ class ScriptRewriting {
 
   #onPunctuation(character: string, at: number, depth: number): void {
     if (character === ')') this.#endEval(at, depth);
-    if (character === ')' || character === ']' || character === '}') this.#endHandedOn(character, at, depth);
+    if (character === ')' || character === ']' || character === '}') this.#endPassedOn(character, at, depth);
     const evaluating = this.#evaluating.at(-1);
-    // What follows the text is of use to functions of that name only.
+    // Only a function of the page with that name uses further arguments.
     if (character === ',' && evaluating && evaluating.depth === depth - 1) evaluating.to ??= at;
     if (character === '}' || character === ']') {
       if (depth === this.#patternDepth) this.#patternDepth = -1;
@@ -369,13 +368,13 @@ class ScriptRewriting {
       else this.#isNameNext = true;
     }
     if (depth !== 0 || !this.#isImport) return;
-    // A list of exports need not come from elsewhere.
+    // `export { a }` need not have `from`.
     if (character === ';' || (character === '}' && !this.#text.startsWith('from', this.#afterSpace(at + 1)))) {
       this.#isImport = false;
     }
   }
 
-  /** For a script that could not be read to its end: a name that some declaration mentions anywhere is left alone. */
+  /** For a script that could not be read to its end: names that any declaration mentions are left out. */
   #declareAllFound(): void {
     for (const match of this.#text.matchAll(DECLARES_STAND_IN)) this.#declared.add(match[1]!);
   }
@@ -400,7 +399,7 @@ class ScriptRewriting {
   }
 }
 
-/** Whether a keyword here begins a statement, as far as the token before can tell. */
+/** Whether a keyword here begins a statement, as far as the token before it shows. */
 function isStatementStart({ before, isOnNewLine }: ScannedName): boolean {
   return (
     before === '' || before === ';' || before === '}' || before === '{' || (isOnNewLine && /[\w$)\]"`]$/.test(before))
@@ -421,7 +420,7 @@ function patched(text: string, patches: readonly Patch[]): string {
   return parts.join('');
 }
 
-/** What the script of a worker begins with: wombat's part for workers. */
+/** The start of the script of a worker: it loads wombat's part for workers. */
 export function workerPrelude(
   kind: 'worker' | 'module-worker',
   replayOrigin: string,

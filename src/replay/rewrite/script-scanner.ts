@@ -1,13 +1,13 @@
 /**
- * Walks the tokens of a script, as far as rewriting must tell them apart: names, strings, templates, regular
- * expressions, comments, brackets.
+ * Reads the tokens of a script that rewriting must distinguish: names, strings, templates, regular expressions,
+ * comments, brackets.
  *
- * This is no parser. Where the grammar leaves it open whether a slash divides or begins a regular expression, the token
- * before decides, as people reading the code would; a guess that runs off the line is taken back. A script that does
- * not come out even is told by `isWhole`.
+ * This is not a parser. Whether a slash divides or begins a regular expression is decided by the token before it. If a
+ * regular expression would not end on its line, the slash divides. `isWhole` is false for a script whose brackets,
+ * strings or comments do not end.
  */
 
-/** What a bracket opened. */
+/** An open bracket. */
 type Frame = {
   readonly open: number;
   readonly isControl?: boolean;
@@ -20,15 +20,15 @@ export type ScannedName = {
   readonly name: string;
   readonly start: number;
   readonly end: number;
-  /** The last token before: a name, or the punctuation it ended with; '' at the start. */
+  /** The token before: a name, or its last punctuation; '' at the start. */
   readonly before: string;
-  /** Whether a line ended between that token and the name. */
+  /** Whether a line ends between that token and the name. */
   readonly isOnNewLine: boolean;
-  /** How many brackets are open around it. */
+  /** How many open brackets are around it. */
   readonly depth: number;
-  /** How many of those are bodies of functions. */
+  /** How many of these are bodies of functions. */
   readonly functionDepth: number;
-  /** Whether the last of them is the body of a class. */
+  /** Whether the innermost is the body of a class. */
   readonly isInClass: boolean;
 };
 
@@ -52,7 +52,9 @@ function isNameCode(code: number): boolean {
 }
 
 const NESTING_MAX = 10_000;
-/** Characters that may be looked at in vain: in a script of one long line each wrong guess costs the rest of it. */
+/**
+ * How many characters may be read in vain. In a script of one long line each wrong guess reads the rest of the line.
+ */
 const WASTED_MAX = 32 * 1024 * 1024;
 
 export class ScriptScanner {
@@ -66,14 +68,14 @@ export class ScriptScanner {
   #isOperandBefore = false;
   #isNewLine = false;
   #functionDepth = 0;
-  /** The depths of classes whose bodies are still to begin. */
+  /** The depths of classes whose bodies have not begun. */
   readonly #classDepths: number[] = [];
-  /** Characters that were looked at for regular expressions which were none. */
+  /** Characters that were read for regular expressions and turned out not to be. */
   #wasted = 0;
-  /** Whether the bracket that was closed last held the head of a control statement. */
+  /** Whether the last closed bracket was the head of a control statement. */
   #wasControl = false;
 
-  /** `hasHtmlComments`: whether `<!--` begins a comment, as in every script that is no module. */
+  /** `hasHtmlComments`: whether `<!--` begins a comment, as in every script that is not a module. */
   constructor(text: string, handler: ScanHandler, hasHtmlComments: boolean) {
     this.#text = text;
     this.#handler = handler;
@@ -99,7 +101,7 @@ export class ScriptScanner {
     if (this.#frames.length > 0) this.isWhole = false;
   }
 
-  /** `<!--` anywhere, and `-->` as the first thing of a line: how old pages hid scripts from older browsers. */
+  /** `<!--` anywhere, and `-->` at the start of a line: old pages hid scripts from older browsers with these. */
   #isHtmlComment(code: number): boolean {
     if (code === 0x3c) return this.#text.startsWith('<!--', this.#at);
     return code === 0x2d && (this.#isNewLine || this.#before === '') && this.#text.startsWith('-->', this.#at);
@@ -119,7 +121,7 @@ export class ScriptScanner {
     const first = text.charCodeAt(start);
     this.#at = at;
     if (first >= 0x30 && first <= 0x39) {
-      // A number; `1.5` and `1e-5` come as several, which does not matter here.
+      // A number; `1.5` and `1e-5` are several tokens, which does not matter here.
       this.#token('0', true);
       return;
     }
@@ -135,7 +137,7 @@ export class ScriptScanner {
       isInClass: this.#frames.at(-1)?.isClass === true,
     });
     const isProperty = this.#before === '.' || this.#before === '?.';
-    // It may be a key of an object, too.
+    // `class` may also be a key of an object.
     if (name === 'class' && !isProperty && /^\s+[\w$\\\u0080-\uffff]|^\s*\{/.test(text.slice(at, at + 16)))
       this.#classDepths.push(this.#frames.length);
     this.#token(name, isProperty || !BEFORE_EXPRESSION.has(name));
@@ -188,7 +190,7 @@ export class ScriptScanner {
     this.isWhole = false;
   }
 
-  /** Reads the characters of a template up to its end or to the next expression in it. */
+  /** Reads a template up to its end or to the next expression in it. */
   #template(from: number): void {
     const text = this.#text;
     for (let at = from; at < text.length; at++) {
@@ -235,7 +237,7 @@ export class ScriptScanner {
       this.#token('=>', false);
     } else if ((character === '+' || character === '-') && text[this.#at] === character) {
       this.#at++;
-      // Behind an operand it belongs to that, and a slash then divides.
+      // After an operand, `++` belongs to it, and a slash then divides.
       this.#token(character + character, this.#isOperandBefore);
     } else if (character === '?' && text[this.#at] === '.' && !isDigitAt(text, this.#at + 1)) {
       this.#at++;
@@ -263,7 +265,7 @@ export class ScriptScanner {
     }
     this.#handler.onPunctuation?.(character, at, this.#frames.length);
     this.#wasControl = frame.isControl === true;
-    // Behind the head of a statement, and behind a block, an expression begins; behind other brackets it goes on.
+    // After the head of a statement, and after a block, an expression begins; after other brackets it continues.
     this.#token(character, code === 0x5d || (code === 0x29 && !frame.isControl));
   }
 }
@@ -278,7 +280,7 @@ function lineEnd(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** Where the regular expression that begins here ends with its flags; -1 when its line ends first. */
+/** The end of the regular expression that begins here, with its flags; -1 if its line ends first. */
 function regularExpressionEnd(text: string, from: number): number {
   let isInClass = false;
   for (let at = from + 1; at < text.length; at++) {

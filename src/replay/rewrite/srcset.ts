@@ -1,6 +1,7 @@
 /**
- * Rewrites the candidates of `srcset` and `imagesrcset` (HTML, "parsing a srcset attribute"): a URL of anything but
- * white space, whose commas at the end belong to the list, then a descriptor up to a comma outside of parentheses.
+ * Rewrites the candidates of `srcset` and `imagesrcset` (HTML, "parsing a srcset attribute"). A candidate is a URL up
+ * to the next white space, and a descriptor up to a comma outside of parentheses. Commas at the end of the URL belong
+ * to the list.
  */
 
 export function rewriteSrcset(value: string, rewrite: (url: string) => string | undefined): string {

@@ -1,14 +1,11 @@
-/** Text goes in by pieces and comes out rewritten. */
+/** Rewrites text that arrives in pieces. */
 
 export type TextRewriter = {
   write(text: string): string;
   end(): string;
 };
 
-/**
- * Texts of a kind that is rewritten as a whole are held up to here; longer ones pass as they are, and the policy of the
- * page confines them.
- */
+/** A longer text that would have to be rewritten as a whole passes as it is, and the policy of the page confines it. */
 const HELD_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /** For kinds of text that are rewritten as a whole. */

@@ -1,6 +1,6 @@
 /**
- * Rewrites the links in two kinds of JSON that browsers follow: import maps and web app manifests. What is no such JSON
- * stays as it is.
+ * Rewrites the links in two kinds of JSON that browsers follow: import maps and web app manifests. Text that is not
+ * such JSON stays as it is.
  */
 import type { LinkRewriter } from './link-rewriter.ts';
 
@@ -19,36 +19,33 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-const SPECIFIER_WITH_PLACE = /^(?:\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i;
+const URL_SPECIFIER = /^(?:\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i;
 
-/**
- * An import map; names that are links, and all addresses, become links of the archive, as they do in the modules that
- * use them.
- */
+/** An import map. Names that are links, and all URLs, become links of the archive, as in the modules that use them. */
 export function rewriteImportMap(text: string, links: LinkRewriter): string {
   const map = parsed(text);
   if (!map) return text;
   const link = (value: string) => links.rewrite(value, 'esm_') ?? value;
-  // Browsers take an address that is not a text for null; it may be nested without end.
-  const addresses = (value: unknown): unknown => {
+  // Browsers take a value that is not a string for null; such a value may be nested without end.
+  const urls = (value: unknown): unknown => {
     if (!isObject(value)) return null;
-    const entries = Object.entries(value).map(([name, address]) => [
-      SPECIFIER_WITH_PLACE.test(name) ? link(name) : name,
-      typeof address === 'string' ? link(address) : null,
+    const entries = Object.entries(value).map(([name, url]) => [
+      URL_SPECIFIER.test(name) ? link(name) : name,
+      typeof url === 'string' ? link(url) : null,
     ]);
     return Object.fromEntries(entries);
   };
   const scopes = isObject(map.scopes)
-    ? Object.fromEntries(Object.entries(map.scopes).map(([scope, value]) => [link(scope), addresses(value)]))
+    ? Object.fromEntries(Object.entries(map.scopes).map(([scope, value]) => [link(scope), urls(value)]))
     : undefined;
   return JSON.stringify({
-    ...(map.imports !== undefined && { imports: addresses(map.imports) }),
+    ...(map.imports !== undefined && { imports: urls(map.imports) }),
     ...(scopes && { scopes }),
   }).replaceAll('<', '\\u003c');
 }
 
 const MANIFEST_LINKS: ReadonlySet<string> = new Set(['src', 'start_url', 'scope', 'url', 'action', 'id']);
-/** More levels than a manifest has, and fewer than overflow the stack. */
+/** More levels than manifests have, and fewer than would overflow the stack. */
 const MANIFEST_DEPTH_MAX = 100;
 
 export function rewriteManifest(text: string, links: LinkRewriter): string {
