@@ -1,9 +1,8 @@
 /**
- * What hostile archived pages try, in a real browser. The scripts here know of wombat and go around it: from a fresh
- * frame they take functions of the browser that nobody has wrapped. What holds must be the policies, not the rewriting.
+ * Attacks of hostile archived pages, in a real browser. The scripts here bypass wombat: they take unwrapped functions
+ * of the browser from a fresh frame. So the policies must stop them, not the rewriting.
  *
- * The outside is a server of its own on loopback, the one place that could be reached, and the test counts what arrives
- * there.
+ * The outside is a server on loopback, the one place that could be reached. The test counts the requests to it.
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -25,8 +24,8 @@ type Stage = ServedArchive & {
 };
 
 /**
- * Runs outside of what rewriting sees, by an eval out of a list, with a frame of the page that wombat has never
- * touched: `realm` has the functions of the browser as they are, and `own` is the window itself.
+ * Runs code that rewriting does not see, by an `eval` from a list. `realm` is a frame without wombat, which has the
+ * browser's own functions, and `own` is the window itself.
  */
 const RAW = `
 var realm = window[0];
@@ -47,7 +46,7 @@ function attempt(name, work) {
 }
 `;
 
-/** The server that stands for all the world. */
+/** The server that represents the outside. */
 async function outsideWorld(t: test.TestContext): Promise<{ outside: string; outsideHits: string[] }> {
   const outsideHits: string[] = [];
   const server = createServer((request, response) => {
@@ -82,7 +81,7 @@ async function staged(t: test.TestContext, script: Script, extra: readonly SiteF
   return { ...origins, page, frame, outside, outsideHits };
 }
 
-/** What every attack must leave as it was. */
+/** Checks what no attack may change. */
 function assertUnharmed({ page, uiOrigin, uiRequests, outsideHits }: Stage): void {
   assert.deepEqual(outsideHits, [], 'something went outside');
   const shown = page.url().replace(/#.*$/, '');
@@ -165,7 +164,7 @@ test('nothing is sent outside or to the API', async (t) => {
   assertUnharmed(stage);
 });
 
-test('a worker from a script of replay itself sends nothing outside, whatever it is told', async (t) => {
+test('a worker from a script of replay itself sends nothing outside, whatever messages it gets', async (t) => {
   const stage = await staged(
     t,
     ({ replayOrigin, outside }) => `
@@ -184,7 +183,7 @@ test('a worker from a script of replay itself sends nothing outside, whatever it
 });
 
 for (const modifier of ['', 'mp_', 'if_', 'fr_', 'js_', 'esm_', 'cs_', 'im_', 'oe_', 'wkr_', 'wkrm_', 'wkrf_']) {
-  test(`a page that is opened in a window, asked for as "${modifier}", is led into the frame`, async (t) => {
+  test(`a page that is opened in a window, requested as "${modifier}", is redirected into the frame`, async (t) => {
     const stage = await staged(t, ({ outside }) => `own.location = '${outside}/away'; outcome.ready = 'tried';`);
     const { page, uiOrigin, replayOrigin, outsideHits } = stage;
     await page.goto(`${replayOrigin}/web/20200401100000${modifier}/https://hostile.example/`);
@@ -267,7 +266,7 @@ test('no service worker can be registered, from any place of the archive', async
   assertUnharmed(stage);
 });
 
-test('messages to the web page move nothing but the address it shows, and inject nothing', async (t) => {
+test('messages to the web page change only the address that it shows, and inject nothing', async (t) => {
   const stage = await staged(
     t,
     ({ outside }) => `
@@ -298,7 +297,7 @@ test('cookies that a page sets go nowhere', async (t) => {
   assertUnharmed(stage);
 });
 
-test('cookies that a page sets past wombat are gone with the window, and no request to the web page carries them', async (t) => {
+test('cookies that a page sets without wombat are gone with the window, and no request to the web page has them', async (t) => {
   const stage = await staged(
     t,
     () => `
@@ -310,7 +309,7 @@ test('cookies that a page sets past wombat are gone with the window, and no requ
   );
   assert.deepEqual(await settled(stage.frame), { before: '', set: 'function' });
   const { page, uiOrigin } = stage;
-  // All of them together are more than a head may have.
+  // Together they are longer than a head may be.
   const reply = await page.goto(`${uiOrigin}/web/20200401100000/https://hostile.example/`);
   assert.equal(reply?.status(), 200);
   assert.equal(reply.request().headers().cookie, undefined);
@@ -320,7 +319,7 @@ test('cookies that a page sets past wombat are gone with the window, and no requ
 });
 
 /**
- * Shows the same page on a server without any policy, where every attack must work; else the tests above would prove
+ * Shows the same page on a server without any policy. There every attack must work, else the tests above would prove
  * nothing.
  */
 async function unprotected(t: test.TestContext, script: Script): Promise<{ page: Page; outsideHits: string[] }> {

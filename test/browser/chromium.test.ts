@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import test from 'node:test';
 import { chromiumProgram, launchChromium, newCheckedPage } from './chromium.ts';
 
-test('the pinned browser is taken, whatever Chromium the PATH has', {
+test('the pinned browser is used, whatever Chromium is on the PATH', {
   skip: (process.platform !== 'linux' || process.arch !== 'x64') && 'the package has no program for this machine',
 }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-other-chromium-'));
@@ -23,7 +23,7 @@ test('the pinned browser is taken, whatever Chromium the PATH has', {
   assert.notEqual(await chromiumProgram(), join(directory, 'chromium'));
 });
 
-test('a checked page tells of console errors and of requests outside, which reach nobody', async (t) => {
+test('a checked page reports console errors and requests outside, which reach no server', async (t) => {
   const server = createServer((_, response) => {
     response.setHeader('Content-Type', 'text/html');
     response.end(`<title>inside</title><img src="http://outside.example/x.png"><script>console.error('told')</script>`);

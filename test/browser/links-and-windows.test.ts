@@ -1,4 +1,4 @@
-/** Links, forms and scripts that ask for windows and frames, and the addresses that scripts read and write. */
+/** Links, forms and scripts that open windows and frames, and the URLs that scripts read and write. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Frame } from 'playwright-core';
@@ -39,7 +39,7 @@ const ASKING: Readonly<Record<string, string>> = {
 };
 
 for (const [what, markup] of Object.entries(ASKING)) {
-  test(`what would open a window opens in the frame: ${what}`, async (t) => {
+  test(`a link to a new window opens in the frame: ${what}`, async (t) => {
     const page: SiteFile = { url: `${SITE}/`, body: `<!doctype html><title>page</title>${markup}` };
     const { frame, record } = await opened(t, [page, THERE]);
     await frame.click('#go');
@@ -54,12 +54,12 @@ const LEADING = `<a id=link target=main href=/there>go</a><a id=stopped target=m
   <form action=/there target=main onsubmit="event.stopPropagation()"><button id=kept name=way value=form>go</button></form>
   <form id=silent action=/there target=main><input name=action type=hidden><input name=method type=hidden></form><b id=sent onclick="document.getElementById('silent').submit()">go</b>`;
 
-test('what names a frame of the page opens there', async (t) => {
+test('a link that names a frame of the page opens there', async (t) => {
   const body = `<!doctype html><title>page</title>${LEADING}<iframe name=main src=/blank></iframe>`;
   await leadsIntoFrame(t, body, 'iframe[name=main]', (frame) => Promise.resolve(frame));
 });
 
-test('the menu of a frameset leads the frame beside it, though it is in a sandbox', async (t) => {
+test('the menu of a frameset navigates the frame beside it, though it is in a sandbox', async (t) => {
   const body =
     '<title>page</title><frameset cols="50%,*"><frame name=menu src=/menu><frame name=main src=/blank></frameset>';
   await leadsIntoFrame(t, body, 'frame[name=main]', async (frame) => {
@@ -111,7 +111,7 @@ const LED_UP: Readonly<Record<string, RegExp>> = {
   written: /^there$/,
 };
 
-test('frames lead the pages that they are in, though they are in a sandbox, whatever those are called', async (t) => {
+test('frames navigate the pages around them by any name, though they are in a sandbox', async (t) => {
   const { frame, page, record, uiOrigin } = await opened(t, [
     {
       url: `${SITE}/`,
@@ -136,17 +136,17 @@ test('frames lead the pages that they are in, though they are in a sandbox, what
   assert.deepEqual(record.outsideRequests, []);
 });
 
-test('a window that a page opens by itself does not take its place', async (t) => {
+test('a window that a page opens without a click does not replace the page', async (t) => {
   const opening = 'done = [window.open(`/there`), window.open(`/there`, `ad`, `width=300`)]; console.error(`opened`)';
   const body = `<!doctype html><title>page</title><script>var done;onload = function () { ${opening} }</script>`;
   const { frame, record } = await opened(t, [{ url: `${SITE}/`, body }, THERE]);
-  // Whatever is asked of the frame before counts as a click in it.
+  // Evaluating anything in the frame before would count as a click in it.
   await until(async () => record.consoleErrors.join(), /opened/);
   assert.deepEqual(await frame.evaluate('done'), [null, null]);
   assert.equal(await frame.title(), 'page');
 });
 
-test('events that a script makes up send no form, and are no error where there is none', async (t) => {
+test('events that a script makes do not send a form, and are not an error without one', async (t) => {
   const { frame, record } = await opened(t, [
     { url: `${SITE}/`, body: '<!doctype html><title>page</title><form target=_blank action=/there></form>' },
     THERE,
@@ -177,7 +177,7 @@ const ADDRESSES = `
     done.current = image.currentSrc;
   };`;
 
-test('a script that another one makes leads its page elsewhere', async (t) => {
+test('a script that another one adds navigates its page', async (t) => {
   const ways = {
     written: `document.write('<scr' + 'ipt>location = "/there"</scr' + 'ipt>')`,
     made: `var made = document.createElement('script'); made.text = 'if (true) location="/there"; var link = "?location=1"'; document.documentElement.append(made)`,
@@ -196,7 +196,7 @@ test('a script that another one makes leads its page elsewhere', async (t) => {
   await until(titles, /^there,there,there,<b location="`">,a location = b,,own,\/declared$/);
 });
 
-test('scripts set parts of addresses, and read those of the original', async (t) => {
+test('scripts set parts of URLs, and read the URLs of the original', async (t) => {
   const { frame } = await opened(t, [
     { url: `${SITE}/`, body: '<!doctype html><a id=go href="/page?q=1">go</a>' },
     {
@@ -221,7 +221,7 @@ test('scripts set parts of addresses, and read those of the original', async (t)
   });
 });
 
-test('addresses that scripts set are relative to the base of the page, whatever they were before', async (t) => {
+test('URLs that scripts set are relative to the base of the page, whatever the former URL', async (t) => {
   const ways = ['location = "there"', 'location.href = "there"', 'document.location = "there"'];
   const frames = ways.map((code) => ({
     url: `${SITE}/in/${encodeURIComponent(code)}`,
@@ -283,7 +283,7 @@ const COUNTS: Readonly<Record<string, number>> = {
   'a[title="/about"]': 0,
 };
 
-test('selectors of scripts and style sheets find links by what the page wrote', async (t) => {
+test('selectors of scripts and style sheets find links as the page wrote them', async (t) => {
   const { frame } = await opened(t, [{ url: `${SITE}/`, body: LINKED }]);
   await until(() => frame.title(), /^links$/);
   const selectors = JSON.stringify(Object.keys(COUNTS));
@@ -297,7 +297,7 @@ test('selectors of scripts and style sheets find links by what the page wrote', 
     'rgb(4, 4, 4),rgb(2, 2, 2),rgb(1, 1, 1),rgb(3, 3, 3),rgb(5, 5, 5),rgb(6, 6, 6)',
   );
   const looks = `[document.querySelectorAll, about.matches].every((own) => /^[^{]+\\{\\s*\\[native \\w/.test(own))`;
-  assert.equal(await frame.evaluate(looks), true, 'as old libraries want it');
+  assert.equal(await frame.evaluate(looks), true, 'as old libraries expect');
   for (const wrong of ['a[', 'a[href="/about" x]', ''])
     assert.equal(await frame.evaluate(`try { about.matches('${wrong}') } catch (error) { error.name }`), 'SyntaxError');
   assert.equal(await frame.evaluate('home.href'), `${SITE}/`);

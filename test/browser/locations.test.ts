@@ -1,6 +1,5 @@
 /**
- * How scripts learn where their page is, and how they lead it elsewhere: in the archive, and by the addresses of the
- * original.
+ * How scripts read the URL of their page and navigate it: they see the URLs of the original, and stay in the archive.
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -16,8 +15,8 @@ function opened(t: test.TestContext, files: readonly SiteFile[]) {
 }
 
 /**
- * Each code in a frame of its own, from which it is to lead to the page `there` in its folder, by THERE with its whole
- * address.
+ * Runs each code in a frame of its own. It must lead to the page `there` in its folder. THERE in the code is the whole
+ * URL of that page.
  */
 async function assertAllLead(t: test.TestContext, codes: readonly string[]): Promise<void> {
   const body = `<!doctype html><title>page</title>${codes.map((_, at) => `<iframe src="/${at}/"></iframe>`).join('')}`;
@@ -36,7 +35,7 @@ async function assertAllLead(t: test.TestContext, codes: readonly string[]): Pro
   assert.deepEqual(record.outsideRequests, []);
 }
 
-/** What the expressions come to in a page, by the expression. */
+/** The values of expressions in a page, by expression. */
 async function valuesOf(t: test.TestContext, expressions: readonly string[]): Promise<unknown> {
   const scripts = expressions.map((each) => `<script>done.push(${each})</script>`).join('\n');
   const body = `<!doctype html><title>page</title><body><script>var done = []</script>${scripts}`;
@@ -47,13 +46,13 @@ async function valuesOf(t: test.TestContext, expressions: readonly string[]): Pr
   return Object.fromEntries(expressions.map((each, at) => [each, values[at]]));
 }
 
-/** That each expression comes to the same: the address of the page. */
+/** Checks that the value of each expression is the URL of the page. */
 async function assertAllSeePage(t: test.TestContext, expressions: readonly string[]): Promise<void> {
   const expected = Object.fromEntries(expressions.map((each) => [each, `${SITE}/`]));
   assert.deepEqual(await valuesOf(t, expressions), expected);
 }
 
-test('a script that adds to the location leads to the address of the original with what was added', async (t) => {
+test('a script that adds to the location leads to the URL of the original with the addition', async (t) => {
   await assertAllLead(t, [
     `location += 'there'`,
     `window.location += 'there'`,
@@ -71,7 +70,7 @@ test('a script that adds to the location leads to the address of the original wi
   ]);
 });
 
-test('a variable that is called location is changed as any other', async (t) => {
+test('a variable with the name location is changed like any other', async (t) => {
   const expressions = [
     `(function (location) { location += 1; return location })('own')`,
     `(function () { var location; location ||= 'own'; location &&= location + 2; return location })()`,
@@ -82,12 +81,12 @@ test('a variable that is called location is changed as any other', async (t) => 
   assert.deepEqual(Object.values(values as object), ['own1', 'own2', 'own3', 'own4']);
 });
 
-test('a page that a script leads to a part of itself knows its location still', async (t) => {
+test('a page that a script navigates to a fragment still has its location', async (t) => {
   const values = await valuesOf(t, [`(function () { location = '#part'; return [location.hash, location.href] })()`]);
   assert.deepEqual(Object.values(values as object), [['#part', `${SITE}/#part`]]);
 });
 
-test('an eval that is handed on sees the address of the original', async (t) => {
+test('an eval that is passed on sees the URL of the original', async (t) => {
   await assertAllSeePage(t, [
     `(0, eval)('location.href')`,
     `(function () { var run = eval; return run('location.href') })()`,
@@ -102,7 +101,7 @@ test('an eval that is handed on sees the address of the original', async (t) => 
   ]);
 });
 
-test('an eval that is handed on evaluates for the whole window, and others in their place', async (t) => {
+test('an eval that is passed on evaluates for the whole window, and others in place', async (t) => {
   const expressions = [
     `(function () { var local = 1, run = eval; return run('typeof local') })()`,
     `(function () { var run = eval; run('var handedOn = 2'); return window.handedOn + handedOn })()`,
@@ -116,7 +115,7 @@ test('an eval that is handed on evaluates for the whole window, and others in th
   assert.deepEqual(values, ['undefined', 4, 6, 'own', 'var,var', 'true,true,true,function,eval,true', '5,2,undefined']);
 });
 
-test('functions that are made from text by other makers see the address of the original', async (t) => {
+test('functions that other constructors make from text see the URL of the original', async (t) => {
   await assertAllSeePage(t, [
     `(async function () {}).constructor('return location.href')()`,
     `(function* () {}).constructor('yield location.href')().next().value`,
@@ -126,7 +125,7 @@ test('functions that are made from text by other makers see the address of the o
   ]);
 });
 
-test('makers of functions make what they made', async (t) => {
+test('constructors of functions make functions of their own kind', async (t) => {
   const values = await valuesOf(t, [
     `(async function () {}).constructor('a', 'return await a')(1)`,
     `(function () { class Made extends Function { own() { return 2 } } var made = new Made('return top'); return [made instanceof Made, made.own()].join() })()`,
@@ -135,7 +134,7 @@ test('makers of functions make what they made', async (t) => {
   assert.deepEqual(Object.values(values as object), [1, 'true,2', 'AsyncFunction,true']);
 });
 
-test('text that scripts make code of knows the window by the name of this', async (t) => {
+test('this in evaluated code is the window that scripts see', async (t) => {
   await assertAllSeePage(t, [
     `new Function('return this.location.href')()`,
     `new Function('text', 'return eval(text)')('location.href')`,
@@ -146,7 +145,7 @@ test('text that scripts make code of knows the window by the name of this', asyn
   ]);
 });
 
-test('a class that makes objects of itself makes them, in scripts and in code from text', async (t) => {
+test('new this constructs an object, in scripts and in evaluated code', async (t) => {
   const made = `class Made { constructor(own) { this.own = own } static of(own) { return new this(own) } static empty() { return new this; } }`;
   const values = await valuesOf(t, [
     `(() => { ${made}; return [Made.of(1).own, Made.empty() instanceof Made].join() })()`,
@@ -155,7 +154,7 @@ test('a class that makes objects of itself makes them, in scripts and in code fr
   assert.deepEqual(Object.values(values as object), ['1,true', '2,true']);
 });
 
-test('variables of code from text go by any name, wherever their list names them', async (t) => {
+test('evaluated code may declare any name, anywhere in a list of variables', async (t) => {
   const list = `var left = Math.max(1, 0), top = 2, parent;`;
   const values = await valuesOf(t, [
     `(document.body.setAttribute('onclick', '${list} window.clicked = left + top'), document.body.click(), clicked)`,
@@ -166,7 +165,7 @@ test('variables of code from text go by any name, wherever their list names them
   assert.deepEqual(Object.values(values as object), [3, `${SITE}/`, 3, `${SITE}/`]);
 });
 
-test('regular expressions in code from text stay as they are', async (t) => {
+test('regular expressions in evaluated code stay as they are', async (t) => {
   const patterns = ['/&location=/', '/\\\\?location=(.*)/', '/a|location=/', '/>location=/', '/&?location=/'];
   const values = await valuesOf(
     t,
@@ -176,7 +175,7 @@ test('regular expressions in code from text stay as they are', async (t) => {
   assert.deepEqual(Object.values(values as object), expected);
 });
 
-test('functions of the same text are made without rewriting it again, and each is one of its own', async (t) => {
+test('functions of the same text are made without rewriting it again, and each is a function of its own', async (t) => {
   const measure = `(text) => { const start = performance.now(); for (let count = 0; count < 1000; count++) new Function('a', text); return performance.now() - start; }`;
   const values = await valuesOf(t, [
     `[0, 1].map((at) => { const made = new Function('a', 'return typeof window + a'); made.at = at; return made }).map((made) => [made.at, made(1)].join()).join()`,
@@ -186,10 +185,10 @@ test('functions of the same text are made without rewriting it again, and each i
   ]);
   const [own, parameters, ratio, wrong] = Object.values(values as object);
   assert.deepEqual([own, parameters, wrong], ['0,object1,1,object1', 'true,1,2,true,1,2', 'SyntaxError']);
-  assert.ok(ratio < 5, `${ratio} times as long as a text that needs nothing`);
+  assert.ok(ratio < 5, `${ratio} times as long as a text that is not rewritten`);
 });
 
-test('handlers and links of code that scripts write lead within the archive', async (t) => {
+test('handlers and javascript: links that scripts write stay in the archive', async (t) => {
   await assertAllLead(t, [
     `document.body.setAttribute('onclick', "location.href = 'THERE'"); document.body.click()`,
     `document.body.innerHTML = '<b onclick="location = \`THERE\`; return false">go</b>'; document.body.firstChild.click()`,
@@ -201,7 +200,7 @@ test('handlers and links of code that scripts write lead within the archive', as
   ]);
 });
 
-test('refreshes, buttons and the browser itself, told by a script, lead within the archive', async (t) => {
+test('refreshes, buttons and navigation.navigate() stay in the archive', async (t) => {
   const made = `var made = document.createElement('meta');`;
   await assertAllLead(t, [
     `document.write('<meta http-equiv=refresh content="0;url=THERE">')`,
@@ -216,7 +215,7 @@ test('refreshes, buttons and the browser itself, told by a script, lead within t
   ]);
 });
 
-test('handlers that scripts write, and what the browser tells of the page, see the address of the original', async (t) => {
+test('handlers that scripts write, and properties of the browser, have the URL of the original', async (t) => {
   await assertAllSeePage(t, [
     `(document.body.setAttribute('onclick', 'window.seen = location.href'), document.body.click(), seen)`,
     `(document.body.insertAdjacentHTML('beforeend', '<b id=written onclick="window.other = document.URL">x</b>'), written.click(), other)`,
@@ -229,7 +228,7 @@ test('handlers that scripts write, and what the browser tells of the page, see t
   ]);
 });
 
-test('a script reads the handlers and buttons that it wrote, and looks at all that the window has', async (t) => {
+test('a script reads the handlers and buttons that it wrote, and can list all names of the window', async (t) => {
   const values = await valuesOf(t, [
     `(document.body.setAttribute('onclick', 'location = 1'), document.body.getAttribute('onclick'))`,
     `(document.body.insertAdjacentHTML('beforeend', '<a href="javascript:f(top)">x</a>'), document.links[0].getAttribute('href'))`,
@@ -240,7 +239,7 @@ test('a script reads the handlers and buttons that it wrote, and looks at all th
   assert.deepEqual(Object.values(values as object), expected);
 });
 
-test('a script reads refreshes and links of code as it wrote them, and attributes of its own are no code', async (t) => {
+test('a script reads refreshes and javascript: links as it wrote them, and its own attributes are not code', async (t) => {
   const values = await valuesOf(t, [
     `(() => { const made = document.createElement('meta'); made.httpEquiv = 'refresh'; made.setAttribute('content', '999; url=/x'); return [made.content, made.getAttribute('content')].join() })()`,
     `Object.assign(document.createElement('a'), { href: 'javascript:f(top)' }).href`,
@@ -251,7 +250,7 @@ test('a script reads refreshes and links of code as it wrote them, and attribute
   assert.deepEqual(Object.values(values as object), expected);
 });
 
-test('a script reads markup with the handlers that it wrote', async (t) => {
+test('a script reads HTML with the handlers that it wrote', async (t) => {
   const markup = `<b onclick="if (1 &amp;&amp; top) f(&quot;x&quot;)">x</b><a href="javascript:f(top)">y</a>`;
   const values = await valuesOf(t, [
     `(() => { const made = document.createElement('p'); made.innerHTML = '${markup}'; return [made.innerHTML, made.firstChild.outerHTML].join() })()`,

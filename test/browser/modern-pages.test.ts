@@ -1,6 +1,6 @@
 /**
- * What pages of today do, in the archive: messages, modules, workers and what they learn of themselves. Each script
- * tells what it found in `done`.
+ * Modern pages in the archive: messages, modules, workers and the URLs that these see. Each script puts its results
+ * into `done`.
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -19,7 +19,7 @@ function script(path: string, body: string): SiteFile {
   return { url: `${SITE}${path}`, type: 'text/javascript', body };
 }
 
-/** What the page's scripts found, once they have found all of it. */
+/** The results of the page's scripts, when all are there. */
 async function found(t: test.TestContext, files: readonly SiteFile[], names: readonly string[]) {
   const opened = await openSite(t, stage, files, `/web/20200401100000/${SITE}/`);
   const { frame, record } = opened;
@@ -32,7 +32,7 @@ async function found(t: test.TestContext, files: readonly SiteFile[], names: rea
   return { ...opened, done: (await frame.evaluate('done')) as Record<string, unknown> };
 }
 
-test('messages reach listeners that were added by the bare name, also from a frame that was sandboxed', async (t) => {
+test('messages reach listeners that were added without naming the window, also from a sandboxed frame', async (t) => {
   const page = html(`
     <script>addEventListener('message', (event) => { done[event.data.name] = [event.origin, event.data.path]; });</script>
     <iframe src="/inner.html"></iframe><iframe sandbox="allow-scripts" src="/boxed.html"></iframe>
@@ -66,7 +66,7 @@ test('messages reach listeners that were added by the bare name, also from a fra
   assert.deepEqual(done, { ...expected, ...Object.fromEntries(ways.map((way) => [way, [SITE, '/boxed.html']])) });
 });
 
-test('a module that is reached by several ways runs once, though every file was captured in a second of its own', async (t) => {
+test('a module that is imported in several ways runs once, though each file was captured in another second', async (t) => {
   const page = html(`
     <link rel="modulepreload" href="/shared.js">
     <script type="module" src="/entry.js"></script>
@@ -84,7 +84,7 @@ test('a module that is reached by several ways runs once, though every file was 
   assert.equal(await frame.evaluate('window.sharedRuns'), 1);
 });
 
-test('messages arrive as they were sent: of nothing, to no origin, and by frames without an address', async (t) => {
+test('messages arrive as they were sent: empty ones, without an origin, and from frames without a URL', async (t) => {
   const page = html(`<script>
     done.got = [];
     addEventListener('message', (event) => { done.got.push([event.data, event.origin]); if (event.data === 'end') done.end = 1; });
@@ -102,7 +102,7 @@ test('messages arrive as they were sent: of nothing, to no origin, and by frames
   );
 });
 
-test('modules know their own address, import data, and are made by scripts', async (t) => {
+test('modules know their own URL, import data, and can be made by scripts', async (t) => {
   const page = html(`
     <script type="importmap">{ "imports": { "bare": "/js/bare.js", "folder/": "/js/" } }</script>
     <script type="module" src="/js/main.js?v=1"></script>
@@ -131,7 +131,7 @@ test('modules know their own address, import data, and are made by scripts', asy
   });
 });
 
-test('code that scripts make from text sees what other scripts see', async (t) => {
+test('evaluated code sees what other scripts see', async (t) => {
   const page = html(`<script>var host = 'location.host', isTop = 'top === window';
     Object.assign(done, {
       inPlace: eval(host), local: (function () { var self, x = 1; return eval('x + 1'); })(), everywhere: (0, eval)(host + ' + (' + isTop + ')'),
@@ -162,7 +162,7 @@ test('code that scripts make from text sees what other scripts see', async (t) =
   await frame.waitForFunction('Array.from(frames, (one) => one.document.title).join() === "there,there"');
 });
 
-test('code that scripts make from text may have names of its own', async (t) => {
+test('evaluated code may have names of its own', async (t) => {
   const page = html(`<script>eval(atob('${btoa('var a, parent = 8; done.packed = parent')}'));</script><script>
     setTimeout('var opener = 3; done.later = opener', 0);
     Object.assign(done, {
@@ -183,7 +183,7 @@ test('code that scripts make from text may have names of its own', async (t) => 
   });
 });
 
-test('what scripts call globalThis is the window that they see', async (t) => {
+test('globalThis is the window that scripts see', async (t) => {
   const seen = `[globalThis.location.href, globalThis.document.URL, globalThis === window, globalThis.top === top, typeof globalThis.fetch]`;
   const page = html(`
     <script>done.classic = ${seen}; globalThis.set = 1; async function handed() { return globalThis.set + set }</script>
@@ -197,7 +197,7 @@ test('what scripts call globalThis is the window that they see', async (t) => {
   assert.deepEqual(done, { classic: expected, handed: 2, own: 'own', inline: expected, main: expected });
 });
 
-test('what a page keeps in its storage is text, and sources of events have their constants', async (t) => {
+test('storage holds text, and EventSource has its constants', async (t) => {
   const page = html(`<script>
     localStorage.setItem('seen', true);
     localStorage.setItem('count', 1);
@@ -211,7 +211,7 @@ test('what a page keeps in its storage is text, and sources of events have their
   assert.deepEqual(done, { storage: [true, '11', 'null', null, 2], source: ['hello', true, true] });
 });
 
-test('what a page keeps in a database shows in no capture of another time', async (t) => {
+test('data in a database are not in a capture of another time', async (t) => {
   const page = html(`<script>
     const opening = indexedDB.open('notes');
     opening.onupgradeneeded = () => opening.result.createObjectStore('notes');
@@ -227,7 +227,7 @@ test('what a page keeps in a database shows in no capture of another time', asyn
       return new Promise((resolve) => { indexedDB.deleteDatabase('notes').onsuccess = () => indexedDB.databases().then((all) => resolve(all.length)); });
     }</script>`);
   const { frame, replayOrigin } = await found(t, [page, { ...page, time: SUMMER }], ['note']);
-  // In one window: with it all that pages keep is gone.
+  // In one window: data of pages are gone with the window.
   const note = async (stamp: string) => {
     await frame.goto(`${replayOrigin}/web/${stamp}mp_/${SITE}/`);
     await frame.waitForFunction(`typeof done !== 'undefined' && 'note' in done`);
@@ -239,7 +239,7 @@ test('what a page keeps in a database shows in no capture of another time', asyn
   assert.equal(await note('20200401100000'), 'none');
 });
 
-test('caches hold nothing, and captures of other times neither hear each other nor wait for one another', async (t) => {
+test('caches are empty, and captures of other times share neither channels nor locks', async (t) => {
   const look = `(async () => {
     const before = [await caches.has('v1'), (await caches.keys()).length];
     const cache = await caches.open('v1');
@@ -265,19 +265,19 @@ test('caches hold nothing, and captures of other times neither hear each other n
   const expected = { second: true, caches: seen, worker: seen, name: 'talk' };
   assert.deepEqual(done, expected);
   await frame.waitForFunction(`heard.join() === 'worker'`);
-  // In the same window: another one may share nothing with it.
+  // In the same window: another window may not share its data.
   await window.evaluate(`const second = document.querySelector('iframe').cloneNode();
     second.id = 'second';
     second.src = '${replayOrigin}/web/20200701100000mp_/${SITE}/';
     document.body.append(second);`);
   const second = (await (await window.waitForSelector('#second', { state: 'attached' })).contentFrame())!;
-  // A frame out of sight is not drawn, by which it would be looked at.
+  // A frame out of sight is not drawn, and the check runs when a frame is drawn.
   const isDone = `typeof heard !== 'undefined' && ${JSON.stringify(names)}.every((name) => name in done)`;
   await second.waitForFunction(isDone, undefined, { polling: 100 });
   assert.deepEqual(await second.evaluate('done'), expected);
   const holders = `navigator.locks.query().then(({ held, pending }) => [held.length, pending.length])`;
   assert.deepEqual(await second.evaluate(holders), [2, 0], 'each has its own');
-  // What is sent to both in a row arrives in a row.
+  // Messages that are sent in a row arrive in that order.
   await second.evaluate(`channel.postMessage('from summer')`);
   await frame.evaluate(`new BroadcastChannel('talk').postMessage('last')`);
   await frame.waitForFunction(`heard.includes('last')`);
@@ -304,7 +304,7 @@ test('workers share the databases of their page', async (t) => {
   assert.deepEqual(done, { script: ['kept', ['shared']], blob: ['kept', ['shared']] });
 });
 
-test('Date can be called and extended, and events tell the window and the document that scripts see', async (t) => {
+test('Date can be called and extended, and events have the window and the document that scripts see', async (t) => {
   const page = html(`<script>
     class Day extends Date { get year() { return this.getUTCFullYear() } }
     done.date = [typeof Date(), new Date(Date()).getUTCFullYear(), new Date().getUTCFullYear(), new Date(2019, 0).getFullYear(), new Day().year, new Day(0).year,
@@ -323,7 +323,7 @@ test('Date can be called and extended, and events tell the window and the docume
 
 const PLACE = `[location.href, location.origin, location.pathname, String(self.location), self.origin, location instanceof WorkerLocation, new URL('/x', location).href]`;
 
-test('workers see the addresses of the original', async (t) => {
+test('workers see the URLs of the original', async (t) => {
   const page = html(`<script>
     const run = (name, worker) => {
       (worker.port ?? worker).onmessage = (event) => { done[name] = event.data; };
@@ -365,7 +365,7 @@ test('workers see the addresses of the original', async (t) => {
   });
 });
 
-test('frames and workers that scripts make from text are of the archive, and of the time of the page', async (t) => {
+test('frames and workers that scripts make from text load from the archive, at the time of the page', async (t) => {
   const asking = (told: string) =>
     `fetch('https://cdn.example/data.json').then((reply) => reply.json()).then((data) => ${told}, (error) => ${told.replace('data.value', 'String(error)')})`;
   const framed = (name: string) =>
@@ -411,7 +411,7 @@ test('frames and workers that scripts make from text are of the archive, and of 
   });
 });
 
-test('what takes the place of a frame is no document, and workers belong to the site of the page, not of its base', async (t) => {
+test('a replaced frame has no document, and workers belong to the site of the page, not of its base', async (t) => {
   const page = html(`<base href="https://cdn.example/"><p><iframe></iframe></p><script>
     const frame = document.querySelector('iframe');
     frame.innerHTML = 'none';
@@ -427,7 +427,7 @@ test('what takes the place of a frame is no document, and workers belong to the 
   assert.deepEqual(done, { inner: 'none', outer: '<b>shown</b>', worker: [SITE, 1] });
 });
 
-test('a socket, which nothing in an archive answers, fails as on a web that cannot be reached', async (t) => {
+test('a WebSocket fails as without a network', async (t) => {
   const watch = `(tell) => {
     const events = [];
     const socket = new WebSocket('ws://live.example/feed', ['chat']);
@@ -445,7 +445,7 @@ test('a socket, which nothing in an archive answers, fails as on a web that cann
   assert.deepEqual(done, { page: failure, worker: failure });
 });
 
-test('scripts read the fields that the original was sent with, but for its cookies', async (t) => {
+test('scripts read the response fields of the original, except for cookies', async (t) => {
   const page = html(`<script>
     fetch('/list.json').then((reply) => { done.fetch = [reply.headers.get('X-Total'), reply.headers.get('content-type'), reply.headers.get('link'), [...reply.headers.keys()]]; });
     const request = new XMLHttpRequest();
@@ -477,7 +477,7 @@ test('scripts read the fields that the original was sent with, but for its cooki
   assert.deepEqual(done.part, ['bytes 1-1/2', '1']);
 });
 
-test('style sheets and markup that scripts make from text load from the archive', async (t) => {
+test('style sheets and HTML that scripts make from text load from the archive', async (t) => {
   const page = html(`<div id="styled">x</div><div id="filled"></div><script>
     const sheet = new CSSStyleSheet();
     sheet.replaceSync('#styled { background: url(https://cdn.example/made.png) }');
@@ -497,7 +497,7 @@ test('style sheets and markup that scripts make from text load from the archive'
   assert.ok(record.requests.some((url) => url.endsWith('/https://cdn.example/made.png')));
 });
 
-test('a folder of the site that is called as replay is, is found in the site', async (t) => {
+test('a folder of the site with the name of the replay path is found in the site', async (t) => {
   const page = html(`<script>
     fetch('/web/guest/data.json').then((reply) => reply.text()).then((text) => { done.fetch = text; });
     const image = new Image();

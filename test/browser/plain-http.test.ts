@@ -1,6 +1,5 @@
 /**
- * Pages that a browser gets over plain HTTP by another name than localhost, as from another machine: it then does not
- * say what its requests are for.
+ * Pages over plain HTTP from another host than localhost. The browser then does not say what its requests are for.
  */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
@@ -33,7 +32,7 @@ const SITE: readonly SiteFile[] = [
   },
 ];
 
-test('from another machine a page is shown in its frame, and scripts get what they ask for as it is', async (t) => {
+test('from another machine a page is shown in its frame, and content that scripts fetch is not rewritten', async (t) => {
   const archive = await makeArchive(t);
   await storeSite(archive, SITE);
   const served = await serveArchive(t, archive, stage.uiDirectory, '0.0.0.0');

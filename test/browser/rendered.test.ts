@@ -1,6 +1,6 @@
 /**
- * There and back: a page that only scripts can show is crawled with a browser, the site goes away, and the page works
- * in the archive.
+ * A page that only scripts can show is crawled with a browser, the site is shut down, and the page works in the
+ * archive.
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -11,7 +11,7 @@ import { TestWeb } from '../crawl/test-web.ts';
 import { launchChromium, newCheckedPage } from './chromium.ts';
 import { builtUi, replayFrame, serveArchive } from './served-archive.ts';
 
-test('a page of scripts that was crawled with a browser is whole in the archive when its site is gone', async (t) => {
+test('a page of scripts that was crawled with a browser is complete in the archive when its site is gone', async (t) => {
   const web = await TestWeb.start();
   const archive = await makeArchive(t, { clock: Date.now });
   const { seed } = setUpApplication(web, false);

@@ -32,7 +32,7 @@ const DONE = {
   message: 'hello from https://site.example',
 };
 
-test('a page with everything works in the archive and asks for nothing outside', async (t) => {
+test('a page with everything works in the archive and requests nothing outside', async (t) => {
   const { page, record, frame, replayOrigin } = await opened(
     t,
     EVERYTHING,
@@ -61,7 +61,7 @@ test('a page with everything works in the archive and asks for nothing outside',
     'wkrf_/https://site.example/js/worker-part.js',
   ];
   for (const place of wanted) {
-    assert.ok(record.requests.includes(`${replayOrigin}/web/20200401100000${place}`), `${place} was not asked for`);
+    assert.ok(record.requests.includes(`${replayOrigin}/web/20200401100000${place}`), `${place} was not requested`);
   }
   await screenshot(page, 'replay-everything');
   assert.deepEqual(record.outsideRequests, []);
@@ -114,7 +114,7 @@ test('links lead to the newest version that is not newer, in the same frame, how
   assert.deepEqual(record.outsideRequests, []);
 });
 
-test('a person gets the nearest capture, and the address tells its time', async (t) => {
+test('a person gets the nearest capture, and the address shows its time', async (t) => {
   const { frame, replayOrigin } = await opened(t, EVERYTHING, '/web/20200625000000/https://site.example/next.html');
   await frame.waitForURL(`${replayOrigin}/web/20200701100000mp_/https://site.example/next.html`);
   assert.equal(await frame.textContent('#version'), 'summer');
@@ -148,7 +148,7 @@ const WAYS: readonly SiteFile[] = [
   { url: 'https://static.ways.example/deep/pixel.png', type: 'image/png', body: PIXEL },
 ];
 
-test('redirections, base, refresh, location, forms and history stay inside', async (t) => {
+test('redirections, base, refresh, location, forms and history stay in the archive', async (t) => {
   const { page, record, frame, replayOrigin } = await opened(t, WAYS, '/web/20200401100000/http://ways.example/start');
   await frame.waitForURL(`${replayOrigin}/web/20200401100000mp_/https://www.ways.example/pushed`);
   assert.equal(await frame.title(), 'searched');
@@ -217,7 +217,7 @@ async function waitForFrame(page: Page, ending: string): Promise<Frame> {
   }
 }
 
-test('a link opened in a window of its own gets the frame page', async (t) => {
+test('a link that is opened in a new window gets the screen with the frame', async (t) => {
   const { page, uiOrigin, replayOrigin } = await opened(t, EVERYTHING, '/web/20200401100000/https://site.example/');
   const other = await page.context().newPage();
   await other.goto(`${replayOrigin}/web/20200401100000mp_/https://site.example/next.html`);
@@ -225,7 +225,7 @@ test('a link opened in a window of its own gets the frame page', async (t) => {
   assert.equal(await (await replayFrame(other)).textContent('#version'), 'spring');
 });
 
-test('captures of another time than the page show through embedded things of the nearest time', async (t) => {
+test('a page shows embedded files of the nearest time', async (t) => {
   const files: SiteFile[] = [
     { url: 'http://mixed.example/', body: '<title>mixed</title><link rel="stylesheet" href="a.css"><p>x</p>' },
     { url: 'http://mixed.example/a.css', type: 'text/css', body: 'p { color: rgb(9, 9, 9) }', time: SUMMER },
@@ -242,7 +242,7 @@ test('captures of another time than the page show through embedded things of the
   assert.equal(await frame.evaluate(`getComputedStyle(document.querySelector('p')).color`), 'rgb(9, 9, 9)');
 });
 
-test('the banner names a page that is not here, or cannot be shown, once a link leads to it', async (t) => {
+test('the banner names a missing page, and one that cannot be shown, when a link leads to it', async (t) => {
   const files: SiteFile[] = [
     {
       url: 'http://gaps.example/',
@@ -270,7 +270,7 @@ test('the banner names a page that is not here, or cannot be shown, once a link 
   assert.deepEqual(record.outsideRequests, []);
 });
 
-test('a PDF document that the browser does not show in a sandbox can be had from the page around it', async (t) => {
+test('a PDF document that the browser does not show in a sandbox can be downloaded from the page around it', async (t) => {
   const url = 'https://site.example/papers/r%C3%A9sum%C3%A9.pdf?v=1&w=2';
   const bytes = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF');
   const { page, frame, record } = await opened(

@@ -9,7 +9,7 @@ import { type Answered, ReplayTrial } from './replay-trial.ts';
 
 const MINUTE = 60_000;
 
-test('URLs that share a key are told apart within a visit, be their captures few or many', async (t) => {
+test('URLs with the same key are distinguished within a visit, whether they have few captures or many', async (t) => {
   for (const visits of [1, 60]) {
     const files = Array.from({ length: visits }, (_, day): SiteFile[] => {
       const time = SPRING + day * 24 * 60 * MINUTE;
@@ -36,7 +36,7 @@ test('URLs that share a key are told apart within a visit, be their captures few
   }
 });
 
-test('over longer times the time decides, as one page may be written either way', async (t) => {
+test('over longer times the time decides, because a page may be linked by either URL', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://old.example/Index.html', body: 'spring', time: SPRING },
     { url: 'http://old.example/index.html', body: 'summer', time: SUMMER },
@@ -47,7 +47,7 @@ test('over longer times the time decides, as one page may be written either way'
   );
 });
 
-/** A site that sends who has no cookie to and fro. */
+/** A site that redirects clients without a cookie back and forth. */
 function wall(rest: readonly SiteFile[]): SiteFile[] {
   return [
     { url: 'http://wall.example/', status: '302 Found', fields: ['Location: /cookie'], body: '', time: SPRING },
@@ -76,7 +76,7 @@ async function arrived(trial: ReplayTrial, url: string, at: number): Promise<Ans
   throw new Error('too many redirects');
 }
 
-test('redirections that a cookie ended on the web are passed over for the page behind them', async (t) => {
+test('a redirect loop that a cookie ended on the web is passed over for the page after it', async (t) => {
   const trial = await ReplayTrial.with(t, wall([{ url: 'http://wall.example/', body: 'behind', time: SPRING + 3000 }]));
   for (const url of ['http://wall.example/', 'http://wall.example/cookie']) {
     for (const at of [SPRING, SPRING + 1000, SUMMER]) {
@@ -87,7 +87,7 @@ test('redirections that a cookie ended on the web are passed over for the page b
   assert.deepEqual([around?.current.status, around?.neighbours.previous], [200, undefined]);
 });
 
-test('where there are but redirections in a circle a browser is told so, and a program gets them', async (t) => {
+test('a redirect loop without a page is reported to a browser, and a program gets the redirections', async (t) => {
   const trial = await ReplayTrial.with(t, wall([]));
   const { status, redirectLoop } = await arrived(trial, 'http://wall.example/', SPRING);
   assert.deepEqual([status, redirectLoop], [508, ['http://wall.example/', 'http://wall.example/cookie']]);
@@ -100,7 +100,7 @@ test('where there are but redirections in a circle a browser is told so, and a p
   );
 });
 
-test('a redirection into a circle that it is no part of leads there', async (t) => {
+test('a redirection into a loop that it is not part of leads there', async (t) => {
   const way: SiteFile = { url: 'http://wall.example/in', status: '301 Moved', fields: ['Location: /'], body: '' };
   const trial = await ReplayTrial.with(t, wall([way]));
   assert.equal(
@@ -109,7 +109,7 @@ test('a redirection into a circle that it is no part of leads there', async (t) 
   );
 });
 
-test('what a redirection in Latin-1 led to is found by its bytes, and by its letters, as it was once crawled', async (t) => {
+test('the target of a redirection in Latin-1 is found by its bytes, and by its letters as some crawlers follow it', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://old.example/caf%C3%A9?q=%C3%BC', body: 'by letters' },
     { url: 'http://both.example/caf%E9', body: 'by bytes' },
@@ -120,7 +120,7 @@ test('what a redirection in Latin-1 led to is found by its bytes, and by its let
   assert.equal((await arrived(trial, 'http://none.example/caf%E9', SPRING)).status, 404);
 });
 
-test('what a script asks for with a number against caches is found, whatever the number', async (t) => {
+test('a URL with a number against caches is found by any other number', async (t) => {
   const data = (query: string, body: string, time = SPRING): SiteFile => ({
     url: `http://api.example/data${query}`,
     type: 'application/json',
@@ -145,15 +145,15 @@ test('what a script asks for with a number against caches is found, whatever the
   assert.equal(await asked('?_=1583020899999&page=2'), 'two');
   assert.equal(await asked('?rnd=0.1234567890123'), 'random');
   assert.equal(await asked('?page=4&1583020899999'), 'bare');
-  assert.equal(await asked('?page=4&1583020899'), 404, 'a number that may well mean something');
+  assert.equal(await asked('?page=4&1583020899'), 404, 'a number that may have a meaning');
   assert.equal(await asked('?page=3&_=1583020899999'), 404);
-  assert.equal(await asked('?from=1583020801'), 404, 'other data are wanted');
+  assert.equal(await asked('?from=1583020801'), 404, 'it means other data');
   assert.equal(await asked('?page=1'), 404);
   const byPerson = await trial.ask({ url: 'http://api.example/data?page=1&_=1583020899999', at: SPRING });
-  assert.ok(byPerson.missing, 'who asks for an address gets that or nothing');
+  assert.ok(byPerson.missing, 'a URL that a person enters gets its own capture or none');
 });
 
-test('a script that calls back by a name made for the occasion is found, and calls the one who asks', async (t) => {
+test('a script with a generated callback name is found, and calls the callback of the request', async (t) => {
   const data = (query: string, body: string, type = 'text/javascript'): SiteFile => ({
     url: `http://api.example/jsonp${query}`,
     type,
@@ -182,11 +182,11 @@ test('a script that calls back by a name made for the occasion is found, and cal
   );
   assert.match(String(await asked('?q=c&callback=cb_777777')), /cb_777777\(\{"got":"c"\}\)/);
   assert.match(String(await asked('?q=c&callback=cb_123456')), /cb_123456\(/);
-  assert.equal(await asked('?q=d&callback=hide'), 404, 'the name says what is done with it');
+  assert.equal(await asked('?q=d&callback=hide'), 404, 'the name has a meaning');
   assert.equal(await asked('?q=e&callback=jQuery77_99887'), 404);
   assert.equal(await asked(`?q=a&callback=${encodeURIComponent('alert(1);x999')}`), 404);
   assert.match(String(await asked('?q=c&callback=$$cb_777')), /\$\$cb_777\(\{"got":"c"\}\)/);
-  assert.equal(await asked(`?q=a&callback=a${'1'.repeat(50_000)}-`), 404, 'a name without an end takes no time');
+  assert.equal(await asked(`?q=a&callback=a${'1'.repeat(50_000)}-`), 404, 'a very long name is checked fast');
 });
 
 type Exchange = [method: string, time: number, body: string, sent?: string];
@@ -202,7 +202,7 @@ function storeExchange({ archive }: ReplayTrial, url: string, ...[method, time, 
   });
 }
 
-test('of very many captures of a URL, too, each way of asking gets its own', async (t) => {
+test('a URL with very many captures also has its own answer for each kind of request', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://many.example/graphql';
   const fields = { 'content-type': 'application/json', 'sec-fetch-dest': 'empty' };
@@ -214,17 +214,17 @@ test('of very many captures of a URL, too, each way of asking gets its own', asy
   const read = async (at: number) => (await trial.ask({ url, at, isFromPage: true, fields })).text;
   await store('GET', SPRING - 5000, '"the explorer"');
   for (let at = 0; at < 24; at++) await store('POST', SPRING + at * 1000, `"answer ${at}"`, `{"page":${at}}`);
-  assert.equal(await post(23), '"answer 23"', 'however far behind the page');
+  assert.equal(await post(23), '"answer 23"', 'however long after the page');
   for (let at = 24; at < 60; at++) await store('POST', SPRING + at * 1000, `"answer ${at}"`, `{"page":${at}}`);
   assert.equal(await read(SPRING - 1000), '"the explorer"');
-  assert.equal(await read(SPRING + 20_000), '"answer 20"', 'of the very second that is asked for');
+  assert.equal(await read(SPRING + 20_000), '"answer 20"', 'that of the requested second');
   assert.equal(await post(0), '"answer 0"');
   assert.equal(await post(59), '"answer 59"');
   for (let at = 60; at < 130; at++) await store('DELETE', SPRING + at, `"gone ${at}"`);
-  assert.equal(await post(1000), '"answer 0"', 'nearest of those that may be meant');
+  assert.equal(await post(1000), '"answer 0"', 'the nearest of those that may match');
 });
 
-test('large requests are known too, and of very many captures the requests of some alone are read', async (t) => {
+test('large requests are matched too, and of very many captures only some requests are read', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://many.example/upload';
   const sent = [40_000, 40_000, 400_000, 400_000].map((bytes, name) => {
@@ -242,11 +242,11 @@ test('large requests are known too, and of very many captures the requests of so
   const reading = t.mock.method(volume, 'stream');
   const seen: number[] = [];
   await firstCandidate(trial.archive, url, SUMMER, ({ time }) => seen.push(time) === 0);
-  assert.equal(new Set(seen).size, 104, 'each comes, and once');
+  assert.equal(new Set(seen).size, 104, 'each is returned once');
   assert.ok(reading.mock.callCount() <= 66, `${reading.mock.callCount()} read`);
 });
 
-test('who asks again for what was never sent has no request read a second time', async (t) => {
+test('a repeated request for an answer that is missing reads no records again', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://many.example/api';
   for (let at = 0; at < 80; at++)
@@ -259,10 +259,10 @@ test('who asks again for what was never sent has no request read a second time',
   assert.equal(await post('{"page":1001}'), '"answer 0"');
   assert.equal(reading.mock.callCount(), 0);
   await storeExchange(trial, url, 'POST', SUMMER, '"new"', '{"page":1000}');
-  assert.equal(await post('{"page":1000}'), '"new"', 'what came since is found');
+  assert.equal(await post('{"page":1000}'), '"new"', 'a capture added since is found');
 });
 
-test('a part that is all of the content is shown as it is, a part of it only where there is nothing else', async (t) => {
+test('a part that is the whole content is shown; a smaller one only if there is nothing else', async (t) => {
   const url = 'http://film.example/film.mp4';
   const part = (body: string, range: string, time: number): SiteFile => {
     return { url, type: 'video/mp4', status: '206 Partial Content', fields: [`Content-Range: ${range}`], body, time };
@@ -284,7 +284,7 @@ test('a part that is all of the content is shown as it is, a part of it only whe
   assert.equal(around?.neighbours.first?.time, SPRING + 2 * MINUTE);
 });
 
-test('bytes that no part has are not answered with others, and parts of one version not with those of another', async (t) => {
+test('bytes that no part has are not answered with other bytes, nor with a part of another version', async (t) => {
   const url = 'http://film.example/film.mp4';
   const part = (body: string, range: string, minute: number): SiteFile => {
     const fields = [`Content-Range: bytes ${range}`, `Content-Length: ${body.length}`];
@@ -304,13 +304,13 @@ test('bytes that no part has are not answered with others, and parts of one vers
     return [status, text, field('content-range')];
   };
   const range = (minute: number, bytes: string) => ask(minute, { range: `bytes=${bytes}` });
-  assert.deepEqual(await range(2, '2-'), [206, 'CD', 'bytes 2-3/9'], 'an older one is as near');
+  assert.deepEqual(await range(2, '2-'), [206, 'CD', 'bytes 2-3/9'], 'an older part is as near');
   assert.deepEqual(await range(1, '0-'), [206, 'ab', 'bytes 0-1/8']);
-  assert.deepEqual(await range(0, '4-'), [206, 'ef', 'bytes 4-5/8'], 'what was cut off is not there');
+  assert.deepEqual(await range(0, '4-'), [206, 'ef', 'bytes 4-5/8'], 'bytes that were cut off are missing');
   assert.deepEqual(await range(0, '-1'), [206, 'h', 'bytes 7-7/8']);
   assert.deepEqual(await range(2, '4-'), [416, '', 'bytes */9']);
   assert.deepEqual(await range(0, '8-'), [416, '', 'bytes */8']);
-  assert.deepEqual(await range(1, '2-3,0-1'), [200, 'cd', undefined], 'several at once are not given');
+  assert.deepEqual(await range(1, '2-3,0-1'), [200, 'cd', undefined], 'several ranges get the whole');
   assert.deepEqual(await ask(1, { range: 'bytes=0-', 'if-range': '"another"' }), [200, 'cd', undefined]);
   assert.deepEqual(
     await ask(1, { range: 'bytes=1-' }, { modifier: 'id_' }),
@@ -323,7 +323,7 @@ test('bytes that no part has are not answered with others, and parts of one vers
   }
 });
 
-test('of a hundred parts the one is found that has the bytes', async (t) => {
+test('the part with the requested bytes is found among a hundred', async (t) => {
   const url = 'http://film.example/long.mp4';
   const parts = Array.from({ length: 100 }, (_, at): SiteFile => {
     const fields = [`Content-Range: bytes ${4 * at}-${4 * at + 3}/400`];
@@ -335,7 +335,7 @@ test('of a hundred parts the one is found that has the bytes', async (t) => {
   assert.deepEqual([last.status, last.text], [206, '..99']);
 });
 
-test('a player that asks for a content of which there are but parts gets each in its place', async (t) => {
+test('a player gets each part of a content with its offset in the whole', async (t) => {
   const url = 'http://film.example/film.mp4';
   const film = Buffer.alloc(3_000_000, 'abcdefg');
   const parts = [0, 400_000, 2_000_000].map((from, at, all): SiteFile => {

@@ -1,4 +1,4 @@
-/** What replay does when the stored copy is damaged: nobody takes it for sound. */
+/** Replay of a damaged record: a client cannot take the answer for an intact one. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { woundUrl } from '../archive/damage-sample.ts';
@@ -15,7 +15,7 @@ const FILM: SiteFile = {
 };
 const path = (modifier: string, url: string) => `/web/20200401100000${modifier}/${url}`;
 
-test('a damaged page or picture is answered with a problem that says so, and the operator hears of it', async (t) => {
+test('a damaged page or image is answered with an error that says so, and reported to the operator', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   await storeSite(archive, [PAGE, IMAGE, { ...PAGE, url: 'https://site.example/sound' }], SPRING);
   const at = await woundUrl(archive, PAGE.url, 'sum');
@@ -38,7 +38,7 @@ test('a damaged page or picture is answered with a problem that says so, and the
   assert.ok(String(failures[0]).includes(`${at.segment}:${at.offset}`));
 });
 
-test('what is damaged behind bytes that were sent already breaks the connection', async (t) => {
+test('damage found after bytes were sent breaks the connection', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   await storeSite(archive, [FILM], SPRING);
   const sound = await ask(server.replayAddress, path('oe_', FILM.url));

@@ -1,4 +1,4 @@
-/** A revisit of a redirection needs no original: its own head is the whole answer (ISO 28500, 6.7.2). */
+/** A revisit of a redirection does not need its original: its own head is the whole answer (ISO 28500, 6.7.2). */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** JSON that is nested deeper than the stack: it is shown as it is, and the answer comes to its end. */
+/** JSON that is nested deeper than the stack is shown as it is, and the answer is complete. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SPRING } from '../browser/sample-site.ts';
@@ -7,7 +7,7 @@ import { ReplayTrial } from './replay-trial.ts';
 const SITE = 'https://site.example';
 const nested = (depth: number) => `${'['.repeat(depth)}"/deep.png"${']'.repeat(depth)}`;
 
-test('a manifest that is nested without end is shown as it is', async (t) => {
+test('a manifest that is nested too deeply is shown as it is', async (t) => {
   const manifests = [10, 90, 5000, 300_000].map((depth) => `{"icons":[{"src":"/a.png"}],"more":${nested(depth)}}`);
   const files = manifests.map((body, index) => ({
     url: `${SITE}/${index}.webmanifest`,
@@ -24,7 +24,7 @@ test('a manifest that is nested without end is shown as it is', async (t) => {
   }
 });
 
-test('an import map that is nested without end breaks no page', async (t) => {
+test('an import map that is nested too deeply does not break its page', async (t) => {
   const map = `{"imports":{"a":"/a.js","b":${nested(300_000)}},"scopes":{"/x/":${nested(300_000)}}}`;
   const trial = await ReplayTrial.with(t, [
     { url: `${SITE}/`, body: `<script type="importmap">${map}</script><p>the page</p>` },

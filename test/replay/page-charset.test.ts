@@ -1,4 +1,4 @@
-/** Which charset a part of a page is read in. */
+/** The charset of scripts and style sheets of a page. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -6,8 +6,8 @@ import { woundUrl } from '../archive/damage-sample.ts';
 import { SPRING } from '../browser/sample-site.ts';
 import { ORIGINS, ReplayTrial } from './replay-trial.ts';
 
-test('scripts and style sheets that declare no charset are in that of the page which asks', async (t) => {
-  // "Да" in windows-1251, which for itself looks like anything.
+test('scripts and style sheets without a declared charset have the charset of the page that requests them', async (t) => {
+  // "Да" in windows-1251, which by itself could be in many charsets.
   const word = Buffer.from([0xc4, 0xe0]);
   const text = (before: string, after: string) => Buffer.concat([Buffer.from(before), word, Buffer.from(after)]);
   const trial = await ReplayTrial.with(t, [
@@ -37,8 +37,8 @@ test('scripts and style sheets that declare no charset are in that of the page w
   assert.equal(await asked('a.js', 'http://old.example/none'), await asked('a.js', 'http://old.example/new'));
 });
 
-test('a script in UTF-8 stays that where its first piece ends inside of a character, and one of a damaged page is shown', async (t) => {
-  // More than is handled whole, in characters of three bytes behind each number of others.
+test('a script stays UTF-8 if its first piece ends inside of a character, and a script of a damaged page is shown', async (t) => {
+  // Larger than what is read whole; characters of three bytes after one, two and three other bytes.
   const large = (others: string) => gzipSync(`x = "${others}${'日'.repeat(500_000)}Да"`);
   const trial = await ReplayTrial.with(t, [
     { url: 'http://old.example/', type: 'text/html; charset=windows-1251', body: '<p>page</p>' },

@@ -1,4 +1,4 @@
-/** An archive and a replayer over it, and the parts of an answer that tests look at. */
+/** An archive with a replayer, and the parts of an answer that tests examine. */
 import type { TestContext } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
 import { type Modifier, Replayer, type ReplayResponse } from '../../src/replay/index.ts';

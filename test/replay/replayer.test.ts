@@ -12,7 +12,7 @@ import { ReplayTrial } from './replay-trial.ts';
 const PAGE: SiteFile = { url: 'https://site.example/', body: '<title>t</title><img src="/a.png">' };
 const DAY = 86_400_000;
 
-test('a memento carries its time, its links and its own policy, and nothing of the original that acts', async (t) => {
+test('a memento has its time, its links and a policy, and no field of the original acts', async (t) => {
   const trial = await ReplayTrial.with(t, [
     {
       ...PAGE,
@@ -66,7 +66,7 @@ test('a memento carries its time, its links and its own policy, and nothing of t
   assert.equal(Number(field('content-length')), Buffer.byteLength(text));
 });
 
-test('a memento links to no neighbour that cannot be shown, be they few or many', async (t) => {
+test('a memento does not link to neighbours that cannot be shown, whether there are few or many', async (t) => {
   for (const count of [1, 200]) {
     const trial = await ReplayTrial.with(t, [PAGE, { ...PAGE, body: 'summer', time: SUMMER }]);
     const lost = response('http://lost.example/', SPRING, contentOf('lost'));
@@ -87,7 +87,7 @@ test('a memento links to no neighbour that cannot be shown, be they few or many'
   }
 });
 
-test('who goes back from what a redirection to itself led to comes to the visit before, few or many', async (t) => {
+test('the link to the previous capture passes over a redirection to itself, whether there are few captures or many', async (t) => {
   for (const visits of [3, 60]) {
     const moved: SiteFile = {
       url: 'http://site.example/',
@@ -117,7 +117,7 @@ test('who goes back from what a redirection to itself led to comes to the visit 
   }
 });
 
-test('people get the nearest capture, links the newest that is not newer, and both are led to its own time', async (t) => {
+test('a person gets the nearest capture, a link the newest that is not newer, and both are redirected to its time', async (t) => {
   const trial = await ReplayTrial.with(t, [PAGE, { ...PAGE, body: 'summer', time: SUMMER }]);
   const near = await trial.ask({ url: PAGE.url, at: SUMMER - DAY });
   assert.deepEqual([near.status, near.field('location')], [302, '/web/20200701100000mp_/https://site.example/']);
@@ -139,7 +139,7 @@ test('people get the nearest capture, links the newest that is not newer, and bo
   );
 });
 
-test('a link finds what the same crawl fetched after the page, rather than what an earlier one did', async (t) => {
+test('a link leads to a capture that the same crawl made after the page, not to one of an earlier crawl', async (t) => {
   const minute = 60_000;
   for (const count of [0, 40]) {
     const earlier = Array.from({ length: count }, (_, day) => ({
@@ -160,7 +160,7 @@ test('a link finds what the same crawl fetched after the page, rather than what 
   }
 });
 
-test('the capture of the asked second is taken, though another may lie nearer to its beginning', async (t) => {
+test('the capture of the requested second is chosen, though another may be nearer to the start of that second', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { ...PAGE, body: 'before', time: SPRING - 100 },
     { ...PAGE, body: 'within', time: SPRING + 800 },
@@ -168,7 +168,7 @@ test('the capture of the asked second is taken, though another may lie nearer to
   assert.match((await trial.ask({ url: PAGE.url, at: SPRING })).text, /within/);
 });
 
-test('a URL of many captures is answered as one of few', async (t) => {
+test('a URL with many captures is answered like one with few', async (t) => {
   const files = Array.from({ length: 40 }, (_, day) => ({
     ...PAGE,
     type: 'text/plain',
@@ -192,7 +192,7 @@ test('a URL of many captures is answered as one of few', async (t) => {
   assert.equal(linked.field('location'), '/web/20200531100000mp_/https://site.example/');
 });
 
-test('a redirection that names nothing is shown with what was sent along', async (t) => {
+test('a redirection without a target is shown with its body', async (t) => {
   const url = 'http://site.example/nowhere';
   const trial = await ReplayTrial.with(t, [{ url, status: '302 Found', fields: ['Location: '], body: 'a page' }]);
   const { missing, text } = await trial.ask({ url, at: SPRING });
@@ -200,7 +200,7 @@ test('a redirection that names nothing is shown with what was sent along', async
   assert.match(text, /a page$/);
 });
 
-test('redirections elsewhere stay inside and keep their modifier', async (t) => {
+test('redirections to other sites stay in the archive and keep their modifier', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://site.example/go', status: '302 Found', fields: ['Location: //other.example/x?a b'], body: '' },
   ]);
@@ -209,7 +209,7 @@ test('redirections elsewhere stay inside and keep their modifier', async (t) => 
   assert.ok(field('memento-datetime'), 'an archived redirection is a memento');
 });
 
-test('a revisit has its own head and the payload of its holder, decoded by the codings of that', async (t) => {
+test('a revisit has its own head and the payload of its holder, decoded by the codings of the holder', async (t) => {
   const text = Buffer.from(contentOf('shared', 5000)).toString();
   const trial = await ReplayTrial.with(t, [
     {
@@ -243,7 +243,7 @@ for (const [name, fields, body] of [
   });
 }
 
-test('stored bytes are given as they are, and run nothing', async (t) => {
+test('stored bytes are sent unchanged, and run nothing', async (t) => {
   const page = gzipSync('<script>alert(1)</script>');
   const trial = await ReplayTrial.with(t, [{ ...PAGE, fields: ['Content-Encoding: gzip'], body: page }]);
   const { bytes, field } = await trial.ask({ url: PAGE.url, at: SPRING, modifier: 'id_' });
@@ -293,7 +293,7 @@ test('HEAD has the fields of GET and no body', async (t) => {
   assert.deepEqual([status, field('content-length'), bytes.length], [200, String(PIXEL.length), 0]);
 });
 
-test('what is missing is said in the language of who asked', async (t) => {
+test('a missing page, script, style sheet or image is answered in its own format', async (t) => {
   const trial = await ReplayTrial.with(t, [PAGE]);
   const url = 'https://site.example/not/there.html';
   for (const [modifier, type] of [
@@ -316,7 +316,7 @@ test('what is missing is said in the language of who asked', async (t) => {
   );
 });
 
-test('a window is led to the frame page, a frame is not', async (t) => {
+test('a window is redirected to the frame, a frame is not', async (t) => {
   const trial = await ReplayTrial.with(t, [PAGE]);
   const ask = (destination: string, modifier: Modifier) =>
     trial.ask({ url: PAGE.url, at: SPRING, modifier, fields: { 'sec-fetch-dest': destination } });
@@ -336,7 +336,7 @@ test('a window is led to the frame page, a frame is not', async (t) => {
   assert.equal((await ask('document', 'id_')).status, 200);
 });
 
-test('the scripts of service workers are never given', async (t) => {
+test('scripts of service workers are never sent', async (t) => {
   const trial = await ReplayTrial.with(t, [{ url: 'https://site.example/sw.js', type: 'text/javascript', body: '1' }]);
   const url = 'https://site.example/sw.js';
   assert.equal((await trial.ask({ url, at: SPRING, modifier: 'sw_' })).status, 403);
@@ -346,7 +346,7 @@ test('the scripts of service workers are never given', async (t) => {
   );
 });
 
-test('what a script fetches for itself is not rewritten', async (t) => {
+test('content that a script fetches is not rewritten', async (t) => {
   const trial = await ReplayTrial.with(t, [PAGE]);
   for (const fields of [{ 'sec-fetch-dest': 'empty' }, { 'x-pywb-requested-with': 'XMLHttpRequest' }] as Record<
     string,
@@ -357,7 +357,7 @@ test('what a script fetches for itself is not rewritten', async (t) => {
   }
 });
 
-test('scripts and styles under vague types are rewritten as what they are wanted for', async (t) => {
+test('scripts and styles with vague types are rewritten as what they are used for', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://vague.example/a.js', type: 'text/html', body: 'window.x = 1' },
     { url: 'http://vague.example/a.css', type: 'text/plain', body: 'a { b: url(c) }' },
@@ -376,7 +376,7 @@ test('scripts and styles under vague types are rewritten as what they are wanted
   assert.match((await ask('none', 'mp_')).text, /\/web\/20200401100000mp_\/http:\/\/vague\.example\/x/);
 });
 
-test('of several answers to what was sent, the one to the same words is given', async (t) => {
+test('of several answers to sent data, the one to equal data is chosen', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   for (const [at, word] of ['alpha', 'beta', 'gamma'].entries()) {
     const message = `POST /search HTTP/1.1\r\nHost: post.example\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\nq=${word}`;
@@ -402,7 +402,7 @@ test('of several answers to what was sent, the one to the same words is given', 
   }
 });
 
-test('a link leads to what was read, and what is sent is answered by no other method', async (t) => {
+test('a link leads to the answer to a GET, and sent data get no answer to another method', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://rest.example/items';
   const store = (method: string, time: number, body: string, sent = '') =>
@@ -421,28 +421,28 @@ test('a link leads to what was read, and what is sent is answered by no other me
     return status === 200 ? text : status;
   };
   await store('POST', SPRING + 5000, 'made', 'one');
-  assert.equal(await ask('GET'), 'made', 'where there is nothing else the URL alone decides');
+  assert.equal(await ask('GET'), 'made', 'with nothing else the URL alone decides');
   assert.equal(await ask('PUT', 'one'), 404);
   await store('GET', SPRING, 'the list');
   await store('DELETE', SPRING + 6000, 'gone');
   assert.equal(await ask('GET'), 'the list');
-  assert.equal(await ask('GET', undefined, SPRING + 5000), 'made', 'of the very second that is asked for');
+  assert.equal(await ask('GET', undefined, SPRING + 5000), 'made', 'that of the requested second');
   assert.equal(await ask('POST', 'one'), 'made');
-  assert.equal(await ask('POST', 'two'), 'made', 'nearest of those that may be meant');
+  assert.equal(await ask('POST', 'two'), 'made', 'the nearest of those that may match');
   assert.equal(await ask('DELETE', ''), 'gone');
-  assert.equal(await ask('PUT', 'one'), 'the list', 'as a form that was never sent leads to its page');
+  assert.equal(await ask('PUT', 'one'), 'the list', 'a form that was never sent leads to its page');
   for (let at = 0; at < 20; at++) await store('POST', SPRING + 7000 + at * 1000, `made ${at}`, `${at}`);
-  assert.equal(await ask('GET', undefined, SPRING + 30_000), 'the list', 'however often something was sent');
+  assert.equal(await ask('GET', undefined, SPRING + 30_000), 'the list', 'however often data were sent');
   await store('HEAD', SPRING + 4000, '');
   await store('OPTIONS', SPRING + 4001, '');
-  assert.equal(await ask('GET', undefined, SPRING + 3000), 'the list', 'what was only looked at has no content');
+  assert.equal(await ask('GET', undefined, SPRING + 3000), 'the list', 'an answer to HEAD has no content');
   await store('POST', SPRING + 5050, 'made again', 'one');
   assert.match(String(await ask('GET', undefined, SPRING + 5000)), /^made/);
   await store('GET', SPRING + 5100, 'the list with one');
-  assert.equal(await ask('GET', undefined, SPRING + 5000), 'the list with one', 'of one second what was read');
+  assert.equal(await ask('GET', undefined, SPRING + 5000), 'the list with one', 'of one second the answer to a GET');
 });
 
-test('statuses that need no body or would ask back become ones that show what was stored', async (t) => {
+test('statuses without a body, or that cause another request, become ones that show the stored body', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://odd.example/404', status: '404 Not Found', body: 'gone' },
     { url: 'http://odd.example/500', status: '500 Oops', body: 'broken' },
@@ -466,7 +466,7 @@ test('statuses that need no body or would ask back become ones that show what wa
   assert.deepEqual(seen, [404, 500, 403, 401, 200]);
 });
 
-test('a script is told of an answer without content, a window gets an empty page', async (t) => {
+test('a script gets the status of an answer without content, a window an empty page', async (t) => {
   const url = 'http://odd.example/ping';
   const trial = await ReplayTrial.with(t, [{ url, status: '204 No Content', type: '', body: '' }]);
   const script = await trial.ask({ url, at: SPRING, fields: { 'sec-fetch-dest': 'empty' } });
@@ -474,7 +474,7 @@ test('a script is told of an answer without content, a window gets an empty page
   assert.equal((await trial.ask({ url, at: SPRING })).status, 200);
 });
 
-test('a large page streams, is rewritten throughout, and a body that swells is given whole, by small pieces', async (t) => {
+test('a large page is streamed and rewritten to its end, and a body that decodes to a large one is sent in small pieces', async (t) => {
   const large = `<!doctype html><title>large</title>${'<p><a href="/x">word word word word word</a></p>\n'.repeat(60_000)}`;
   const bomb = brotliCompressSync(Buffer.alloc(100_000_000), { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
   assert.ok(bomb.length < 1000);
@@ -504,7 +504,7 @@ test('a large page streams, is rewritten throughout, and a body that swells is g
   assert.ok(largest <= 64 * 1024, `a piece of ${largest} bytes`);
 });
 
-test('heads that are endless or malformed never break the answer', async (t) => {
+test('very long or malformed heads do not break the answer', async (t) => {
   const trial = await ReplayTrial.with(t, [
     {
       url: 'http://odd.example/',
@@ -528,7 +528,7 @@ test('heads that are endless or malformed never break the answer', async (t) => 
   for (const name of names) assert.match(field(name) ?? '', /^[\x20-\x7e\x80-\xff\t]*$/);
 });
 
-test('a page is shown under the path that it was captured under, however it is asked for', async (t) => {
+test('a page is shown under the path of its capture, however it is requested', async (t) => {
   const redirect = (url: string, to: string) => ({ url, body: '', status: '301 Moved', fields: [`Location: ${to}`] });
   const captured = [
     '/a/',
@@ -552,16 +552,16 @@ test('a page is shown under the path that it was captured under, however it is a
     for (let count = 0; count < 3; count++) {
       const answer = await trial.ask({ url, at: SPRING, modifier: 'mp_' });
       if (answer.status !== 302 && answer.status !== 301) return `${answer.status} ${url}`;
-      // Browsers take dots out of a path, wherever they stand in it.
+      // Browsers remove dot segments anywhere in a path.
       url = new URL(answer.field('location')!, 'http://localhost').href.replace(/^.*?mp_\//, '');
     }
-    return 'a circle';
+    return 'a loop';
   };
   assert.equal(await shown('/a'), '200 http://site.example/a/');
   assert.equal(await shown('/case'), '200 http://site.example/Case');
-  // Browsers and proxies would make of what was captured what they asked for, again and again.
+  // Browsers and proxies would change the redirected path back again and again.
   for (const path of ['/two/slashes', '/a%7Cb%5e', '/%6cow%C3%A9'])
     assert.equal(await shown(path), `200 http://site.example${path}`);
   for (const path of captured) assert.match(await shown(path), /^200 /, path);
-  for (const path of captured) assert.notEqual(await shown(path.toUpperCase()), 'a circle', path);
+  for (const path of captured) assert.notEqual(await shown(path.toUpperCase()), 'a loop', path);
 });

@@ -1,13 +1,13 @@
 /**
- * Captures that share a key with the page and are not what a reader means: redirections of a URL to itself, and
- * look-ups of its host.
+ * Captures with the key of a page that a reader does not mean: redirections of a URL to itself, and DNS records of its
+ * host.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SPRING } from '../browser/sample-site.ts';
 import { ReplayTrial } from './replay-trial.ts';
 
-test('a redirection of a URL to itself is a memento of its second, and leads on to what is shown', async (t) => {
+test('a redirection of a URL to itself is a memento of its second, and leads to the capture that is shown', async (t) => {
   const trial = await ReplayTrial.with(t, [
     {
       url: 'http://site.example/',
@@ -28,10 +28,10 @@ test('a redirection of a URL to itself is a memento of its second, and leads on 
   const other = await trial.ask({ url: 'https://www.site.example/', at: SPRING });
   assert.deepEqual([other.status, other.field('location')], [302, '/web/20200401100005mp_/https://www.site.example/']);
   const image = await trial.ask({ url: 'http://site.example/', at: SPRING, modifier: 'im_' });
-  assert.match(image.text, /arrived$/, 'a part of a page is given at once');
+  assert.match(image.text, /arrived$/, 'a part of a page is sent at once');
 });
 
-test('redirections of two URLs of one key to one another end at what is shown, in one second too', async (t) => {
+test('redirections between two URLs with one key end at the capture that is shown, even in one second', async (t) => {
   const [plain, secure] = ['http://site.example/', 'https://site.example/'];
   const redirect = (url: string, to: string) => ({ url, status: '302 Found', fields: [`Location: ${to}`], body: '' });
   const trial = await ReplayTrial.with(t, [
@@ -50,7 +50,7 @@ test('redirections of two URLs of one key to one another end at what is shown, i
   }
 });
 
-test('a URL that only redirects to itself is a memento to a program, a circle to a browser, and missing in a page', async (t) => {
+test('a URL that only redirects to itself is a memento for a program, a loop for a browser, and missing for a page', async (t) => {
   const url = 'http://site.example/';
   const trial = await ReplayTrial.with(t, [
     { url, status: '301 Moved', fields: ['Location: https://www.site.example/'], body: '' },
@@ -63,7 +63,7 @@ test('a URL that only redirects to itself is a memento to a program, a circle to
   assert.equal((await trial.ask({ url, at: SPRING, modifier: 'im_' })).status, 404);
 });
 
-test('a look-up of a host under the key of its page is not shown for the page', async (t) => {
+test('a DNS record with the key of a page is not shown for the page', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'dns://site.example', type: 'text/dns', body: 'site.example. 60 IN A 192.0.2.1' },
     { url: 'http://site.example/', body: 'the page', time: SPRING + 60_000 },

@@ -1,6 +1,6 @@
 /**
- * Stored bytes (`id_`) carry Content-Encoding only when they begin like that coding: a client fails on a body that does
- * not.
+ * Stored bytes (`id_`) have Content-Encoding only if they begin like that coding. A client fails if the body does not
+ * match.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
