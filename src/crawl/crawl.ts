@@ -158,7 +158,7 @@ async function runCrawl(
     }
     const resumedAt = archive.clock();
     const { outcome, limit } = await engine.run();
-    // Only a run that is resumed later may leave this for later.
+    // An interrupted run expunges when it is resumed and ends.
     if (outcome !== 'interrupted' && settings.gone === 'expunge')
       engine.tally.counts.expunged += await expunge(archive, state, run);
     const report = reportOf(archive, run, engine, { outcome, limit, resumedAt });

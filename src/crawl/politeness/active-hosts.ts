@@ -90,10 +90,10 @@ export class ActiveHosts {
     return isMore;
   }
 
-  /** Takes its place from a host that has to wait, if others may need the place. Returns whether it did. */
+  /** Moves a host that must wait to the waiting hosts, if others may need its place. Returns whether it did. */
   letWait(host: ActiveHost, now: EpochMs): boolean {
     const isWanted = this.#wakeAt <= now;
-    // If a waiting host needs the place, it leaves room among the waiting hosts.
+    // A waiting host that needs the place leaves room among the waiting hosts.
     if (!this.#isFull || (this.#waiting.size >= WAITING_HOSTS_MAX && !isWanted)) return false;
     if (!host.isWaiting(now, isWanted ? 0 : undefined)) return false;
     host.dropReadAhead();

@@ -1,7 +1,7 @@
 /**
- * Turns at hosts: requests of rendered pages are sent no faster than those of the crawl itself. A request waits until
- * robots.txt is known and allows it, and until the delay of its host is over. Each host gives turns in the order of the
- * requests.
+ * Gives requests of rendered pages their turns at hosts, so that they are sent no faster than those of the crawl
+ * itself. A request waits until robots.txt is known and allows it, and until the delay of its host is over. Each host
+ * gives turns in the order of the requests.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Exchange } from '../fetch/exchange.ts';

@@ -11,7 +11,7 @@ import type { HttpHead } from '../../warc/index.ts';
 type Cookie = {
   readonly name: string;
   readonly value: string;
-  readonly since: EpochMs;
+  readonly setAt: EpochMs;
   readonly isSecure: boolean;
   /** Whether a redirect led in a circle without it. */
   isNeeded: boolean;
@@ -40,7 +40,7 @@ export class RedirectCookies {
   #set(hostname: string, text: string, now: EpochMs): void {
     const [[name, value], ...further] = text.split(';').map(nameAndValue) as [Pair, ...Pair[]];
     if (value === undefined || !NAME.test(name) || !VALUE.test(value)) return;
-    const attributes = new Map(further.map(([attribute, said]) => [attribute.toLowerCase(), said]));
+    const attributes = new Map(further.map(([attribute, given]) => [attribute.toLowerCase(), given]));
     const key = domainFor(hostname, (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase());
     if (key === undefined) return;
     const cookies = this.#byDomain.get(key) ?? new Map<string, Cookie>();
@@ -51,7 +51,7 @@ export class RedirectCookies {
       cookies.set(name, {
         name,
         value,
-        since: known?.since ?? now,
+        setAt: known?.setAt ?? now,
         isSecure: attributes.has('secure'),
         isNeeded: known?.isNeeded ?? false,
       });
@@ -69,7 +69,7 @@ export class RedirectCookies {
   /** When the newest cookie was set that a request for this URL can have; undefined when there is none. */
   newestFor(url: string): EpochMs | undefined {
     const cookies = this.#for(url);
-    return cookies.length === 0 ? undefined : Math.max(...cookies.map(({ since }) => since));
+    return cookies.length === 0 ? undefined : Math.max(...cookies.map(({ setAt }) => setAt));
   }
 
   /** Marks the cookies of a URL as needed, because a redirect led back to it. */
