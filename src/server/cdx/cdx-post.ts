@@ -22,7 +22,7 @@ export async function acceptCdxLines(
   let first: string | undefined;
   let bad = 0;
   const refuse = (problem: string, where: string) => {
-    if (!options.skipsBadLines) throw refusal(problem, where);
+    if (!options.skipsBadLines) throw lineRefused(problem, where);
     first ??= problem;
     bad++;
   };
@@ -42,7 +42,7 @@ export async function acceptCdxLines(
   return `Added ${accepted} records\n${skipped}`;
 }
 
-function refusal(problem: string, where: string): HttpProblem {
+function lineRefused(problem: string, where: string): HttpProblem {
   return new HttpProblem({
     status: 409,
     code: 'LINE_REFUSED',

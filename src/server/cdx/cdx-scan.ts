@@ -88,7 +88,7 @@ async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
   }
   // Without collapsing and counting, the last lines are the first lines in reverse order.
   if (!query.collapse && !query.hasCounters) {
-    const rows = await firstOf(plainRows(scan, true), wanted);
+    const rows = await firstRows(plainRows(scan, true), wanted);
     return query.order === 'reverse' ? rows : rows.reverse();
   }
   let held: CdxRow[] = [];
@@ -101,7 +101,7 @@ async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
   return query.order === 'reverse' ? held.reverse() : held;
 }
 
-async function firstOf(pages: AsyncIterable<CdxRow[]>, count: number): Promise<CdxRow[]> {
+async function firstRows(pages: AsyncIterable<CdxRow[]>, count: number): Promise<CdxRow[]> {
   const rows: CdxRow[] = [];
   if (count === 0) return rows;
   for await (const page of pages) {

@@ -22,13 +22,13 @@ const DIGITS = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
 function earliest(text: string): EpochMs | undefined {
   if (!/^\d{1,17}$/.test(text)) return undefined;
   const year = text.length < 4 ? text.padEnd(4, '0') : text;
-  return firstOf(wholeForms(year, DIGITS), parseTimestamp);
+  return firstValid(wholeForms(year, DIGITS), parseTimestamp);
 }
 
 function latest(text: string): EpochMs | undefined {
   if (!/^\d{1,17}$/.test(text)) return undefined;
   const year = text.length < 4 ? text.padEnd(4, '9') : text;
-  return firstOf(wholeForms(year, DIGITS.toReversed()), parseTimestampEnd);
+  return firstValid(wholeForms(year, DIGITS.toReversed()), parseTimestampEnd);
 }
 
 /** The tens digit of a number alone, as in 2024-02-3, is completed with the first digit that makes a valid date. */
@@ -36,7 +36,7 @@ function wholeForms(text: string, units: readonly string[]): string[] {
   return text.length >= 14 || text.length % 2 === 0 ? [text] : units.map((unit) => text + unit);
 }
 
-function firstOf(forms: readonly string[], parse: (text: string) => EpochMs | undefined): EpochMs | undefined {
+function firstValid(forms: readonly string[], parse: (text: string) => EpochMs | undefined): EpochMs | undefined {
   for (const form of forms) {
     const time = parse(form);
     if (time !== undefined) return time;

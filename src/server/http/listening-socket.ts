@@ -55,7 +55,7 @@ export class ListeningSocket {
     this.#server = server;
     server.on('connection', (socket: Socket) => {
       if (!limit.admit(socket)) {
-        socket.end(refusal(CONNECTIONS_REFUSED));
+        socket.end(refusalText(CONNECTIONS_REFUSED));
         // Bytes from the client are not read: a refused connection must cost nothing.
         socket.destroySoon();
         return;
@@ -185,7 +185,7 @@ function refuseBytes(error: ClientError, socket: Duplex): void {
   socket.removeAllListeners('data');
   socket.on('error', () => socket.destroy());
   socket.resume();
-  socket.end(refusal({ status, code, message, advice }));
+  socket.end(refusalText({ status, code, message, advice }));
   (socket as Socket).setTimeout?.(LINGER_MS, () => socket.destroy());
 }
 
@@ -197,7 +197,7 @@ const CONNECTIONS_REFUSED: ProblemDetails = {
 };
 
 /** The text of a reply on a connection without a request. */
-function refusal(problem: ProblemDetails): string {
+function refusalText(problem: ProblemDetails): string {
   const body = `${problemJson(problem)}\n`;
   return (
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +

@@ -86,7 +86,7 @@ export class JobQueue {
 
   /** Adds a job. It is durable when this returns. */
   async submit(newJob: NewJob): Promise<{ job: Job; over: Promise<Job> }> {
-    if (this.#isStopping || this.#open().length >= OPEN_MAX) throw refusal(this.#isStopping);
+    if (this.#isStopping || this.#open().length >= OPEN_MAX) throw jobRefused(this.#isStopping);
     const { clock, newId } = this.#options;
     const entry = this.#put(
       {
@@ -279,7 +279,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-function refusal(isStopping: boolean): HttpProblem {
+function jobRefused(isStopping: boolean): HttpProblem {
   return new HttpProblem(
     isStopping
       ? SERVER_STOPPING

@@ -36,7 +36,7 @@ export async function sendMissing(
   const asHtml = accepts(request.headers.accept, 'text/html');
   const onward = isFramed(request) ? undefined : missing.uiOrigin;
   const report = frameReport(request, MESSAGE, missing.uiOrigin);
-  const text = asHtml ? pageText(missing, nearby, unshown, onward, report) : jsonText(missing, nearby);
+  const text = asHtml ? missingPage(missing, nearby, unshown, onward, report) : missingJson(missing, nearby);
   const body = Buffer.from(text);
   response.writeHead(404, {
     ...PLAIN_PAGE_FIELDS,
@@ -52,7 +52,7 @@ function captureAddress({ base, modifier }: MissingCapture, capture: Capture): s
   return `${base}/web/${formatTimestamp(capture.time)}${modifier}/${linkTarget(capture.url)}`;
 }
 
-function jsonText(missing: MissingCapture, nearby: readonly Capture[]): string {
+function missingJson(missing: MissingCapture, nearby: readonly Capture[]): string {
   const advice =
     nearby.length > 0 ? 'The archive has these pages of the same site.' : 'The archive has no other pages of the site.';
   const error = { code: 'CAPTURE_MISSING', message: MESSAGE.toLowerCase(), advice, where: missing.url };
@@ -64,7 +64,7 @@ function jsonText(missing: MissingCapture, nearby: readonly Capture[]): string {
   return `${JSON.stringify({ error, alternatives })}\n`;
 }
 
-function pageText(
+function missingPage(
   missing: MissingCapture,
   nearby: readonly Capture[],
   unshown: readonly Capture[],
