@@ -2,9 +2,11 @@
  * Converts WARC and ARC files: to another compression, or from ARC to WARC.
  *
  * A WARC record keeps its head and its block byte for byte; only the member around it is made anew. Exceptions are
- * reported as findings: a head with bare line feeds is written with proper line ends, and a record with a wrong
- * Content-Length gets its true length. Before the new file gets its final name it is read back, and every record in it
- * must have the URI, date, payload and block of its source.
+ * reported as findings. A head with bare line feeds is written with proper line ends. A record with a wrong
+ * Content-Length gets its true length.
+ *
+ * Before the new file gets its final name it is read back. Every record in it must have the URI, date, payload and
+ * block of its source.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';

@@ -2,9 +2,11 @@
  * One line of a capture index, in any format. CDX, CDXJ and ZipNum are all read into and written from this type.
  *
  * Absent is `undefined` (CDX writes `-`, CDXJ leaves the key out). Texts are kept as written: a digest with or without
- * its label, a status that is not a number. `extra` holds everything beyond the named fields, in its order: other keys
- * of a CDXJ object (`method`, `requestBody`, `recordDigest`), other columns of a CDX line (`cdx:e` for the column with
- * the letter e), and for CDX-14 the place of the original of a revisit (`orig.length`, `orig.offset`, `orig.filename`).
+ * its label, a status that is not a number. `extra` holds everything beyond the named fields, in its order:
+ *
+ * - other keys of a CDXJ object: `method`, `requestBody`, `recordDigest`;
+ * - other columns of a CDX line: `cdx:e` is the column with the letter e;
+ * - for CDX-14, the place of the original of a revisit: `orig.length`, `orig.offset`, `orig.filename`.
  */
 import { quoted, type ReportFault } from './cdx-finding.ts';
 

@@ -7,9 +7,9 @@
  *       N or A key   b time     a URL           m type     s status          k digest
  *       r redirect   M robot flags   S length   V (or v) offset   g file
  *
- * Without a header, the number of columns decides the format: 7 (the answer of the Wayback CDX server), 9, 10, 11, or
- * 14 (CDX-11 followed by length, offset and file of the original of a revisit; these have no letters, so CDX-14 has no
- * header line of its own). Letters without a field of their own are kept in `extra` as `cdx:<letter>`.
+ * Letters without a field of their own are kept in `extra` as `cdx:<letter>`. Without a header, the number of columns
+ * decides the format: 7 (the answer of the Wayback CDX server), 9, 10, 11 or 14. CDX-14 is CDX-11 followed by length,
+ * offset and file of the original of a revisit. These have no letters, so CDX-14 has no header line of its own.
  */
 import { parseDigest, toBase32 } from '../../base/index.ts';
 import { type CdxEntry, checkTimestamp, type JsonValue, NO_EXTRA, parseCount } from './cdx-entry.ts';

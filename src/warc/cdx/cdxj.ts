@@ -1,11 +1,11 @@
 /**
  * CDXJ 0.1.0: `key SP timestamp SP json LF`, where the JSON is one flat object.
  *
- * Written byte for byte as cdxj-indexer does: the keys url, mime, status, digest, length, offset, filename in this
- * order, absent ones left out, numbers as texts, `", "` and `": "` between the parts, and everything outside printable
- * ASCII as \uXXXX. When reading, values may be numbers or texts, with any spacing and in any order. Two dialects are
- * understood too: OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`) and
- * InterPlanetary Wayback (`original_uri mime_type status_code`). Their keys are used only where the standard one is
+ * Lines are written byte for byte as cdxj-indexer does: the keys url, mime, status, digest, length, offset, filename in
+ * this order, and absent ones left out. Numbers are texts, the separators are `", "` and `": "`, and everything outside
+ * printable ASCII is \uXXXX. When reading, values may be numbers or texts, with any spacing and in any order. Two
+ * dialects are understood too: OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`)
+ * and InterPlanetary Wayback (`original_uri mime_type status_code`). Their keys are used only where the standard one is
  * absent.
  */
 import { COLON, formatTimestamp, parseW3cDate, SPACE } from '../../base/index.ts';

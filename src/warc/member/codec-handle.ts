@@ -190,9 +190,9 @@ export function decodePrefix(
 const spareInflaters = new Spares();
 
 /**
- * Inflaters are used again because of a bug of Node: a thread that is terminated while it creates an engine aborts the
- * whole program (an assertion in `CompressionStream::Close`). Without reuse, a scanning thread would create several
- * engines for every range of a file.
+ * Inflaters are used again because of a bug of Node: to terminate a thread while it creates an engine aborts the whole
+ * program (an assertion in `CompressionStream::Close`). Without reuse, a scanning thread would create several engines
+ * for every range of a file.
  */
 export function inflateRawHandle(): CodecHandle {
   return new CodecHandle(spareInflaters.take() ?? createInflateRaw(), spareInflaters);

@@ -140,7 +140,7 @@ export class CodedInput {
   /** Decodes until that many bytes are unread. Returns false when input is needed first, or when the coding is over. */
   fill(bytes: number): boolean {
     while (this.out.available < bytes) {
-      // In a part with another coding than the file began with, bytes that are not a record end that part: after
+      // A part in another coding than the beginning of the file ends at the first bytes that are not a record. After
       // damage, records are searched for in the coding of the file.
       if (this.#source!.isSearching && this.coding !== this.fileCoding) {
         this.nextCoding = this.fileCoding;

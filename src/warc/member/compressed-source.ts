@@ -3,8 +3,8 @@
  * found.
  *
  * The search looks for the magic number of a member, and takes the first one whose member decodes to the beginning of a
- * record. It starts one byte after the start of the damaged member, because a damaged head or block can swallow the
- * members that follow it before it fails, end in the wrong place, or run to the end of the file.
+ * record. It starts one byte after the start of the damaged member. A damaged head or block can swallow the members
+ * that follow it: it can fail late, end in the wrong place, or run to the end of the file.
  */
 import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import { countedBytes } from '../record/finding-catalogue.ts';

@@ -1,6 +1,6 @@
 /**
- * How a file is compressed. Its first bytes show it. When those are damaged, the first record found after them decides:
- * otherwise one wrong byte at the start of a `.warc.gz` would cost all of its records.
+ * How a file is compressed. Its first bytes show it. When those are damaged, the first record found after them decides.
+ * Otherwise one wrong byte at the start of a `.warc.gz` would cost all of its records.
  */
 
 import { findArcRecord } from '../record/record-search.ts';

@@ -1,6 +1,6 @@
 /**
- * What the first bytes of a file show about the rest, for readers that begin further on: how the file is compressed,
- * and with which dictionary. When the disk cannot read the first bytes, the bytes after the gap show it.
+ * What the first bytes of a file show about the rest: its compression and its dictionary. Readers that begin further on
+ * need it. When the disk cannot read the first bytes, the bytes after the gap show it.
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { fileError, openToRead, READ_CHUNK_BYTES, sectorRest } from '../../base/index.ts';

@@ -5,10 +5,7 @@
 import { type Finding, PinakesError, SECTOR_BYTES } from '../../base/index.ts';
 import { countedBytes, warcFinding } from '../record/finding-catalogue.ts';
 
-/**
- * When nothing can be read up to the end of the file, and that is more than this, the whole disk has failed and not a
- * sector.
- */
+/** When nothing can be read up to the end of the file, and that is more than this, the whole disk has failed. */
 const LAST_GAP_BYTES_MAX = 1024 * 1024;
 
 /** `to` is the end of the file when nothing after the gap can be read. */

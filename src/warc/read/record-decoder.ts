@@ -81,7 +81,7 @@ export class RecordDecoder {
   }
 
   /**
-   * The decoded bytes of a gzip member or a zstd frame, or a copy of uncompressed bytes; undefined when the member is
+   * The decoded bytes of a gzip member or a zstd frame, or a copy of uncompressed bytes. Undefined when the member is
    * incomplete, its checksum is wrong, or it decodes to more than fits into memory.
    */
   decodeMember(member: Uint8Array, dictionary?: Uint8Array): Buffer | undefined {

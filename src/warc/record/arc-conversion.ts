@@ -1,5 +1,5 @@
 /**
- * Converts ARC records to WARC records, after the guidelines of the field: one file becomes one file, the date of
+ * Converts ARC records to WARC records, after the guidelines of the field. One file becomes one file, the date of
  * capture is kept, and the version block becomes a metadata record. A document that is an HTTP message becomes a
  * response. Anything else, like a DNS answer, becomes a resource. When the date of the ARC record is not a time, the
  * WARC record has no date.

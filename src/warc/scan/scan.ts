@@ -1,6 +1,6 @@
 /**
- * The inner loop of a scan: reads the records of a file or a range of it, parses heads, hashes payloads, and collects
- * the facts in columns. Synchronous, on one thread; `scan-pool.ts` runs it on many.
+ * The inner loop of a scan: reads the records of a file or of a range of it, and collects their facts in columns. It
+ * parses heads and hashes payloads. Synchronous, on one thread; `scan-pool.ts` runs it on many.
  */
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../../base/index.ts';
 import type { CursorOptions } from '../member/cursor-options.ts';

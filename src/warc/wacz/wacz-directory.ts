@@ -5,9 +5,9 @@
  * No byte belongs to two entries: a package of 4 MB whose entries share their bytes could unpack to terabytes. An entry
  * ends where the next one begins. Of several entries at the same offset, the first in the directory is read.
  *
- * When the end of the file is missing or the directory is broken, the local headers before the bytes of each entry are
- * read instead (`wacz-salvage.ts`), so that an incomplete download still gives what it contains. The same is done for
- * an entry that the directory places wrongly. ENTRIES_MAX bounds memory (I9).
+ * When the end of the file is missing or the directory is broken, the local headers before the entries are read instead
+ * (`wacz-salvage.ts`). So an incomplete download still gives what it contains. The same is done for an entry that the
+ * directory places wrongly. ENTRIES_MAX bounds memory (I9).
  */
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';

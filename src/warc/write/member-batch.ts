@@ -7,8 +7,8 @@ import { MemberEncoder } from './member-encoder.ts';
 export type RecordBatch = {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
-   * Four numbers per record: the lengths of its head and its block, its compression level, and where in its head the
-   * block digest belongs, 0 when it needs none.
+   * Four numbers per record: the length of its head, the length of its block, its compression level, and where in the
+   * head its block digest belongs (0 when it needs none).
    */
   readonly numbers: readonly number[];
 };

@@ -1,5 +1,5 @@
 /**
- * Puts many records into gzip members on a separate thread: compressing is the largest cost of writing small records,
+ * Puts many records into gzip members on a separate thread. Compressing is the largest cost of writing small records,
  * and the writer has other work to do in the meantime. The members are the same that a `MemberEncoder` makes from
  * records in one piece.
  */
