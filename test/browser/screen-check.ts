@@ -1,4 +1,4 @@
-/** What holds for every screen, whatever is on it: it can be read, reached and named, and it fits. */
+/** Checks that apply to every screen: it fits the window, is readable, and all of its controls have names. */
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
@@ -29,7 +29,7 @@ const FACTS_SCRIPT = buildSync({
 type ScreenFacts = {
   readonly title: string;
   readonly language: string;
-  /** Pixels by which the page is wider than the window. */
+  /** The number of pixels by which the page is wider than the window. */
   readonly overflow: number;
   readonly headings: number;
   readonly landmarks: readonly string[];
@@ -39,7 +39,7 @@ type ScreenFacts = {
   readonly smallTargets: readonly string[];
 };
 
-/** `hasMasthead`: all screens but a replayed page have the way to the other screens. */
+/** `hasMasthead` is false for a replayed page, which does not have the navigation. */
 export async function checkScreen(
   page: Page,
   record: PageRecord,
@@ -53,14 +53,14 @@ export async function checkScreen(
   assert.ok(facts.overflow <= 0, `${where}: ${facts.overflow} pixels too wide`);
   assert.equal(facts.headings, 1, `${where}: main headings`);
   assert.deepEqual(facts.landmarks, hasMasthead ? ['header', 'main', 'nav', 'footer'] : ['header', 'main'], where);
-  assert.deepEqual(facts.idsTwice, [], `${where}: ids that are there twice`);
+  assert.deepEqual(facts.idsTwice, [], `${where}: duplicate ids`);
   assert.deepEqual(facts.faintTexts, [], `${where}: texts with too little contrast`);
-  assert.deepEqual(facts.faintFields, [], `${where}: fields that hardly stand out`);
-  assert.deepEqual(facts.smallTargets, [], `${where}: too small to be hit`);
+  assert.deepEqual(facts.faintFields, [], `${where}: fields with too little contrast`);
+  assert.deepEqual(facts.smallTargets, [], `${where}: targets that are too small`);
   assert.deepEqual(await namelessControls(page), [], `${where}: controls without a name`);
 }
 
-/** Controls that a screen reader could only call by their role, as the browser's own accessibility tree has them. */
+/** Controls without an accessible name, in the accessibility tree of the browser. */
 async function namelessControls(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   const { nodes } = await session.send('Accessibility.getFullAXTree');

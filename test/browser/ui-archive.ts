@@ -1,7 +1,6 @@
 /**
- * An archive for the tests of the web page: the site of a small library, crawled four times over three years. Some
- * pages change with every crawl, some never; one goes missing, one moves, and the front page is also watched for a
- * month.
+ * An archive for the tests of the web page: the site of a small library, crawled four times in three years. Some pages
+ * change with every crawl, some never. One page disappears, one moves. For ten days the front page is captured daily.
  */
 import type { Archive } from '../../src/archive/index.ts';
 import { utf8 } from '../../src/base/index.ts';
@@ -18,7 +17,7 @@ const CRAWLS = [
 const WATCH_FROM = Date.UTC(2024, 2, 1, 6);
 const DAY_MS = 86_400_000;
 
-/** Front pages that were watched: the first of each run is new, the rest repeat it. */
+/** The versions of the daily front page. Equal numbers in a row are unchanged captures. */
 const WATCHED_NEWS = [5, 5, 5, 6, 6, 7, 7, 7, 7, 8];
 
 const READING_ROOMS = ['Maps and atlases', 'Manuscripts', 'Newspapers', 'Music', 'Rare books', 'Children'];
@@ -103,10 +102,10 @@ async function store(archive: Archive, url: string, time: number, answer: Answer
   await archive.store({ kind: 'http', url, time, responseHead: utf8(head), body: utf8(answer.body) }, { collection });
 }
 
-/** Fills an archive with the site's captures. */
+/** Stores the captures of the site in an archive. */
 export async function storeLibrary(archive: Archive): Promise<void> {
   for (const [crawl, { collection, time }] of CRAWLS.entries()) {
-    // The front page comes first in the list and last in time: its links lead to captures of the same crawl.
+    // The front page is first in the list and last in time, so that its links lead to captures of the same crawl.
     let seconds = 0;
     for (const [path, answer] of site(crawl)) {
       await store(archive, SITE + path, time - 1000 * seconds++, answer, collection);

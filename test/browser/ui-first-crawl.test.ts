@@ -1,4 +1,4 @@
-/** From an empty archive to the first saved site, as a person does it who has only the web page. */
+/** From an empty archive to the first saved site, with nothing but the web page. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { html, TestWeb } from '../crawl/test-web.ts';
@@ -24,7 +24,7 @@ suite('the first crawl', () => {
     await web?.stop();
   });
 
-  test('a way leads from the empty home page to the form, and from the finished crawl to what it saved', async () => {
+  test('the empty home page links to the crawl form, and the finished crawl links to its captures', async () => {
     await using checked = await setting.open(WIDE);
     const { page, record } = checked;
     await page.goto(`${setting.server.uiUrl}/#token=${TOKEN}`);
@@ -55,7 +55,7 @@ suite('the first crawl', () => {
     await screenshot(page, 'ui-home-small-wide');
   });
 
-  test('deleting is offered only to people who have the token', async () => {
+  test('the link to delete is shown only with the token', async () => {
     await using reader = await setting.open(PHONE);
     await reader.page.goto(`${setting.server.uiUrl}/`);
     await reader.page.getByRole('link', { name: 'Jobs', exact: true }).waitFor();

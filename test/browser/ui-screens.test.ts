@@ -11,7 +11,7 @@ type Screen = {
   readonly name: string;
   readonly path: string;
   readonly isFrame?: boolean;
-  /** Waits until the screen stands, and looks at what is on it. */
+  /** Waits until the screen is complete, and checks its content. */
   readonly look: (page: Page) => Promise<void>;
 };
 
@@ -163,7 +163,7 @@ suite('screens', () => {
     ['wide and light', WIDE],
     ['narrow and dark', PHONE],
   ] as const) {
-    test(`every screen is whole, ${size}`, async () => {
+    test(`every screen is complete and accessible, ${size}`, async () => {
       await using checked = await setting.open(options);
       const { page, record } = checked;
       for (const { name, path, look, isFrame = false } of screens) {
@@ -178,7 +178,7 @@ suite('screens', () => {
     });
   }
 
-  test('what cannot be understood is said, and shown as it was typed', async () => {
+  test('an invalid time is reported, with the text as typed', async () => {
     for (const options of [WIDE, PHONE]) {
       await using checked = await setting.open(options);
       const { page } = checked;
@@ -192,7 +192,7 @@ suite('screens', () => {
     }
   });
 
-  test('an empty archive says how to fill it', async () => {
+  test('an empty archive explains how to fill it', async () => {
     for (const options of [WIDE, PHONE]) {
       await using checked = await empty.open(options);
       const { page, record } = checked;
@@ -213,7 +213,7 @@ suite('screens', () => {
     }
   });
 
-  test('what is said of a missing page fits a phone, however long the addresses near it are', async () => {
+  test('the notice for a missing page fits a phone, even with long addresses', async () => {
     const url = `http://long.example/${'%D7%A1'.repeat(80)}`;
     const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n');
     await empty.archive.store({ kind: 'http', url, time: Date.UTC(2024, 1), responseHead, body: utf8('<p>long</p>') });
@@ -225,7 +225,7 @@ suite('screens', () => {
   });
 });
 
-/** Ids of the captures of a URL, oldest first. */
+/** The ids of the first two captures of a URL. */
 async function captureIds({ server }: UiSetting, url: string): Promise<[string, string]> {
   const response = await fetch(`${server.uiUrl}/api/captures?${new URLSearchParams({ url, order: 'asc' })}`);
   const { items } = (await response.json()) as { items: { id: string }[] };

@@ -1,4 +1,4 @@
-/** The screens that ask the search index, on a server that keeps its index by itself. */
+/** The screens that use the search index, on a server that keeps its index up to date. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -12,9 +12,9 @@ const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2<
 
 const MANY = 23;
 
-/** A page whose address is in a script that is written from right to left, and whose title does not end. */
+/** A page with an address in a right-to-left script, and a very long title. */
 const ARABIC = 'http://xn--mgbh0fb.example/%D8%A7%D9%84%D8%B5%D9%81%D8%AD%D8%A9';
-/** Its host is written from right to left too. */
+/** Its host is in a right-to-left script too. */
 const HEBREW = 'http://\u05e1\u05e4\u05e8.example/a';
 
 const ARABIC_SHOWN = 'xn--mgbh0fb.example/\u0627\u0644\u0635\u0641\u062d\u0629';
@@ -24,7 +24,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole('heading',
 const text = (page: Page, what: string | RegExp) => page.getByText(what).first().waitFor();
 const search = (query: Record<string, string>) => `/search?${new URLSearchParams(query)}`;
 
-/** Screens by their addresses, and what must be seen on them. */
+/** The screens by their addresses, with checks of their content. */
 const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<void> }[] = [
   {
     name: 'search',
@@ -35,7 +35,7 @@ const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<
       const marks = await page.locator('.result').first().locator('mark').allTextContents();
       assert.ok(marks.includes('reading room') || marks.includes('reading'), marks.join(', '));
       const collections = page.locator('.facets details').filter({ hasText: 'Collection' });
-      // On a phone it opens when touched.
+      // On a phone the facet is closed at first.
       if ((await collections.getAttribute('open')) === null) await collections.locator('summary').click();
       await page.getByRole('link', { name: 'library-2022' }).waitFor();
       assert.equal(await page.locator('.results > li').count(), 9);
@@ -71,7 +71,7 @@ const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<
     name: 'links-in',
     path: `/links?${new URLSearchParams({ url: `${SITE}about.html` })}`,
     look: async (page) => {
-      // One with an anchor, and one that leads here.
+      // One page with an anchor, and one redirect.
       await text(page, '2 pages link here');
       await page.getByRole('cell', { name: 'About us' }).first().waitFor();
       await page
@@ -90,7 +90,7 @@ const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<
   },
 ];
 
-/** The screen's policy lets nobody evaluate texts in it, so it is asked from here. */
+/** Waits in the test, because the security policy of the screen forbids waiting for an expression in the page. */
 async function scrolledTo(page: Page, place: number): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     if ((await page.evaluate('scrollY')) === place) return;
@@ -99,7 +99,7 @@ async function scrolledTo(page: Page, place: number): Promise<void> {
   assert.equal(await page.evaluate('scrollY'), place);
 }
 
-/** Two places of a screen, and whether they lie one behind the other. */
+/** True if the second element is completely to the right of the first. */
 async function isBehind(page: Page, first: string, second: string): Promise<boolean> {
   const [left, right] = await Promise.all([first, second].map((one) => page.locator(one).first().boundingBox()));
   return left!.x + left!.width <= right!.x;
@@ -165,10 +165,10 @@ suite('search screens', () => {
     ['wide and light', WIDE],
     ['narrow and dark', PHONE],
   ] as const) {
-    test(`every search screen is whole, ${size}`, async () => {
+    test(`every search screen is complete and accessible, ${size}`, async () => {
       await using checked = await setting.open(options);
       const { page, record } = checked;
-      // A query that is refused is refused with a status, which the browser reports.
+      // The browser reports the status of a refused query.
       const isExpected = (line: string) => /status of 400/.test(line);
       for (const { name, path, look } of SCREENS) {
         const where = `${name}, ${size}`;
@@ -183,7 +183,7 @@ suite('search screens', () => {
     });
   }
 
-  test('words typed at home are searched for, narrowed, put in order and opened, by keyboard where one types', async () => {
+  test('words typed on the home screen are searched, and the results filtered, sorted and opened', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(setting.server.uiUrl);
@@ -225,7 +225,7 @@ suite('search screens', () => {
     await text(page, /14 captures from/);
   });
 
-  test('the captures screen says when a phrase stood on the page', async () => {
+  test('the captures screen shows when a phrase was on the page', async () => {
     for (const options of [WIDE, PHONE]) {
       await using checked = await setting.open(options);
       const { page, record } = checked;
@@ -244,7 +244,7 @@ suite('search screens', () => {
     }
   });
 
-  test('addresses are read in their own script, dates stay behind them, and nothing long fills the screen', async () => {
+  test('addresses are shown in their own script, with dates after them, and long texts are shortened', async () => {
     for (const options of [WIDE, PHONE]) {
       await using checked = await setting.open(options);
       const { page, record } = checked;
@@ -280,7 +280,7 @@ suite('search screens', () => {
       await text(page, '2 links in its latest version');
       const { height } = (await page.getByText('to the end of the shelf').boundingBox())!;
       assert.ok(height < 30, `the text of the link takes ${height} pixels, more than a line`);
-      // On a phone a label without anything behind it would puzzle.
+      // On a phone an empty value is hidden together with its label.
       const textless = page.locator('.links tr').filter({ hasText: 'a.png' }).locator('td[data-label=Text]');
       assert.equal(await textless.isVisible(), options === WIDE);
       const kind = (await page.locator('td[data-label=Kind]').filter({ hasText: 'image' }).boundingBox())!;
@@ -289,7 +289,7 @@ suite('search screens', () => {
     }
   });
 
-  test('the links of no page say what to do', async () => {
+  test('the links screen without an address explains what to do', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${setting.server.uiUrl}/links`);
@@ -298,7 +298,7 @@ suite('search screens', () => {
     await checkScreen(page, record, { where: 'links of no page' });
   });
 
-  test('more results come when asked for, each once', async () => {
+  test('the button for more results adds results, each once', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(setting.server.uiUrl + search({ q: '"index card"' }));
@@ -311,7 +311,7 @@ suite('search screens', () => {
     assert.equal(await page.getByRole('button', { name: 'Show more results' }).count(), 0);
   });
 
-  test('who goes back to the results finds those that were fetched, at the place where they were left', async () => {
+  test('going back to the results shows all fetched results at the same scroll position', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(setting.server.uiUrl + search({ q: '"index card"' }));
@@ -328,7 +328,7 @@ suite('search screens', () => {
     await scrolledTo(page, place);
   });
 
-  test('who goes back to captures finds them at the place where they were left', async () => {
+  test('going back to the captures restores the scroll position', async () => {
     const often = 'http://often.example/';
     for (let day = 0; day < 120; day++) await storeAt(often, Date.UTC(2024, 0, 1 + day));
     for (const options of [WIDE, PHONE]) {
@@ -351,7 +351,7 @@ suite('search screens', () => {
     }
   });
 
-  test('who goes back to a list is not left with what was deleted or added meanwhile', async () => {
+  test('going back to a list also shows additions and deletions made meanwhile', async () => {
     const at = 'http://going.example/';
     for (let number = 100; number < 230; number++) await storeAt(`${at}${number}`, Date.UTC(2024, 0, 1));
     await using checked = await setting.open();
@@ -369,7 +369,7 @@ suite('search screens', () => {
     assert.equal(await rows.getByRole('link', { name: 'going.example/105' }).count(), 0);
   });
 
-  test('a facet with more values than are listed says how many', async () => {
+  test('a facet shows the number of values that are not listed', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(setting.server.uiUrl + search({ q: 'shelfmark' }));
@@ -378,7 +378,7 @@ suite('search screens', () => {
     await sites.getByText(`and ${MANY - 20} more`, { exact: true }).waitFor();
   });
 
-  test('every site that was found can be chosen, by its name in its own script', async () => {
+  test('every site of the results can be chosen, by its name in its own script', async () => {
     for (const options of [WIDE, PHONE]) {
       await using checked = await setting.open(options);
       const { page, record } = checked;
@@ -398,7 +398,7 @@ suite('search screens', () => {
     }
   });
 
-  test('markup in what was found stays text', async () => {
+  test('markup in results is shown as text', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(setting.server.uiUrl + search({ q: 'trap' }));

@@ -1,7 +1,4 @@
-/**
- * What the tests of the web page need: the page built, an archive that is served for real, and a browser. All of it
- * goes when the tests end.
- */
+/** The setting for tests of the web page: the built page, a served archive and a browser. All are removed at the end. */
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,13 +12,13 @@ import { type CheckedPage, launchChromium, newCheckedPage } from './chromium.ts'
 
 export const TOKEN = 'token-of-the-tests';
 
-/** How long a screen may take on a machine that is busy with other things. */
-const PATIENCE_MS = 20_000;
+/** The time that a screen may take on a busy machine. */
+const SCREEN_TIMEOUT_MS = 20_000;
 
 export const WIDE: BrowserContextOptions = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' };
 export const PHONE: BrowserContextOptions = { viewport: { width: 375, height: 740 }, colorScheme: 'dark' };
 
-/** A kind of job that the page knows nothing of: it counts pages until it is cancelled. */
+/** A kind of job that the page does not know. It runs until it is cancelled. */
 const ENDLESS: JobKind = {
   name: 'gather',
   lane: 'gather',
@@ -44,11 +41,11 @@ export class UiSetting implements AsyncDisposable {
   readonly server: RunningServer;
   readonly directory: string;
 
-  private constructor(parts: { browser: Browser; archive: Archive; server: RunningServer; directory: string }) {
-    this.browser = parts.browser;
-    this.archive = parts.archive;
-    this.server = parts.server;
-    this.directory = parts.directory;
+  private constructor(browser: Browser, archive: Archive, server: RunningServer, directory: string) {
+    this.browser = browser;
+    this.archive = archive;
+    this.server = server;
+    this.directory = directory;
   }
 
   /** `isIndexing`: the server also updates the search index. `connectorText`: further lines of `archive.yaml`. */
@@ -78,13 +75,13 @@ export class UiSetting implements AsyncDisposable {
       jobKinds: [ENDLESS],
       isIndexing,
     });
-    return new UiSetting({ browser: await launching, archive, server, directory });
+    return new UiSetting(await launching, archive, server, directory);
   }
 
-  /** A page that may go to this server only. */
+  /** Opens a page that may send requests only to this server. */
   async open(options: BrowserContextOptions = WIDE): Promise<CheckedPage & AsyncDisposable> {
     const checked = await newCheckedPage(this.browser, [this.server.uiUrl, this.server.replayUrl], options);
-    checked.page.setDefaultTimeout(PATIENCE_MS);
+    checked.page.setDefaultTimeout(SCREEN_TIMEOUT_MS);
     return { ...checked, [Symbol.asyncDispose]: () => checked.page.context().close() };
   }
 

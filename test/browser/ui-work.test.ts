@@ -13,7 +13,7 @@ import { PHONE, TOKEN, UiSetting, WIDE } from './ui-setting.ts';
 
 const HOSTILE = 'http://hostile.example/"><img src=x onerror=document.title=1>?a=<b>';
 
-/** The newest last: one whose command handed its report over, and one of which only the exit code is known. */
+/** Two jobs of the command line: one with a full report, and one with only an exit code. */
 const COMMAND_JOBS = [
   {
     id: '00000000-0000-4000-8000-000000000001',
@@ -63,7 +63,7 @@ suite('work with the web page', () => {
 
   after(() => setting?.[Symbol.asyncDispose]());
 
-  test('from home to a page of the past with nothing but the keyboard', async () => {
+  test('the keyboard alone leads from home to an archived page', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(origin);
@@ -86,7 +86,7 @@ suite('work with the web page', () => {
     await checkScreen(page, record, { where: 'frame', hasMasthead: false });
   });
 
-  test('the banner follows links inside of the page, and leads to its other captures', async () => {
+  test('the banner follows links inside the page, and links to its other captures', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/web/20230321140500/${SITE}`);
@@ -103,7 +103,7 @@ suite('work with the web page', () => {
     const next = page.getByRole('link', { name: /^Next capture: 21 March 2023/ });
     await next.focus();
     await next.press('Enter');
-    // The focus stays where it was, so that Enter leads on.
+    // The focus stays on the link, so that Enter works again.
     await page.locator('a[aria-label^="Next capture: 4 October 2023"]:focus').press('Enter');
     await replayed.getByText('Shelf 1: Manuscripts, edition 2').waitFor();
     await page.waitForURL(/\/web\/20231004\d{6}\//);
@@ -120,7 +120,7 @@ suite('work with the web page', () => {
     assert.deepEqual(record.outsideRequests, []);
   });
 
-  test('two captures are compared by text, source, headers and looks', async () => {
+  test('two captures are compared by text, source, headers and pages', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/web/*/${SITE}`);
@@ -153,7 +153,7 @@ suite('work with the web page', () => {
     await checkScreen(page, record, { where: 'pages' });
   });
 
-  test('captures that are the same are said to be, and days narrow the list', async () => {
+  test('a day limits the list of captures, and equal captures are reported as equal', async () => {
     await using checked = await setting.open(PHONE);
     const { page, record } = checked;
     await page.goto(`${origin}/web/*/${SITE}`);
@@ -169,7 +169,7 @@ suite('work with the web page', () => {
     await checkScreen(page, record, { where: 'same content' });
   });
 
-  test('a file is uploaded, added as a job that is watched, and found', async () => {
+  test('a file is uploaded and added by a job, and its captures are found', async () => {
     const body = utf8(`<title>Uploaded</title><p>${'A page from another crawler. '.repeat(60)}</p>`);
     const file = join(setting.directory, 'other.warc.gz');
     await writeForeign(file, [response('http://uploaded.example/', Date.UTC(2020, 5, 1), body)]);
@@ -199,7 +199,7 @@ suite('work with the web page', () => {
     assert.equal((await page.locator('main').innerText()).split('picture.warc.gz').length - 1, 2);
   });
 
-  test('a file that is dropped anywhere on the page is sent', async () => {
+  test('a file dropped anywhere on the page is uploaded', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(`${origin}/jobs#token=${TOKEN}`);
@@ -217,10 +217,10 @@ suite('work with the web page', () => {
     assert.equal(await page.locator('.upload.over').count(), 0);
   });
 
-  test('an upload goes on while another screen is looked at, is stopped, and is not begun when it still waits', async () => {
+  test('an upload continues on other screens, and running and waiting uploads can be stopped', async () => {
     await using checked = await setting.open();
     const { page } = checked;
-    // The first is held up on its way, so that both are there to be seen.
+    // The first upload is delayed, so that both uploads are on the screen.
     const held = Promise.withResolvers<void>();
     await page.route('**/api/uploads?*', async (route) => {
       await held.promise;
@@ -242,7 +242,7 @@ suite('work with the web page', () => {
     held.resolve();
   });
 
-  test('a job is started by its form, watched while it runs, and cancelled', async () => {
+  test('a job is started with its form, watched while it runs, and cancelled', async () => {
     await using watching = await setting.open(PHONE);
     await watching.page.goto(`${origin}/jobs`);
     await using checked = await setting.open();
@@ -254,7 +254,7 @@ suite('work with the web page', () => {
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await page.getByText('3 of 10 pages: http://library.example/').waitFor();
     await page.getByText('fetching the first page').waitFor();
-    // Without the token one sees that there is a job, and not what it is about.
+    // Without the token the job is listed without its subject.
     await watching.page.getByRole('link', { name: 'Gather', exact: true }).waitFor();
     await watching.page.getByText('3 of 10 pages', { exact: true }).waitFor();
     await checkScreen(watching.page, watching.record, { where: 'job under way' });
@@ -266,7 +266,7 @@ suite('work with the web page', () => {
     await checkScreen(page, record, { where: 'job cancelled' });
   });
 
-  test('an upload that was interrupted is run again, or its file is removed', async () => {
+  test('an interrupted upload can be run again, or its file removed', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/jobs/interrupted-1#token=${TOKEN}`);
@@ -281,12 +281,12 @@ suite('work with the web page', () => {
     assert.deepEqual(await readdir(join(setting.archive.directory, 'uploads')), []);
   });
 
-  test('a crawl is asked for by its form, and says what came of it', async () => {
+  test('a crawl is started with its form, and shows its result', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/jobs#token=${TOKEN}`);
     await page.getByRole('button', { name: /^Crawl/ }).click();
-    // The server does not crawl its own machine for who comes by HTTP.
+    // The server refuses to crawl its own machine for a client of its API.
     await page.getByLabel('Start pages').fill(`${setting.server.replayUrl}/`);
     await page.getByRole('textbox', { name: 'Collection' }).last().fill('small');
     await page.getByLabel('Maximum number of pages', { exact: true }).fill('1');
@@ -303,7 +303,7 @@ suite('work with the web page', () => {
     await checkScreen(page, record, { where: 'crawl' });
   });
 
-  test('a crawl of nothing and an addition of nothing are not begun', async () => {
+  test('a crawl without start pages, and an add without files, are not started', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(`${origin}/jobs#token=${TOKEN}`);
@@ -322,7 +322,7 @@ suite('work with the web page', () => {
     await page.getByLabel('Start pages', { exact: true }).waitFor();
   });
 
-  test('the archive is verified, and a part of it exported and downloaded', async () => {
+  test('the archive is verified, and a part of it is exported and downloaded', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/jobs#token=${TOKEN}`);
@@ -341,14 +341,14 @@ suite('work with the web page', () => {
     assert.deepEqual(record.consoleErrors, []);
   });
 
-  test('deleting takes a preview and a typed confirmation, and leaves everything else whole', async () => {
+  test('deleting needs a preview and a typed confirmation, and does not affect other captures', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/collections/library-2022#token=${TOKEN}`);
     await page.getByRole('link', { name: 'Delete this collection' }).click();
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByRole('heading', { name: '13 captures would be deleted' }).waitFor();
-    // It is read out: the focus comes to it, a moment after it shows.
+    // The focus moves to the preview, so that screen readers announce it.
     await page.locator('#preview:focus').waitFor();
     const button = page.getByRole('button', { name: 'Delete 13 captures' });
     assert.equal(await button.isDisabled(), true);
@@ -364,7 +364,7 @@ suite('work with the web page', () => {
     await page.getByText(/13 captures from 21 March 2023/).waitFor();
   });
 
-  test('a token that is refused is asked for again', async () => {
+  test('the page asks again after a refused token', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(`${origin}/jobs#token=wrong%`);
@@ -376,7 +376,7 @@ suite('work with the web page', () => {
     await page.getByLabel('Files', { exact: true }).waitFor();
   });
 
-  test('what a job is about is shown when the token is given, without loading the page anew', async () => {
+  test('the details of a job appear when the token is entered, without reloading the page', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/jobs/${COMMAND_JOBS[0]!.id}`);
@@ -394,7 +394,7 @@ suite('work with the web page', () => {
     ['wide', WIDE],
     ['phone', PHONE],
   ] as const)
-    test(`what jobs are about is not shown without the token, ${size}`, async () => {
+    test(`the subjects of jobs are not shown without the token, ${size}`, async () => {
       await using checked = await setting.open(options);
       const { page, record } = checked;
       await page.goto(`${origin}/jobs`);
@@ -409,7 +409,7 @@ suite('work with the web page', () => {
     ['wide', WIDE],
     ['phone', PHONE],
   ] as const)
-    test(`jobs of the command line say how they ended, and no number that they do not have, ${size}`, async () => {
+    test(`jobs of the command line show how they ended, and only numbers that they reported, ${size}`, async () => {
       await using checked = await setting.open(options);
       const { page, record } = checked;
       await page.goto(`${origin}/jobs#token=${TOKEN}`);
@@ -427,7 +427,7 @@ suite('work with the web page', () => {
       assert.ok(!/\b0 captures\b/.test(await page.locator('main').innerText()));
     });
 
-  test('an address that is made to be taken for markup is shown as text', async () => {
+  test('markup in an address is shown as text', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/web/*/http://hostile.example/*`);
@@ -441,7 +441,7 @@ suite('work with the web page', () => {
     assert.deepEqual(record.consoleErrors, []);
   });
 
-  test('a page with steps up in its address is found and shown by it', async () => {
+  test('a page with dot segments in its address is found and shown', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/web/*/steps.example/*`);
@@ -461,7 +461,7 @@ suite('work with the web page', () => {
     ['wide', WIDE],
     ['phone', PHONE],
   ] as const)
-    test(`a page that is not here leads on, ${size}`, async () => {
+    test(`the notice for a missing page has links and a search box, ${size}`, async () => {
       await using checked = await setting.open(options);
       const { page } = checked;
       await page.goto(`${origin}/web/2030/http://nope.example/`);
@@ -473,7 +473,7 @@ suite('work with the web page', () => {
       await page.waitForURL(`${origin}/search?q=harbour`);
     });
 
-  test('the theme is chosen, and stays chosen', async () => {
+  test('the chosen theme is kept', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(origin);
@@ -487,7 +487,7 @@ suite('work with the web page', () => {
     assert.notEqual(await ground(), light);
   });
 
-  test('keys are listed, and lead from screen to screen', async () => {
+  test('keyboard shortcuts are listed, and lead from screen to screen', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(origin);
@@ -501,7 +501,7 @@ suite('work with the web page', () => {
     await page.locator('#main:focus').waitFor();
   });
 
-  test('keys can be switched off, and stay so', async () => {
+  test('keyboard shortcuts can be turned off, and stay off', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;
     await page.goto(`${origin}/help`);
@@ -519,10 +519,10 @@ suite('work with the web page', () => {
     await page.keyboard.press('?');
     const list = page.getByRole('dialog', { name: 'Keys' });
     await list.waitFor();
-    assert.equal(await list.getByRole('checkbox').isChecked(), true, 'the list says what holds');
+    assert.equal(await list.getByRole('checkbox').isChecked(), true, 'both lists show the setting');
   });
 
-  test('jobs that cannot be fetched are said to be, before any was shown', async () => {
+  test('a broken connection is reported even before the first jobs arrive', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.route('**/api/jobs**', (route) => route.abort());
@@ -533,7 +533,7 @@ suite('work with the web page', () => {
     assert.equal(await page.getByText('The connection to the server is broken.').count(), 0);
   });
 
-  test('a server that is gone is told of, with what to do', async () => {
+  test('a server that does not answer is reported, with a button to try again', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.route('**/api/stats', (route) => route.abort());
@@ -545,7 +545,7 @@ suite('work with the web page', () => {
   });
 });
 
-/** The name of what has the focus. */
+/** The text of the focused element. */
 async function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(document.activeElement?.textContent ?? '').replace(/\\s+/g, ' ').trim()`);
 }

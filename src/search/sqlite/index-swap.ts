@@ -20,6 +20,11 @@ export const NEW_SEARCH_FILE = 'search-new.sqlite';
 const COPIED_PAGES = 1000;
 const BUSY_MS_MAX = 10_000;
 
+/** Deletes the index. The next run of the indexer makes it again. */
+export async function dropIndex(directory: string): Promise<void> {
+  for (const name of [SEARCH_FILE, NEW_SEARCH_FILE]) await dropIndexFile(join(directory, name));
+}
+
 export async function dropIndexFile(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 }
