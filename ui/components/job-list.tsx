@@ -27,7 +27,7 @@ export function stateWords({ state, hasErrors }: Job): string {
   return hasErrors ? 'done, with errors' : STATE_WORDS[state];
 }
 
-export function JobStateMark({ job }: { job: Job }) {
+export function JobStateLabel({ job }: { job: Job }) {
   const { state, hasErrors } = job;
   return (
     <span class={`job-state ${hasErrors ? 'with-errors' : state}`}>
@@ -42,7 +42,7 @@ export function JobList({ jobs }: { jobs: readonly Job[] }) {
     <ul class="jobs">
       {jobs.map((job) => (
         <li key={job.id} class="job-line">
-          <JobStateMark job={job} />
+          <JobStateLabel job={job} />
           <a href={pathTo.job(job.id)}>{jobTitle(job)}</a>
           <span class="muted job-when">
             {formatTime(job.createdAt)}

@@ -11,7 +11,7 @@ import { pathTo } from '../app/route.ts';
 import { formatDuration, formatTime, shortened, shownUrl } from '../app/wording.ts';
 import { PinakesCommand } from '../components/command-line.tsx';
 import { commandLine } from '../components/command-subject.ts';
-import { JobStateMark, stateWords } from '../components/job-list.tsx';
+import { JobStateLabel, stateWords } from '../components/job-list.tsx';
 import {
   argvOf,
   endSentence,
@@ -57,7 +57,7 @@ function JobDetail({ job }: { job: Job }) {
     <>
       <div class="job-head">
         <p role="status">
-          <JobStateMark job={job} />
+          <JobStateLabel job={job} />
         </p>
         <p class="muted">
           Created on {formatTime(job.createdAt)}
