@@ -5,7 +5,7 @@
  */
 
 /** Charsets with pairs of bytes. ISO-2022-JP is left out, because it switches by escape sequences. */
-const PAIRED: ReadonlySet<string> = new Set(['gbk', 'gb18030', 'big5', 'euc-jp', 'shift_jis', 'euc-kr']);
+const DOUBLE_BYTE: ReadonlySet<string> = new Set(['gbk', 'gb18030', 'big5', 'euc-jp', 'shift_jis', 'euc-kr']);
 const UNICODE = /^utf-/;
 
 const encoders = new Map<string, CharsetEncoder>();
@@ -60,7 +60,7 @@ function tableOf(charset: string): Map<string, string> {
     table.set(character, Array.from(bytes, (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''));
   };
   for (let byte = 0x80; byte < 0x100; byte++) add(Uint8Array.of(byte));
-  if (!PAIRED.has(charset)) return table;
+  if (!DOUBLE_BYTE.has(charset)) return table;
   for (let first = 0x81; first < 0xff; first++) {
     for (let second = 0x40; second < 0xff; second++) add(Uint8Array.of(first, second));
   }

@@ -64,11 +64,11 @@ function hasIso2022(bytes: Uint8Array): boolean {
 
 /** True if the start of a text is valid UTF-8. Its last character may be cut. */
 export function mayBeUtf8(start: Uint8Array): boolean {
-  return isUtf8(withoutCutTail(start));
+  return isUtf8(withoutIncompleteEnd(start));
 }
 
 /** Removes an incomplete character at the end. */
-function withoutCutTail(bytes: Uint8Array): Uint8Array {
+function withoutIncompleteEnd(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back]!;

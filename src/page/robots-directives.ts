@@ -13,7 +13,7 @@ const VALUED = /max-[a-z-]+[ \t]*:[ \t]*[^\s,]*|unavailable_after[ \t]*:[^,]*/g;
 const AGENT = /^\s*([\w*.-]+)\s*:/;
 
 /** True if directives with this name, in lower case, apply to this program. */
-export function isForUs(name: string): boolean {
+export function appliesToUs(name: string): boolean {
   return name === 'robots' || name === 'pinakes';
 }
 
@@ -28,7 +28,7 @@ export function robotsTagDirectives(value: string): RobotsDirectives {
   const applying: string[] = [];
   for (const part of value.toLowerCase().replace(VALUED, ' ').split(',')) {
     const agent = AGENT.exec(part)?.[1];
-    if (agent !== undefined) applies = isForUs(agent);
+    if (agent !== undefined) applies = appliesToUs(agent);
     if (applies) applying.push(part);
   }
   return robotsDirectives(applying.join());

@@ -40,8 +40,8 @@ const NUMBERS = new Map(KINDS.map((kind, number) => [kind, number]));
 /** Kinds of links by which one page cites another. */
 const CITING: ReadonlySet<LinkKind> = new Set<LinkKind>(['anchor', 'frame', 'refresh', 'redirect', 'canonical']);
 
-const LINE_SIGN = /[\t\n\r]/;
-const LINE_SIGNS = /[\t\n\r]/g;
+const LINE_BREAK = /[\t\n\r]/;
+const LINE_BREAKS = /[\t\n\r]/g;
 
 export function packLinks(links: readonly Link[]): Uint8Array | null {
   if (links.length === 0) return null;
@@ -54,16 +54,16 @@ export function packLinks(links: readonly Link[]): Uint8Array | null {
     const kinds = seen.get(written) ?? 0;
     if ((kinds & (1 << number)) !== 0) continue;
     seen.set(written, kinds | (1 << number));
-    const value = LINE_SIGN.test(written) ? written.replace(LINE_SIGNS, '') : written;
+    const value = LINE_BREAK.test(written) ? written.replace(LINE_BREAKS, '') : written;
     const flags = (isNofollow ? 1 : 0) | (isEmbed ? 2 : 0);
-    const sign = SIGNS[4 * number + flags]!;
-    lines += `${sign}${value}\t${text.length > TEXT_LENGTH_MAX ? text.slice(0, TEXT_LENGTH_MAX) : text}\n`;
+    const code = KIND_CODES[4 * number + flags]!;
+    lines += `${code}${value}\t${text.length > TEXT_LENGTH_MAX ? text.slice(0, TEXT_LENGTH_MAX) : text}\n`;
   }
   return packText(lines);
 }
 
 /** The letter and digit of each kind with each set of flags. */
-const SIGNS = KINDS.flatMap((_, number) =>
+const KIND_CODES = KINDS.flatMap((_, number) =>
   [0, 1, 2, 3].map((flags) => String.fromCharCode(FIRST_LETTER + number, FIRST_DIGIT + flags)),
 );
 

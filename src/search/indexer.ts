@@ -98,7 +98,7 @@ export class Indexer {
   readonly #path: string;
   readonly #inFlight = new Set<string>();
   readonly #unlock: () => void;
-  #last: Promise<void> = Promise.resolve();
+  #adding: Promise<void> = Promise.resolve();
   #tally = emptyTally();
   #isCaughtUp = false;
 
@@ -162,7 +162,7 @@ export class Indexer {
       await this.#writer.purge();
       this.#isCaughtUp = true;
     } catch (error) {
-      await this.#last.catch(() => {});
+      await this.#adding.catch(() => {});
       // A writer that has ended has no batch to roll back.
       await this.#writer.rollBack().catch(() => {});
       throw indexError(error);
@@ -192,7 +192,7 @@ export class Indexer {
       } catch (error) {
         const isExpired = error instanceof PinakesError && error.code === 'CURSOR_EXPIRED';
         if (!isExpired || attempt >= ATTEMPTS) throw error;
-        await this.#last;
+        await this.#adding;
         await this.#writer.rollBack();
         // Contents of the batch that was rolled back are not in the index, and must be read again.
         this.#inFlight.clear();
@@ -234,7 +234,7 @@ export class Indexer {
       if (pending.length < groupEntries && bytes < GROUP_BYTES) continue;
       await submit();
       if (this.#tally.documents - batch.documents >= batchDocuments || this.#tally.bytes - batch.bytes >= BATCH_BYTES) {
-        await this.#last;
+        await this.#adding;
         batch = { documents: this.#tally.documents, bytes: this.#tally.bytes };
         await this.#writer.commit({ cursor: stream.cursor() });
         this.#inFlight.clear();
@@ -242,7 +242,7 @@ export class Indexer {
       options.onProgress?.({ tally: this.#tally, records: report.records, segment: record.segment.name });
     }
     await submit();
-    await this.#last;
+    await this.#adding;
     await this.#writer.commit({ since: stream.cursor(), cursor: null });
     this.#inFlight.clear();
     return cursor !== undefined;
@@ -317,11 +317,11 @@ export class Indexer {
       const entry = await this.#entryOf(capture, here && content, signal);
       if (entry) entries.push(entry);
     }
-    await this.#last;
+    await this.#adding;
     if (unresolved.length > 0) await this.#writer.setUnresolved(unresolved, true);
-    this.#last = this.#add(entries, options);
-    // The next await of #last gets the failure. Until then it must not count as an unhandled rejection.
-    this.#last.catch(() => {});
+    this.#adding = this.#add(entries, options);
+    // The next await of #adding gets the failure. Until then it must not count as an unhandled rejection.
+    this.#adding.catch(() => {});
   }
 
   #isInCollection({ collection }: Capture, record: PendingRecord): boolean {

@@ -5,7 +5,7 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { utf8 } from '../base/index.ts';
 import { MemberEncoder } from '../warc/index.ts';
-import { damaged } from './sqlite/database.ts';
+import { damagedIndex } from './sqlite/database.ts';
 
 /**
  * One encoder is reused, because creating it costs more than packing a page. Threads that only read never create it.
@@ -21,6 +21,6 @@ export function unpackText(bytes: Uint8Array): string {
   try {
     return zstdDecompressSync(bytes).toString();
   } catch (error) {
-    throw damaged(String(error), error);
+    throw damagedIndex(String(error), error);
   }
 }

@@ -5,7 +5,7 @@
 import type { Job, JobState } from './replies.ts';
 
 /** The maximum number of jobs, the same as in a reply of the server. */
-const KEPT = 200;
+const JOBS_MAX = 200;
 
 const RANK: Readonly<Record<JobState, number>> = { queued: 0, running: 1, done: 2, failed: 2, cancelled: 2 };
 
@@ -16,7 +16,7 @@ export function mergedJobs(known: readonly Job[], news: readonly Job[]): Job[] {
     const before = all.get(job.id);
     if (!before || !isBehind(job, before)) all.set(job.id, job);
   }
-  return [...all.values()].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, KEPT);
+  return [...all.values()].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, JOBS_MAX);
 }
 
 function isBehind(job: Job, other: Job): boolean {

@@ -70,11 +70,11 @@ function update(key: number, news: Partial<UploadState>): void {
 function change(next: readonly UploadState[]): void {
   uploads = next;
   const isUnderWay = uploads.some(({ jobId, error }) => jobId === undefined && !error);
-  if (isUnderWay) addEventListener('beforeunload', askFirst);
-  else removeEventListener('beforeunload', askFirst);
+  if (isUnderWay) addEventListener('beforeunload', confirmLeaving);
+  else removeEventListener('beforeunload', confirmLeaving);
   dispatchEvent(new Event(CHANGED));
 }
 
-function askFirst(event: BeforeUnloadEvent): void {
+function confirmLeaving(event: BeforeUnloadEvent): void {
   event.preventDefault();
 }

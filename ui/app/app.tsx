@@ -39,7 +39,7 @@ export function App() {
       <Shortcuts />
       <Masthead route={route} />
       <Main key={keyOf(route)}>{screenOf(route)}</Main>
-      <Foot />
+      <Footer />
     </>
   );
 }
@@ -96,7 +96,7 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
   }
 }
 
-function Foot() {
+function Footer() {
   const info = useInfo();
   return (
     <footer class="foot">

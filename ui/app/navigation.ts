@@ -15,11 +15,14 @@ export function currentRoute(): Route {
   return parseRoute(location);
 }
 
-/** Goes to a screen. `isQuiet` changes only the address, because the screen shows the right page already. */
-export function navigate(path: string, options: { readonly replace?: boolean; readonly isQuiet?: boolean } = {}): void {
+/** Goes to a screen. `isAddressOnly` changes only the address, because the screen shows the right page already. */
+export function navigate(
+  path: string,
+  options: { readonly replace?: boolean; readonly isAddressOnly?: boolean } = {},
+): void {
   if (options.replace) history.replaceState(null, '', path);
   else history.pushState(null, '', path);
-  if (!options.isQuiet) dispatchEvent(new Event(MOVED));
+  if (!options.isAddressOnly) dispatchEvent(new Event(MOVED));
 }
 
 export function useRoute(): Route {

@@ -140,11 +140,11 @@ export function readableUrl(url: string): string {
 }
 
 /** Cuts out the middle of a long text, because its beginning and end distinguish it from others. */
-export function shortened(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const end = Math.floor(most * 0.3);
+export function shortened(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  const end = Math.floor(lengthMax * 0.3);
   // Do not cut surrogate pairs.
-  return `${text.slice(0, most - end - 1).replace(/[\ud800-\udbff]$/, '')}\u2026${text.slice(-end).replace(/^[\udc00-\udfff]/, '')}`;
+  return `${text.slice(0, lengthMax - end - 1).replace(/[\ud800-\udbff]$/, '')}\u2026${text.slice(-end).replace(/^[\udc00-\udfff]/, '')}`;
 }
 
 /** A short name for a media type: HTML for text/html. */

@@ -107,18 +107,18 @@ function Row({
   );
 }
 
-function isHeld({ kind, contentKey }: Capture): boolean {
+function hasContent({ kind, contentKey }: Capture): boolean {
   return kind !== 'revisit' || contentKey !== null;
 }
 
 /** A revisit whose original was never added cannot be shown, unless it is a redirect. */
 function isShown(capture: Capture): boolean {
   const { status } = capture;
-  return isHeld(capture) || (status >= 300 && status <= 399 && status !== 304);
+  return hasContent(capture) || (status >= 300 && status <= 399 && status !== 304);
 }
 
 function Sameness({ capture }: { capture: Capture }) {
-  if (!isHeld(capture)) return <span class="sameness muted">not in the archive</span>;
+  if (!hasContent(capture)) return <span class="sameness muted">not in the archive</span>;
   const { sameAsPrevious } = capture;
   return (
     <span class={sameAsPrevious ? 'sameness same' : 'sameness changed'}>

@@ -55,7 +55,7 @@ function shortened(text: string): string {
 /** The number of failed addresses that are listed. */
 const NAMED_MAX = 10;
 
-const ENDS: readonly string[] = [
+const EXIT_SENTENCES: readonly string[] = [
   'It ended without errors (exit code 0).',
   'It ended, but found errors or left something out (exit code 1).',
   'It failed (exit code 2).',
@@ -68,7 +68,7 @@ const EXIT_INTERRUPTED = 130;
 export function endSentence(report: unknown): string {
   const { exitCode } = recordOf(report);
   if (exitCode === EXIT_INTERRUPTED) return 'It was interrupted (exit code 130).';
-  return typeof exitCode === 'number' ? (ENDS[exitCode] ?? `It ended with exit code ${exitCode}.`) : '';
+  return typeof exitCode === 'number' ? (EXIT_SENTENCES[exitCode] ?? `It ended with exit code ${exitCode}.`) : '';
 }
 
 /** Sentences about the report of a job. A sentence is left out if the report does not have all of its numbers. */
@@ -101,7 +101,7 @@ export function reportSentences(kind: string, report: unknown): string[] {
         ? ifKnown`Changed into full records, because their originals were deleted: ${many('promoted', 'revisit')}.`
         : '',
       ...leftSentences(facts),
-      packedSentence(recordOf(facts.recompression)),
+      recompressionSentence(recordOf(facts.recompression)),
     ],
     verify: () => [
       ifKnown`Read: ${many('records', 'record')} in ${many('segments', 'segment')}, ${size('bytes')}.`,
@@ -155,7 +155,7 @@ function leftSentences(facts: Record<string, unknown>): string[] {
   );
 }
 
-function packedSentence(recompression: Record<string, unknown>): string | undefined {
+function recompressionSentence(recompression: Record<string, unknown>): string | undefined {
   const { many, size, isSome } = numbersOf(recompression);
   if (!isSome('segments')) return undefined;
   return ifKnown`${many('segments', 'segment')} recompressed: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`;

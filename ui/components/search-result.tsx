@@ -18,8 +18,8 @@ import { markedParts, queryWithin } from './search-query.ts';
 
 const VERSIONS_SHOWN = 20;
 /** The number of characters shown of a title, and of an address. */
-const TITLE_MOST = 160;
-const ADDRESS_MOST = 140;
+const TITLE_LENGTH_MAX = 160;
+const ADDRESS_LENGTH_MAX = 140;
 
 export function ResultItem({ result, input }: { result: SearchResult; input: SearchInput }) {
   const { url, title, time, timestamp, mime, status, versions, captures, first, last, inlinks } = result;
@@ -28,12 +28,14 @@ export function ResultItem({ result, input }: { result: SearchResult; input: Sea
     <li class="result">
       <h3>
         <a href={pathTo.frame(timestamp, url)}>
-          <bdi dir={title.trim() === '' ? 'ltr' : 'auto'}>{shortened(title.trim() || shownUrl(url), TITLE_MOST)}</bdi>
+          <bdi dir={title.trim() === '' ? 'ltr' : 'auto'}>
+            {shortened(title.trim() || shownUrl(url), TITLE_LENGTH_MAX)}
+          </bdi>
         </a>
       </h3>
       <p class="result-place">
         <bdi dir="ltr" class="result-url">
-          {shortened(shownUrl(url), ADDRESS_MOST)}
+          {shortened(shownUrl(url), ADDRESS_LENGTH_MAX)}
         </bdi>{' '}
         <time dateTime={time} class="result-time">
           {formatShortDay(time)}

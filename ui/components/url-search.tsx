@@ -13,7 +13,7 @@ import { Icon } from './icon.tsx';
 
 const PAUSE_MS = 120;
 const SHOWN = 8;
-const ADDRESS_MOST = 140;
+const ADDRESS_LENGTH_MAX = 140;
 
 type UrlSearchProperties = { readonly initial?: string; readonly isSmall?: boolean; readonly label?: string };
 
@@ -92,7 +92,7 @@ export function UrlSearch({ initial = '', isSmall = false, label = 'Find' }: Url
             onClick={() => go(pathTo.captures(one.url))}
           >
             <bdi dir="ltr" class="suggestion-url">
-              {shortened(shownUrl(one.url), ADDRESS_MOST)}
+              {shortened(shownUrl(one.url), ADDRESS_LENGTH_MAX)}
             </bdi>
             <span class="suggestion-count">{counted(one.captures, 'capture')}</span>
           </div>

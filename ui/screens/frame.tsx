@@ -45,7 +45,7 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
           return;
         }
         setMoved({ requested, url: message.url, timestamp: message.timestamp, title: message.title });
-        navigate(pathTo.frame(message.timestamp, message.url, modifier), { replace: true, isQuiet: true });
+        navigate(pathTo.frame(message.timestamp, message.url, modifier), { replace: true, isAddressOnly: true });
       }}
     />
   );

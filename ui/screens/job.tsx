@@ -27,7 +27,7 @@ import { TokenGate, useHasToken } from '../components/token-gate.tsx';
 
 const SEEDS_SHOWN = 3;
 /** Characters of an address on a button. */
-const SEED_MOST = 60;
+const SEED_LENGTH_MAX = 60;
 
 export function JobScreen({ id }: { id: string }) {
   const { jobs } = useJobs();
@@ -116,7 +116,7 @@ function Saved({ job }: { job: Job }) {
     <div class="job-actions">
       {seeds.slice(0, SEEDS_SHOWN).map((seed) => (
         <a key={seed} class="button primary" href={pathTo.captures(seed)}>
-          See {shortened(shownUrl(seed), SEED_MOST)}
+          See {shortened(shownUrl(seed), SEED_LENGTH_MAX)}
         </a>
       ))}
       <a class="button" href={pathTo.collection(collection)}>

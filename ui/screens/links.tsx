@@ -13,7 +13,7 @@ import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 const PAGE = 100;
 /** The number of characters shown of an address, or of the text of a link. */
-const TEXT_MOST = 300;
+const TEXT_LENGTH_MAX = 300;
 
 type LinksProperties = { readonly url: string; readonly direction: 'in' | 'out' };
 
@@ -102,13 +102,13 @@ function LinkTable({ rows, direction }: { rows: readonly LinkRow[]; direction: '
           <tr key={index}>
             <th scope="row" class="url-cell">
               <a href={one.isKnown ? pathTo.links(one.url, direction) : pathTo.captures(one.url)}>
-                <bdi dir="ltr">{shortened(shownUrl(one.url), TEXT_MOST)}</bdi>
+                <bdi dir="ltr">{shortened(shownUrl(one.url), TEXT_LENGTH_MAX)}</bdi>
               </a>
             </th>
             <td data-label="Text" class="link-text">
               {textsOf(one).map((text) => (
                 <div key={text}>
-                  <bdi>{shortened(text, TEXT_MOST)}</bdi>
+                  <bdi>{shortened(text, TEXT_LENGTH_MAX)}</bdi>
                 </div>
               ))}
             </td>

@@ -11,7 +11,7 @@ import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 const PAGE = 100;
 /** The number of characters shown of an address. */
-const ADDRESS_MOST = 300;
+const ADDRESS_LENGTH_MAX = 300;
 
 export function PrefixScreen({ prefix }: { prefix: string }) {
   const shown = readableUrl(prefix.replace(/^https?:\/\//i, '').replace(/^[^/?#]+/, readableHost));
@@ -43,7 +43,7 @@ export function PrefixScreen({ prefix }: { prefix: string }) {
               <tr key={one.urlKey}>
                 <th scope="row" class="url-cell">
                   <a href={pathTo.captures(one.url)}>
-                    <bdi dir="ltr">{shortened(shownUrl(one.url), ADDRESS_MOST)}</bdi>
+                    <bdi dir="ltr">{shortened(shownUrl(one.url), ADDRESS_LENGTH_MAX)}</bdi>
                   </a>
                 </th>
                 <td data-label="Type" class="kind">

@@ -2,7 +2,7 @@
 import type { EpochMs } from '../../base/index.ts';
 import { type LinkCollector, type LinkKind, tidyText } from '../link.ts';
 import { parsePageDate } from '../page-date.ts';
-import { isForUs, robotsDirectives } from '../robots-directives.ts';
+import { appliesToUs, robotsDirectives } from '../robots-directives.ts';
 import type { Attributes } from './element-links.ts';
 
 const TITLE_LENGTH_MAX = 1000;
@@ -96,7 +96,7 @@ export class MetaReader {
   }
 
   #readProperty(name: string, content: string, links: LinkCollector): void {
-    if (isForUs(name)) this.#readRobots(content);
+    if (appliesToUs(name)) this.#readRobots(content);
     else if (name === 'description' || name === 'dc.description')
       this.description ||= tidyText(content, DESCRIPTION_LENGTH_MAX);
     else if (name === 'og:description' || name === 'twitter:description') {

@@ -26,7 +26,7 @@ const ASSET = new RegExp(`\\bnew\\s{1,20}URL\\(\\s{0,20}(["'\`])${NAME}\\1\\s{0,
 const LIST = /\[(?=["'`])/g;
 const FILE = /(["'`])([^"'`\\\s]{1,300}\.(?:m?js|css))\1,?(\]?)/y;
 
-const PLACE = /^(?:\.{0,2}\/|https?:\/\/)/i;
+const URL_START = /^(?:\.{0,2}\/|https?:\/\/)/i;
 
 /** An import map: names and their URLs. */
 export type ImportMap = ReadonlyMap<string, string>;
@@ -48,7 +48,7 @@ export function linksOfScript(bytes: Uint8Array, url: string): Link[] {
   const place = new URL(url);
   if (text.includes('import('))
     for (const { index } of text.matchAll(LIST))
-      for (const file of filesAt(text, index + 1)) addName(links, PLACE.test(file) ? file : fromRoot(file, place));
+      for (const file of filesAt(text, index + 1)) addName(links, URL_START.test(file) ? file : fromRoot(file, place));
   return links.resolve(url);
 }
 
@@ -67,7 +67,8 @@ function filesAt(text: string, start: number): string[] {
 export function collectModuleLinks(text: string, links: LinkCollector, map?: ImportMap): void {
   for (const pattern of [STATIC, DYNAMIC])
     for (const match of text.matchAll(pattern))
-      if (!isInComment(text, match.index)) addName(links, PLACE.test(match[2]!) ? match[2]! : mapped(match[2]!, map));
+      if (!isInComment(text, match.index))
+        addName(links, URL_START.test(match[2]!) ? match[2]! : lookUp(match[2]!, map));
   for (const match of text.matchAll(ASSET)) links.add(match[2]!, 'data', true);
 }
 
@@ -91,7 +92,7 @@ function fromRoot(file: string, { origin, pathname }: URL): string | undefined {
 }
 
 /** Looks up a name in an import map: the whole name, or its longest prefix that ends with a slash. */
-function mapped(name: string, map: ImportMap | undefined): string | undefined {
+function lookUp(name: string, map: ImportMap | undefined): string | undefined {
   for (let end = name.length; map && map.size > 0 && end > 0; end = name.lastIndexOf('/', end - 2) + 1) {
     const place = map.get(name.slice(0, end));
     if (place !== undefined) return place + name.slice(end);
@@ -100,7 +101,7 @@ function mapped(name: string, map: ImportMap | undefined): string | undefined {
 }
 
 /**
- * Reads an import map and adds its files, because external scripts may import them by their mapped names. Entries of
+ * Reads an import map and adds its files, because external scripts may import them by their lookUp names. Entries of
  * earlier maps of the page take precedence.
  */
 export function collectImportMap(text: string, links: LinkCollector, earlier?: ImportMap): ImportMap {
@@ -111,7 +112,7 @@ export function collectImportMap(text: string, links: LinkCollector, earlier?: I
     for (const names of [imports, ...arrayOf(Object.values(objectOf(scopes)), NAMES_MAX)])
       for (const [name, value] of Object.entries(objectOf(names)).slice(0, NAMES_MAX)) {
         const place = stringOf(value);
-        if (!PLACE.test(place) || map.size >= NAMES_MAX) continue;
+        if (!URL_START.test(place) || map.size >= NAMES_MAX) continue;
         if (!map.has(name)) map.set(name, place);
         if (!name.endsWith('/')) addName(links, place);
       }

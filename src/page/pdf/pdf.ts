@@ -13,7 +13,7 @@ import { TEXT_LENGTH_MAX } from '../text-builder.ts';
 
 const PAGES_MAX = 3000;
 /** Reading stops after the page that is current at this time. A single page that takes much longer ends the process. */
-const READING_MS = 45_000;
+const READING_TIMEOUT_MS = 45_000;
 const DESCRIPTION_LENGTH_MAX = 4000;
 
 type TextItem = { readonly str: string; readonly hasEOL: boolean };
@@ -35,7 +35,7 @@ async function readDocument(bytes: Uint8Array, { meta, text, links }: DocumentTa
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-  }, READING_MS);
+  }, READING_TIMEOUT_MS);
   try {
     readInfo((await document.getMetadata()).info as Readonly<Record<string, unknown>>, meta);
     let length = 0;

@@ -12,16 +12,16 @@ import { hash } from 'node:crypto';
 import { PinakesError } from '../../base/index.ts';
 
 const VERSION = 1;
-const QUESTION_LENGTH = 8;
+const DIGEST_LENGTH = 8;
 
 export type PageToken = { readonly batch: number; readonly shown: ReadonlySet<number> };
 
-export function searchDigest(question: unknown): string {
-  return hash('sha256', JSON.stringify(question), 'base64url').slice(0, QUESTION_LENGTH);
+export function searchDigest(search: unknown): string {
+  return hash('sha256', JSON.stringify(search), 'base64url').slice(0, DIGEST_LENGTH);
 }
 
-export function formatPageToken(question: string, token: PageToken): string {
-  const bytes: number[] = [VERSION, ...Buffer.from(question, 'latin1')];
+export function formatPageToken(digest: string, token: PageToken): string {
+  const bytes: number[] = [VERSION, ...Buffer.from(digest, 'latin1')];
   putVarint(bytes, token.batch);
   let last = 0;
   for (const number of [...token.shown].sort((a, b) => a - b)) {
@@ -31,17 +31,17 @@ export function formatPageToken(question: string, token: PageToken): string {
   return Buffer.from(bytes).toString('base64url');
 }
 
-export function parsePageToken(text: string, question: string): PageToken {
+export function parsePageToken(text: string, digest: string): PageToken {
   const bytes = Buffer.from(text, 'base64url');
-  const isSame = bytes[0] === VERSION && bytes.toString('latin1', 1, 1 + QUESTION_LENGTH) === question;
-  if (!isSame) throw bad();
-  let at = 1 + QUESTION_LENGTH;
+  const isSame = bytes[0] === VERSION && bytes.toString('latin1', 1, 1 + DIGEST_LENGTH) === digest;
+  if (!isSame) throw invalidToken();
+  let at = 1 + DIGEST_LENGTH;
   const take = () => {
     let value = 0;
     let factor = 1;
     for (;;) {
       const byte = bytes[at++];
-      if (byte === undefined || factor > 2 ** 49) throw bad();
+      if (byte === undefined || factor > 2 ** 49) throw invalidToken();
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
       factor *= 128;
@@ -62,6 +62,6 @@ function putVarint(bytes: number[], value: number): void {
   bytes.push(value);
 }
 
-function bad(): PinakesError {
+function invalidToken(): PinakesError {
   return new PinakesError('BAD_ARGUMENT', { where: 'after', detail: 'it does not come from a page of this search' });
 }

@@ -3,9 +3,9 @@
  * than a space.
  *
  * ```
- *   query   = both { OR both }
- *   both    = single { [AND] single }
- *   single  = [ - | NOT ] ( word | "phrase" | field | ( query ) )
+ *   query   = and { OR and }
+ *   and     = term { [AND] term }
+ *   term    = [ - | NOT ] ( word | "phrase" | field | ( query ) )
  *   field   = name ( : | > | >= | < | <= ) value
  * ```
  * A syntax error is returned with its place. Nothing is thrown, and nothing is guessed.
@@ -30,8 +30,8 @@ export function parseQuery(text: string): ParsedQuery {
   const visible = withoutInvisible(text);
   if (visible === text) return parseVisible(text, (token) => token);
   const places = placesOf(text);
-  const parsed = parseVisible(visible, (token) => asWritten(token, visible, text, places));
-  return 'problem' in parsed ? { problem: placedIn(text, places, parsed.problem) } : parsed;
+  const parsed = parseVisible(visible, (token) => restoredName(token, visible, text, places));
+  return 'problem' in parsed ? { problem: atOriginalPlace(text, places, parsed.problem) } : parsed;
 }
 
 function parseVisible(text: string, restored: (token: Token) => Token): ParsedQuery {
@@ -53,7 +53,7 @@ function placesOf(text: string): number[] {
 }
 
 /** Moves a problem of the visible text to its place in the whole text. */
-function placedIn(text: string, places: readonly number[], { at, length, message }: QueryProblem): QueryProblem {
+function atOriginalPlace(text: string, places: readonly number[], { at, length, message }: QueryProblem): QueryProblem {
   const from = places[at] ?? text.length;
   const last = places[at + length - 1] ?? from + length - 1;
   return { at: from, length: last - from + 1, message };
@@ -63,7 +63,7 @@ function placedIn(text: string, places: readonly number[], { at, length, message
 const NAMES: ReadonlySet<string> = new Set(['url', 'site', 'links-to', 'linked-from', 'collection']);
 const NO_JOINER = /[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0f]]+/gv;
 
-function asWritten(token: Token, visible: string, text: string, places: readonly number[]): Token {
+function restoredName(token: Token, visible: string, text: string, places: readonly number[]): Token {
   if (token.kind !== 'field' || !NAMES.has(token.name) || token.value === '') return token;
   const from = visible.indexOf(token.value, token.valueAt);
   const written = text.slice(places[from], places[from + token.value.length - 1]! + 1);
@@ -82,25 +82,25 @@ class Parser {
   }
 
   parse(): ParsedQuery {
-    const query = this.#either();
+    const query = this.#orQuery();
     if (isProblem(query)) return { problem: query };
     const left = this.#tokens[this.#at];
     if (left) return { problem: { at: left.at, length: left.length, message: 'this parenthesis was not opened' } };
     return { query };
   }
 
-  #either(): Query | QueryProblem {
+  #orQuery(): Query | QueryProblem {
     const queries: Query[] = [];
     for (;;) {
-      const both = this.#both();
-      if (isProblem(both)) return both;
-      queries.push(both);
+      const part = this.#andQuery();
+      if (isProblem(part)) return part;
+      queries.push(part);
       if (this.#tokens[this.#at]?.kind !== 'or') return joined('or', queries);
       this.#at++;
     }
   }
 
-  #both(): Query | QueryProblem {
+  #andQuery(): Query | QueryProblem {
     const queries: Query[] = [];
     for (;;) {
       const token = this.#tokens[this.#at];
@@ -115,9 +115,9 @@ class Parser {
         this.#at++;
         continue;
       }
-      const single = this.#single(token);
-      if (isProblem(single)) return single;
-      queries.push(single);
+      const term = this.#term(token);
+      if (isProblem(term)) return term;
+      queries.push(term);
     }
   }
 
@@ -131,7 +131,7 @@ class Parser {
     return { at: this.#end, length: 1, message: 'a term is missing here' };
   }
 
-  #single(token: Token): Query | QueryProblem {
+  #term(token: Token): Query | QueryProblem {
     this.#at++;
     if (token.kind === 'not') {
       const next = this.#tokens[this.#at];
@@ -139,13 +139,13 @@ class Parser {
         return { at: token.at, length: token.length, message: 'the term to exclude is missing' };
       }
       if (this.#depth++ > DEPTH_MAX) return tooDeep(token);
-      const query = this.#single(next);
+      const query = this.#term(next);
       this.#depth--;
       return isProblem(query) ? query : { kind: 'not', query };
     }
     if (token.kind === 'open') {
       if (this.#depth++ > DEPTH_MAX) return tooDeep(token);
-      const query = this.#either();
+      const query = this.#orQuery();
       this.#depth--;
       if (isProblem(query)) return query;
       if (this.#tokens[this.#at]?.kind !== 'close')

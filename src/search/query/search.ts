@@ -7,7 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type EpochMs, PinakesError, toHex } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { unpackText } from '../packed-text.ts';
-import { damaged, indexError, openForReading, SEARCH_FILE } from '../sqlite/database.ts';
+import { damagedIndex, indexError, openForReading, SEARCH_FILE } from '../sqlite/database.ts';
 import { hashOfKey } from '../url-hash.ts';
 import { CANDIDATES_MAX, type Candidate, type CandidateQuery, findCandidates, sampleCandidates } from './candidates.ts';
 import { facetsOf } from './facets.ts';
@@ -22,9 +22,9 @@ import { snippetOf } from './snippet.ts';
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;
 /** Up to this number results are always counted exactly. */
-const FEW = 1000;
+const EXACT_COUNT_MAX = 1000;
 /** Words are common if this many contents have them. */
-const MANY = 20_000;
+const COMMON_MIN = 20_000;
 /** The maximum length of a listing. Clients that need all results use a stream. */
 const SHOWN_MAX = 2000;
 /** If this many contents have a common word in title or headings, only these are searched. */
@@ -141,10 +141,10 @@ export class Search {
   ): { groups: Map<number, Group>; isTotalExact: boolean; facetSample?: Map<number, Group> } {
     const isByCapture = request.group === 'capture';
     const { plan } = request;
-    const count = plan.match === undefined ? MANY : this.#count(plan.match);
-    const limitOfAll = isCounted || count < FEW ? CANDIDATES_MAX : Math.max(FEW, 2 * needed);
-    let prominent = count < MANY ? undefined : this.#prominentPlan(request);
-    let limit = prominent === undefined ? limitOfAll : Math.max(FEW, 2 * needed);
+    const count = plan.match === undefined ? COMMON_MIN : this.#count(plan.match);
+    const limitOfAll = isCounted || count < EXACT_COUNT_MAX ? CANDIDATES_MAX : Math.max(EXACT_COUNT_MAX, 2 * needed);
+    let prominent = count < COMMON_MIN ? undefined : this.#prominentPlan(request);
+    let limit = prominent === undefined ? limitOfAll : Math.max(EXACT_COUNT_MAX, 2 * needed);
     for (;;) {
       const found = findCandidates(this.#database, {
         ...request,
@@ -188,7 +188,7 @@ export class Search {
     const match = inTitleOrHeadings(plan.match);
     if (isEnough(match)) {
       const inTitle = `title : (${plan.match})`;
-      const isTooMuch = this.#count(match) >= MANY && isEnough(inTitle);
+      const isTooMuch = this.#count(match) >= COMMON_MIN && isEnough(inTitle);
       return { ...plan, match: isTooMuch ? inTitle : match };
     }
     const parts = plan.matchParts;
@@ -232,7 +232,7 @@ export class Search {
     const sql = `SELECT d.title, t.description, d.mime, d.language, d.bytes, d.digest, u.url, u.inlinks, u.rank, v.url AS page, v.captures, v.first_time, v.last_time, t.body
       FROM versions v JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url LEFT JOIN texts t ON t.document = d.id WHERE v.id = ?`;
     const row = this.#database.prepare(sql).get(best.version);
-    if (!row) throw damaged('a version has no content or no URL');
+    if (!row) throw damagedIndex('a version has no content or no URL');
     const text = row.body === null ? '' : unpackText(row.body as Uint8Array);
     const snippet = snippetOf(text === '' ? String(row.description) : text, words);
     const capture = this.#captureOf(best, plan);

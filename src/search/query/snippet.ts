@@ -50,7 +50,7 @@ function joined(hits: readonly Hit[]): { start: number; end: number }[] {
 
 /** The places of the words, in order, in the first chunk of the text that has any of them. */
 function firstHits(text: string, phrases: readonly string[]): Hit[] {
-  const wanted = wantedOf(phrases);
+  const wanted = searchedWords(phrases);
   if (wanted.words.size + wanted.prefixes.length + wanted.runs.length === 0) return [];
   for (let from = 0; from < text.length; from += CHUNK_LENGTH) {
     const hits = hitsIn(text.slice(from, from + CHUNK_LENGTH + OVERLAP_LENGTH), wanted);
@@ -66,7 +66,7 @@ type Wanted = {
   readonly runs: readonly { readonly text: string; readonly word: number }[];
 };
 
-function wantedOf(phrases: readonly string[]): Wanted {
+function searchedWords(phrases: readonly string[]): Wanted {
   const words = new Map<string, number>();
   const prefixes: { text: string; word: number }[] = [];
   const runs: { text: string; word: number }[] = [];
@@ -95,7 +95,7 @@ function hitsIn(text: string, { words, prefixes, runs }: Wanted): Hit[] {
       hits.push({ start, end, word: run.word });
     }
   }
-  if (mayHold(text, [...words.keys(), ...prefixes.map((prefix) => prefix.text)])) {
+  if (containsAny(text, [...words.keys(), ...prefixes.map((prefix) => prefix.text)])) {
     for (const match of text.matchAll(WORD)) {
       const folded = foldedForm(match[0]);
       const number = words.get(folded) ?? prefixes.find((prefix) => folded.startsWith(prefix.text))?.word;
@@ -108,7 +108,7 @@ function hitsIn(text: string, { words, prefixes, runs }: Wanted): Hit[] {
 }
 
 /** True if the text contains one of the words anywhere, also within another word. Faster than finding the places. */
-function mayHold(text: string, words: readonly string[]): boolean {
+function containsAny(text: string, words: readonly string[]): boolean {
   if (words.length === 0) return false;
   const folded = foldedForm(text);
   return words.some((word) => folded.includes(word));
@@ -167,16 +167,16 @@ function bestWindow(hits: readonly Hit[], length: number): Hit | undefined {
 function wordStart(text: string, at: number): number {
   if (at === 0) return 0;
   const blank = text.slice(at, at + 40).search(/\s/);
-  return blank < 0 ? beforePair(text, at) : at + blank + 1;
+  return blank < 0 ? outsidePair(text, at) : at + blank + 1;
 }
 
 function wordEnd(text: string, at: number): number {
   if (at >= text.length) return text.length;
   const blank = /\s\S*$/.exec(text.slice(Math.max(0, at - 40), at));
-  return blank ? at - blank[0].length : beforePair(text, at);
+  return blank ? at - blank[0].length : outsidePair(text, at);
 }
 
 /** Moves an offset that is inside a surrogate pair to its start. */
-function beforePair(text: string, at: number): number {
+function outsidePair(text: string, at: number): number {
   return text.codePointAt(at - 1)! > 0xffff ? at - 1 : at;
 }

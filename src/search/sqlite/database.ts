@@ -105,7 +105,7 @@ function versionOf(database: DatabaseSync): number {
   } catch (cause) {
     database.close();
     const error = indexError(cause);
-    throw error instanceof PinakesError ? error : damaged((cause as Error).message, cause);
+    throw error instanceof PinakesError ? error : damagedIndex((cause as Error).message, cause);
   }
 }
 
@@ -131,10 +131,10 @@ export function indexError(error: unknown): unknown {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
   if (code !== 'ERR_SQLITE_ERROR' || typeof errcode !== 'number') return error;
   const isDamaged = [SQLITE_CORRUPT, SQLITE_NOTADB].includes(errcode & 0xff) || errcode === SQLITE_IOERR_SHORT_READ;
-  return isDamaged ? damaged(String(message), error) : fileError(error, SEARCH_FILE, 'writing');
+  return isDamaged ? damagedIndex(String(message), error) : fileError(error, SEARCH_FILE, 'writing');
 }
 
 /** The error for an index whose tables are inconsistent. */
-export function damaged(detail: string, cause?: unknown): PinakesError {
+export function damagedIndex(detail: string, cause?: unknown): PinakesError {
   return new PinakesError('INDEX_DAMAGED', { where: SEARCH_FILE, detail, cause });
 }
