@@ -44,7 +44,7 @@ suite('screens', () => {
           await heading(page, 'library.example');
           await text(page, /14 captures from 10 May 2022 to 10 March 2024; 8 distinct contents/);
           await page.getByRole('button', { name: '4 March 2024: 1 capture, 1 changed' }).waitFor();
-          await page.getByRole('button', { name: '5 March 2024: 1 capture, unchanged' }).waitFor();
+          await page.getByRole('button', { name: '5 March 2024: 1 capture, identical' }).waitFor();
           await page.getByRole('button', { name: '2022: 1 capture' }).waitFor();
           await page.locator('tbody tr').nth(13).waitFor();
           assert.equal(await page.locator('tbody tr').count(), 14);

@@ -46,7 +46,7 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
         },
       },
       pagesMax: { title: 'Maximum number of pages', description: 'Default: no limit.' },
-      depthMax: { title: 'Maximum number of links to follow', description: 'Counted from the start pages.' },
+      depthMax: { title: 'Maximum depth', description: 'How many links away from a start page.' },
       browser: {
         title: 'Render in a browser',
         description: 'Pages that are built by scripts are complete only if a browser renders them. This is slower.',

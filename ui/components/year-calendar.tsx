@@ -97,7 +97,7 @@ function DayButton({ day, most, isChosen, onChoose }: DayProperties) {
   const isAllErrors = statuses.length > 0 && statuses.every((status) => status >= 400);
   const words = [
     `${WEEKDAYS[weekdayOf(date)]}, ${formatDay(date)}: ${counted(captures, 'capture')}`,
-    changed > 0 ? `${changed} changed` : 'unchanged',
+    changed > 0 ? `${changed} changed` : 'identical',
     ...(isAllErrors ? [`status ${statuses.join(', ')}`] : []),
   ].join(', ');
   const heat = Math.max(1, Math.ceil((4 * Math.sqrt(captures)) / Math.sqrt(most)));
@@ -125,7 +125,7 @@ function Legend() {
       </li>
       <li>
         <span class="day has identical" aria-hidden="true" />
-        unchanged
+        identical
       </li>
       <li>
         <span class="day has changed heat-2 error" aria-hidden="true" />

@@ -41,11 +41,11 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
       )}
       {!jobs && isConnected && <Waiting what="Fetching jobs" />}
       <p class="unseen" role="status">
-        {jobs ? `${counted(underWay.length, 'job')} under way` : ''}
+        {jobs ? `${counted(underWay.length, 'job')} in progress` : ''}
       </p>
       {underWay.length > 0 && (
         <section aria-labelledby="under-way">
-          <h2 id="under-way">Under way</h2>
+          <h2 id="under-way">In progress</h2>
           <JobList jobs={underWay} />
         </section>
       )}
@@ -56,11 +56,11 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
         </TokenGate>
       </section>
       <section aria-labelledby="ended">
-        <h2 id="ended">Ended</h2>
+        <h2 id="ended">Finished</h2>
         {!hasToken && ended.length > 0 && (
           <p class="muted">Enter the token of the server to see the details of these jobs.</p>
         )}
-        {jobs && ended.length === 0 && <p class="muted">No job has ended yet.</p>}
+        {jobs && ended.length === 0 && <p class="muted">No job has finished yet.</p>}
         <JobList jobs={ended} />
       </section>
     </>
