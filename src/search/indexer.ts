@@ -130,12 +130,12 @@ export class Indexer {
     { stopwatch, isRebuild = false }: { stopwatch?: () => number; isRebuild?: boolean } = {},
   ): Promise<Indexer> {
     await archive.keepRoom();
-    const built = join(archive.directory, NEW_SEARCH_FILE);
-    const path = isRebuild ? built : join(archive.directory, SEARCH_FILE);
+    const newPath = join(archive.directory, NEW_SEARCH_FILE);
+    const path = isRebuild ? newPath : join(archive.directory, SEARCH_FILE);
     const unlock = await lockIndex(path);
     let writer: IndexWriterMethods | undefined;
     try {
-      if (isRebuild || !isIndexLocked(built)) await dropIndexFile(built);
+      if (isRebuild || !isIndexLocked(newPath)) await dropIndexFile(newPath);
       // A ranking that was killed leaves this file. It can be as large as the index.
       await rm(edgesFile(path), { force: true });
       const { documentMemory } = archive;
@@ -175,7 +175,7 @@ export class Indexer {
   /**
    * A stream can expire while it is read: if a segment is emptied and compacted away before its turn, or if the archive
    * is rebuilt. A catalog that is being rebuilt does not have all captures yet, so a capture that it does not have may
-   * not be deleted. That is why removals count only if the incarnation stayed the same.
+   * still exist. That is why removals count only if the incarnation stayed the same.
    */
   async #catchUpWithRetries(report: StreamReport, options: IndexOptions): Promise<void> {
     for (let attempt = 1; ; attempt++) {
