@@ -4,8 +4,8 @@ import { pathTo, type Route } from '../app/route.ts';
 import { chooseTheme, storedTheme, type Theme } from '../app/theme.ts';
 import { readableUrl } from '../app/wording.ts';
 import { Icon, type IconName } from './icon.tsx';
+import { SearchBox } from './search/search-box.tsx';
 import { useHasToken } from './token-gate.tsx';
-import { UrlSearch } from './url-search.tsx';
 
 const PLACES: readonly { readonly label: string; readonly path: string; readonly kinds: readonly Route['kind'][] }[] = [
   { label: 'Search', path: '/search', kinds: ['search', 'links'] },
@@ -40,7 +40,7 @@ export function Masthead({ route }: { route: Route }) {
         </nav>
         {route.kind !== 'home' && route.kind !== 'search' && (
           <div class="masthead-search">
-            <UrlSearch key={initialOf(route)} isSmall initial={initialOf(route)} />
+            <SearchBox key={initialOf(route)} isSmall initial={initialOf(route)} />
           </div>
         )}
         <ThemeSwitch />

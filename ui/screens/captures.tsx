@@ -7,11 +7,11 @@ import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatDay, shownUrl, spanWords } from '../app/wording.ts';
 import { AddressTitle } from '../components/address-title.tsx';
-import { CaptureTable } from '../components/capture-table.tsx';
+import { CaptureTable } from '../components/captures/capture-table.tsx';
+import { Timeline } from '../components/captures/timeline.tsx';
+import { YearCalendar } from '../components/captures/year-calendar.tsx';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
-import { FindInVersions } from '../components/search-versions.tsx';
-import { Timeline } from '../components/timeline.tsx';
-import { YearCalendar } from '../components/year-calendar.tsx';
+import { FindInVersions } from '../components/search/find-in-versions.tsx';
 
 /** `time` is the part of a timestamp that the route has: a year or a day, which opens in the calendar. */
 export function CapturesScreen({ url, time = '' }: { url: string; time?: string | undefined }) {

@@ -6,8 +6,8 @@ import { type List, useList, useReply } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatBytes, formatCount, formatPercent, formatSpan, monthName, noun } from '../app/wording.ts';
-import { Chart } from '../components/chart.tsx';
-import type { ChartData } from '../components/chart-drawing.ts';
+import { Chart } from '../components/charts/chart.tsx';
+import type { ChartData } from '../components/charts/chart-drawing.ts';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 import { Figure } from './home.tsx';
 

@@ -5,8 +5,8 @@ import { useStats } from '../api/stats.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatCount, formatPercent, formatShortDay } from '../app/wording.ts';
-import { Chart } from '../components/chart.tsx';
-import type { ChartData } from '../components/chart-drawing.ts';
+import { Chart } from '../components/charts/chart.tsx';
+import type { ChartData } from '../components/charts/chart-drawing.ts';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 export function CollectionsScreen() {

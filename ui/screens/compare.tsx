@@ -7,11 +7,11 @@ import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatBytes, formatTime, kindOfContent, shownUrl } from '../app/wording.ts';
 import { AddressTitle } from '../components/address-title.tsx';
-import { Choice } from '../components/choice.tsx';
-import { DiffView, type Layout } from '../components/diff-view.tsx';
-import { HeadTable } from '../components/head-table.tsx';
+import { DiffView, type Layout } from '../components/captures/diff-view.tsx';
+import { HeadTable } from '../components/captures/head-table.tsx';
+import { Choice } from '../components/forms/choice.tsx';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
-import { ReplayFrame } from '../components/replay-frame.tsx';
+import { ReplayFrame } from '../components/replay/replay-frame.tsx';
 import { useDiff } from '../diff-request.ts';
 
 type What = 'text' | 'source' | 'headers' | 'pages';

@@ -6,10 +6,10 @@ import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatBytes } from '../app/wording.ts';
+import { SchemaFields } from '../components/forms/schema-fields.tsx';
+import { filledIn, type Values } from '../components/forms/schema-values.ts';
+import { selectionSchema } from '../components/forms/selection-schema.ts';
 import { FaultNotice, Note } from '../components/notice.tsx';
-import { SchemaFields } from '../components/schema-fields.tsx';
-import { filledIn, type Values } from '../components/schema-values.ts';
-import { selectionSchema } from '../components/selection-schema.ts';
 import { TokenGate } from '../components/token-gate.tsx';
 
 export function DeleteScreen({ given }: { given: Readonly<Record<string, string>> }) {

@@ -9,9 +9,9 @@ import { useInfo, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { fullTimestamp, pathTo } from '../app/route.ts';
 import { formatDay, shownUrl, w3cDate } from '../app/wording.ts';
-import { FrameBanner } from '../components/frame-banner.tsx';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
-import { ReplayFrame } from '../components/replay-frame.tsx';
+import { FrameBanner } from '../components/replay/frame-banner.tsx';
+import { ReplayFrame } from '../components/replay/replay-frame.tsx';
 
 type FrameProperties = { readonly time: string; readonly modifier: '' | 'if_' | 'id_'; readonly url: string };
 

@@ -9,11 +9,11 @@ import { useStats } from '../api/stats.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatCount, formatSpan, formatTime, noun } from '../app/wording.ts';
+import { Savings } from '../components/charts/savings.tsx';
 import { PinakesCommand } from '../components/command-line.tsx';
-import { JobList } from '../components/job-list.tsx';
+import { JobList } from '../components/jobs/job-list.tsx';
 import { FaultNotice, Waiting } from '../components/notice.tsx';
-import { Savings } from '../components/savings.tsx';
-import { UrlSearch } from '../components/url-search.tsx';
+import { SearchBox } from '../components/search/search-box.tsx';
 
 const RECENT = 5;
 const CARDS = 8;
@@ -30,7 +30,7 @@ export function HomeScreen() {
           See pages as they were. Type an address, or words to search for. An address that ends in * finds everything
           under it.
         </p>
-        <UrlSearch />
+        <SearchBox />
       </section>
       {error && <FaultNotice error={error} onRetry={reload} />}
       {!stats && !error && <Waiting what="Counting the captures of the archive" />}

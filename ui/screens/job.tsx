@@ -10,8 +10,8 @@ import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatDuration, formatTime, shortened, shownUrl } from '../app/wording.ts';
 import { PinakesCommand } from '../components/command-line.tsx';
-import { commandLine } from '../components/command-subject.ts';
-import { JobStateLabel, stateWords } from '../components/job-list.tsx';
+import { commandLine } from '../components/jobs/command-subject.ts';
+import { JobStateLabel, stateWords } from '../components/jobs/job-list.tsx';
 import {
   argvOf,
   endSentence,
@@ -20,9 +20,9 @@ import {
   reportFacts,
   reportSentences,
   savedBy,
-} from '../components/job-report.ts';
+} from '../components/jobs/job-report.ts';
+import { ProgressLine } from '../components/jobs/progress-line.tsx';
 import { FaultNotice, Note, Waiting, withCode } from '../components/notice.tsx';
-import { ProgressLine } from '../components/progress-line.tsx';
 import { TokenGate, useHasToken } from '../components/token-gate.tsx';
 
 const SEEDS_SHOWN = 3;

@@ -5,12 +5,12 @@ import { isUnderWay } from '../api/job-merge.ts';
 import { useInfo } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { counted } from '../app/wording.ts';
-import { JobForm } from '../components/job-form.tsx';
-import { JobList } from '../components/job-list.tsx';
-import { kindTitle } from '../components/job-report.ts';
+import { JobForm } from '../components/jobs/job-form.tsx';
+import { JobList } from '../components/jobs/job-list.tsx';
+import { kindTitle } from '../components/jobs/job-report.ts';
+import { UploadForm } from '../components/jobs/upload-form.tsx';
 import { Note, Waiting } from '../components/notice.tsx';
 import { TokenGate, useHasToken } from '../components/token-gate.tsx';
-import { UploadForm } from '../components/upload-form.tsx';
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   add: 'Add WARC, ARC and WACZ files that are on the machine of the server.',

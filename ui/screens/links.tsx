@@ -7,8 +7,8 @@ import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatSpan, shortened, shownUrl } from '../app/wording.ts';
 import { AddressTitle } from '../components/address-title.tsx';
-import { Choice } from '../components/choice.tsx';
-import { type LinkRow, rowOf, rowsByPage } from '../components/link-rows.ts';
+import { type LinkRow, rowOf, rowsByPage } from '../components/captures/link-rows.ts';
+import { Choice } from '../components/forms/choice.tsx';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
 
 const PAGE = 100;

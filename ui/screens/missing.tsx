@@ -1,7 +1,7 @@
 /** Shown for an address that does not belong to a screen. */
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
-import { UrlSearch } from '../components/url-search.tsx';
+import { SearchBox } from '../components/search/search-box.tsx';
 
 export function MissingScreen({ path }: { path: string }) {
   useTitle('Not found');
@@ -13,7 +13,7 @@ export function MissingScreen({ path }: { path: string }) {
       </p>
       <p>To find an archived page, type its address:</p>
       <div class="missing-search">
-        <UrlSearch />
+        <SearchBox />
       </div>
       <p>
         Archived pages have addresses like <code>/web/2024/http://example.org/</code>, with a time and the original

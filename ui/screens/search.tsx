@@ -7,12 +7,12 @@ import { navigate, useTitle } from '../app/navigation.ts';
 import { looksLikeAddress, pathTo, type SearchInput, type Sort, withScheme } from '../app/route.ts';
 import { counted } from '../app/wording.ts';
 import { Note, Waiting } from '../components/notice.tsx';
-import { ChosenFilters, FacetList } from '../components/search-facets.tsx';
-import { SearchFault } from '../components/search-fault.tsx';
-import { SearchHelp } from '../components/search-help.tsx';
-import { sentQuery } from '../components/search-query.ts';
-import { ResultItem } from '../components/search-result.tsx';
-import { UrlSearch } from '../components/url-search.tsx';
+import { ChosenFilters, FacetList } from '../components/search/facets.tsx';
+import { QueryFault } from '../components/search/query-fault.tsx';
+import { QueryHelp } from '../components/search/query-help.tsx';
+import { ResultItem } from '../components/search/result.tsx';
+import { SearchBox } from '../components/search/search-box.tsx';
+import { sentQuery } from '../components/search/sent-query.ts';
 
 const PAGE = 20;
 
@@ -31,9 +31,9 @@ export function SearchScreen({ input }: { input: SearchInput }) {
   return (
     <>
       <h1 class="search-title">Search</h1>
-      <UrlSearch initial={input.query} label="Find" />
+      <SearchBox initial={input.query} label="Find" />
       {!isEmpty && <Results input={input} isArchiveEmpty={isArchiveEmpty} />}
-      {isEmpty && (isArchiveEmpty ? <EmptyArchive /> : <SearchHelp isOpen />)}
+      {isEmpty && (isArchiveEmpty ? <EmptyArchive /> : <QueryHelp isOpen />)}
     </>
   );
 }
@@ -58,8 +58,8 @@ function Results({ input, isArchiveEmpty }: { input: SearchInput; isArchiveEmpty
   return (
     <>
       <ChosenFilters input={input} />
-      {list.error && <SearchFault error={list.error} query={input.query} typedAt={typedAt} onRetry={list.more} />}
-      {list.error?.at !== undefined && <SearchHelp isOpen />}
+      {list.error && <QueryFault error={list.error} query={input.query} typedAt={typedAt} onRetry={list.more} />}
+      {list.error?.at !== undefined && <QueryHelp isOpen />}
       {first && first.total === 0 && <NothingFound input={input} isGrowing={first.indexing === 'working'} />}
       {first && first.total > 0 && (
         <div class="search-layout">
@@ -132,7 +132,7 @@ function NothingFound({ input, isGrowing }: { input: SearchInput; isGrowing: boo
           {looksLikeAddress(word) && <a href={pathTo.captures(withScheme(word))}>See captures of {word}</a>}
         </p>
       </Note>
-      <SearchHelp isOpen />
+      <QueryHelp isOpen />
     </>
   );
 }

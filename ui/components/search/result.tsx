@@ -1,9 +1,9 @@
 /** One result: title, address, date, snippet, and the other versions of the page. */
 import { useState } from 'preact/hooks';
-import { apiPath } from '../api/client.ts';
-import type { SearchPage, SearchResult } from '../api/replies.ts';
-import { useReply } from '../api/request.ts';
-import { pathTo, type SearchInput } from '../app/route.ts';
+import { apiPath } from '../../api/client.ts';
+import type { SearchPage, SearchResult } from '../../api/replies.ts';
+import { useReply } from '../../api/request.ts';
+import { pathTo, type SearchInput } from '../../app/route.ts';
 import {
   counted,
   formatClock,
@@ -12,9 +12,9 @@ import {
   kindOfContent,
   shortened,
   shownUrl,
-} from '../app/wording.ts';
-import { FaultNotice, Waiting } from './notice.tsx';
-import { markedParts, queryWithin } from './search-query.ts';
+} from '../../app/wording.ts';
+import { FaultNotice, Waiting } from '../notice.tsx';
+import { markedParts, queryWithin } from './sent-query.ts';
 
 const VERSIONS_SHOWN = 20;
 /** The number of characters shown of a title, and of an address. */

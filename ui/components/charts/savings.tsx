@@ -2,8 +2,8 @@
  * The savings of deduplication and compression, as three bars on one scale: bytes as captured, after deduplication, and
  * on disk. If a small archive takes more room than its pages, a sentence explains why instead.
  */
-import type { Stats } from '../api/replies.ts';
-import { formatBytes, formatPercent } from '../app/wording.ts';
+import type { Stats } from '../../api/replies.ts';
+import { formatBytes, formatPercent } from '../../app/wording.ts';
 
 export function Savings({ stats }: { stats: Stats }) {
   const { payloadBytes, storedPayloadBytes, storedBytes, savedByDeduplicationBytes, savedByCompressionBytes } = stats;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LinkEnd } from '../api/replies.ts';
+import type { LinkEnd } from '../../api/replies.ts';
 import { rowsByPage } from './link-rows.ts';
 
 function link(url: string, text: string, first: string, last = first): LinkEnd {

@@ -1,12 +1,12 @@
 /** Finds words or a phrase in all captures of one page: the first and last capture with it, and the times between. */
 import { useId, useState } from 'preact/hooks';
-import { apiPath } from '../api/client.ts';
-import type { Appearances } from '../api/replies.ts';
-import { useReply } from '../api/request.ts';
-import { pathTo } from '../app/route.ts';
-import { counted, formatCount, formatSpan, formatTime } from '../app/wording.ts';
-import { Waiting } from './notice.tsx';
-import { SearchFault } from './search-fault.tsx';
+import { apiPath } from '../../api/client.ts';
+import type { Appearances } from '../../api/replies.ts';
+import { useReply } from '../../api/request.ts';
+import { pathTo } from '../../app/route.ts';
+import { counted, formatCount, formatSpan, formatTime } from '../../app/wording.ts';
+import { Waiting } from '../notice.tsx';
+import { QueryFault } from './query-fault.tsx';
 
 const SPANS_SHOWN = 50;
 
@@ -41,7 +41,7 @@ export function FindInVersions({ url }: { url: string }) {
       </form>
       <div aria-live="polite">
         {isLoading && <Waiting what="Searching the versions" />}
-        {error && <SearchFault error={error} query={query} onRetry={reload} />}
+        {error && <QueryFault error={error} query={query} onRetry={reload} />}
         {reply && <Found url={url} query={query} found={reply} />}
       </div>
     </section>

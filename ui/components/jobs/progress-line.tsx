@@ -1,6 +1,6 @@
 /** The progress of a job: a bar, which is filled if the total is known, and words. */
-import type { Job, JobProgress } from '../api/replies.ts';
-import { formatBytes, formatCount } from '../app/wording.ts';
+import type { Job, JobProgress } from '../../api/replies.ts';
+import { formatBytes, formatCount } from '../../app/wording.ts';
 
 export function ProgressLine({ job }: { job: Job }) {
   const { progress } = job;

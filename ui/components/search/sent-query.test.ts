@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseQuery } from '../../src/search/index.ts';
-import { markedParts, queryWithin, sentQuery } from './search-query.ts';
+import { parseQuery } from '../../../src/search/index.ts';
+import { markedParts, queryWithin, sentQuery } from './sent-query.ts';
 
 test('filters follow the typed query, and apply to all of it', () => {
   const input = { query: 'flood OR drought', sort: 'relevance', filters: { site: 'a.test', year: '2024' } } as const;

@@ -1,12 +1,12 @@
 /** The banner above a replayed page: its address and time, with links to its other captures. */
 import { useEffect, useState } from 'preact/hooks';
-import type { Calendar, ShownCapture } from '../api/replies.ts';
-import { navigate } from '../app/navigation.ts';
-import { pathTo, withScheme } from '../app/route.ts';
-import { counted, formatClock, formatShortDay, formatTime, readableUrl, w3cDate } from '../app/wording.ts';
-import { Icon } from './icon.tsx';
-import { Logo } from './masthead.tsx';
-import { monthCounts } from './month-counts.ts';
+import type { Calendar, ShownCapture } from '../../api/replies.ts';
+import { navigate } from '../../app/navigation.ts';
+import { pathTo, withScheme } from '../../app/route.ts';
+import { counted, formatClock, formatShortDay, formatTime, readableUrl, w3cDate } from '../../app/wording.ts';
+import { monthCounts } from '../captures/month-counts.ts';
+import { Icon } from '../icon.tsx';
+import { Logo } from '../masthead.tsx';
 
 type BannerProperties = {
   readonly url: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Job } from '../api/replies.ts';
+import type { Job } from '../../api/replies.ts';
 import { endSentence, jobTitle, reportSentences } from './job-report.ts';
 
 const KINDS = ['add', 'delete', 'compact', 'verify', 'rebuild', 'crawl', 'export'];

@@ -1,5 +1,5 @@
 /** Builds the query that is sent: the typed query, then the filters. */
-import { FACETS, type FacetName, type SearchInput } from '../app/route.ts';
+import { FACETS, type FacetName, type SearchInput } from '../../app/route.ts';
 
 export type SentQuery = {
   readonly text: string;

@@ -3,8 +3,8 @@
  * colours show.
  */
 import { useRef, useState } from 'preact/hooks';
-import { counted } from '../app/wording.ts';
-import type { DiffLine, DiffPart, DiffResult, DiffRow } from '../diff-rows.ts';
+import { counted } from '../../app/wording.ts';
+import type { DiffLine, DiffPart, DiffResult, DiffRow } from '../../diff-rows.ts';
 
 export type Layout = 'beside' | 'inline';
 

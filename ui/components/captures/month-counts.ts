@@ -1,5 +1,5 @@
 /** The captures of an address by year and month, for small charts of all years. Does not use the browser. */
-import type { CalendarYear } from '../api/replies.ts';
+import type { CalendarYear } from '../../api/replies.ts';
 
 /** Twelve counts for each year. */
 export type MonthCounts = { readonly year: number; readonly months: readonly number[] };

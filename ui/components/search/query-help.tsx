@@ -1,5 +1,5 @@
 /** A short introduction to the query language. The examples are links. */
-import { pathTo } from '../app/route.ts';
+import { pathTo } from '../../app/route.ts';
 
 const EXAMPLES: readonly (readonly [query: string, finds: string])[] = [
   ['flood warning', 'pages with both words'],
@@ -15,7 +15,7 @@ const EXAMPLES: readonly (readonly [query: string, finds: string])[] = [
   ['inlinks>10 -status:404', 'pages with links from more than ten pages, and without errors 404'],
 ];
 
-export function SearchHelp({ isOpen = false }: { isOpen?: boolean }) {
+export function QueryHelp({ isOpen = false }: { isOpen?: boolean }) {
   return (
     <details class="search-help" open={isOpen}>
       <summary>How to search</summary>

@@ -1,16 +1,16 @@
 /** The form that starts a job of a kind. Its fields come from the OpenAPI document of the server. */
 import { useMemo, useState } from 'preact/hooks';
-import { type ApiError, apiPath, post } from '../api/client.ts';
-import type { Job, Stats } from '../api/replies.ts';
-import { asApiError, useReply } from '../api/request.ts';
-import { navigate } from '../app/navigation.ts';
-import { pathTo } from '../app/route.ts';
-import type { Schema } from './form-schema.ts';
+import { type ApiError, apiPath, post } from '../../api/client.ts';
+import type { Job, Stats } from '../../api/replies.ts';
+import { asApiError, useReply } from '../../api/request.ts';
+import { navigate } from '../../app/navigation.ts';
+import { pathTo } from '../../app/route.ts';
+import type { Schema } from '../forms/form-schema.ts';
+import { SchemaFields } from '../forms/schema-fields.tsx';
+import { defaultsOf, filledIn, type Values } from '../forms/schema-values.ts';
+import { FaultNotice, Waiting } from '../notice.tsx';
 import { formFields, requiredFields } from './job-fields.ts';
 import { recordOf } from './job-report.ts';
-import { FaultNotice, Waiting } from './notice.tsx';
-import { SchemaFields } from './schema-fields.tsx';
-import { defaultsOf, filledIn, type Values } from './schema-values.ts';
 
 const VERBS: Readonly<Record<string, string>> = {
   add: 'Add these files',

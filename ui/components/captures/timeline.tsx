@@ -1,7 +1,7 @@
 /** All years of an address: a bar for each month, and a button for each year. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { CalendarYear } from '../api/replies.ts';
-import { counted } from '../app/wording.ts';
+import type { CalendarYear } from '../../api/replies.ts';
+import { counted } from '../../app/wording.ts';
 import { monthCounts } from './month-counts.ts';
 
 type TimelineProperties = {

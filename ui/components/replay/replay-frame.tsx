@@ -3,7 +3,7 @@
  * so that its scripts cannot reach this web page, the token or the API of the server.
  */
 import { useEffect, useRef } from 'preact/hooks';
-import { replayAddress } from '../app/route.ts';
+import { replayAddress } from '../../app/route.ts';
 import { type FrameMessage, readFrameMessage } from './frame-message.ts';
 
 type ReplayFrameProperties = {

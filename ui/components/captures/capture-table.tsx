@@ -1,12 +1,12 @@
 /** The captures of an address, newest first, one page at a time. The reader can mark two of them to compare. */
 import { useState } from 'preact/hooks';
-import { apiPath } from '../api/client.ts';
-import type { Capture } from '../api/replies.ts';
-import { useList } from '../api/request.ts';
-import { pathTo } from '../app/route.ts';
-import { formatBytes, formatClock, formatDay, kindOfContent } from '../app/wording.ts';
-import { Icon } from './icon.tsx';
-import { FaultNotice, Waiting } from './notice.tsx';
+import { apiPath } from '../../api/client.ts';
+import type { Capture } from '../../api/replies.ts';
+import { useList } from '../../api/request.ts';
+import { pathTo } from '../../app/route.ts';
+import { formatBytes, formatClock, formatDay, kindOfContent } from '../../app/wording.ts';
+import { Icon } from '../icon.tsx';
+import { FaultNotice, Waiting } from '../notice.tsx';
 
 const PAGE = 50;
 

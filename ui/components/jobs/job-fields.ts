@@ -2,9 +2,9 @@
  * The labels, hints and order of the fields of job forms. Fields that are not listed here are shown as the server
  * describes them.
  */
-import type { Schema } from './form-schema.ts';
-import type { Values } from './schema-values.ts';
-import { selectionSchema } from './selection-schema.ts';
+import type { Schema } from '../forms/form-schema.ts';
+import type { Values } from '../forms/schema-values.ts';
+import { selectionSchema } from '../forms/selection-schema.ts';
 
 type Presentation = {
   /** The fields that are always shown. All others are folded away. Without this list all fields are shown. */

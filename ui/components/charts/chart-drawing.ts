@@ -1,6 +1,6 @@
 /** Draws charts with uPlot: grouped bars, and areas over time. */
 import uPlot from 'uplot';
-import { formatBytes, monthName } from '../app/wording.ts';
+import { formatBytes, monthName } from '../../app/wording.ts';
 
 export type Colours = {
   readonly ink: string;

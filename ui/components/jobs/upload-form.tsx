@@ -1,9 +1,9 @@
 /** Uploads files that the reader chose or dropped, one after another, with progress. Each file becomes a job. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { forgetSent, sendFiles, stopSending, useUploads } from '../api/upload-queue.ts';
-import { pathTo } from '../app/route.ts';
-import { formatBytes } from '../app/wording.ts';
-import { FaultNotice } from './notice.tsx';
+import { forgetSent, sendFiles, stopSending, useUploads } from '../../api/upload-queue.ts';
+import { pathTo } from '../../app/route.ts';
+import { formatBytes } from '../../app/wording.ts';
+import { FaultNotice } from '../notice.tsx';
 
 /**
  * Takes files that are dropped anywhere on the page, because a browser would otherwise open a dropped file. Returns

@@ -1,7 +1,7 @@
 /** The title and the result of a job, in words. */
-import { isUnderWay } from '../api/job-merge.ts';
-import type { Job } from '../api/replies.ts';
-import { counted, formatBytes } from '../app/wording.ts';
+import { isUnderWay } from '../../api/job-merge.ts';
+import type { Job } from '../../api/replies.ts';
+import { counted, formatBytes } from '../../app/wording.ts';
 import { typedCommand } from './command-subject.ts';
 
 const TITLES: Readonly<Record<string, string>> = {

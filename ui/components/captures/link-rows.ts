@@ -1,7 +1,7 @@
 /**
  * Groups links into rows: one row for each linking page, with all of its links and versions. Does not use the browser.
  */
-import type { LinkEnd } from '../api/replies.ts';
+import type { LinkEnd } from '../../api/replies.ts';
 
 export type LinkRow = Pick<LinkEnd, 'url' | 'first' | 'last' | 'isKnown'> & {
   /** The links of the page that differ in text or kind. */

@@ -3,21 +3,21 @@
  * Enter goes to the choice, Escape closes the list.
  */
 import { useEffect, useId, useState } from 'preact/hooks';
-import { apiPath, get } from '../api/client.ts';
-import type { UrlSummary } from '../api/replies.ts';
-import type { List } from '../api/request.ts';
-import { navigate } from '../app/navigation.ts';
-import { mayBeginAddress, pathTo, pathToTyped, withScheme } from '../app/route.ts';
-import { counted, shortened, shownUrl } from '../app/wording.ts';
-import { Icon } from './icon.tsx';
+import { apiPath, get } from '../../api/client.ts';
+import type { UrlSummary } from '../../api/replies.ts';
+import type { List } from '../../api/request.ts';
+import { navigate } from '../../app/navigation.ts';
+import { mayBeginAddress, pathTo, pathToTyped, withScheme } from '../../app/route.ts';
+import { counted, shortened, shownUrl } from '../../app/wording.ts';
+import { Icon } from '../icon.tsx';
 
 const PAUSE_MS = 120;
 const SHOWN = 8;
 const ADDRESS_LENGTH_MAX = 140;
 
-type UrlSearchProperties = { readonly initial?: string; readonly isSmall?: boolean; readonly label?: string };
+type SearchBoxProperties = { readonly initial?: string; readonly isSmall?: boolean; readonly label?: string };
 
-export function UrlSearch({ initial = '', isSmall = false, label = 'Find' }: UrlSearchProperties) {
+export function SearchBox({ initial = '', isSmall = false, label = 'Find' }: SearchBoxProperties) {
   const id = useId();
   const [typed, setTyped] = useState(initial);
   const [isOpen, setIsOpen] = useState(false);

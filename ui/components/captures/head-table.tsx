@@ -1,5 +1,5 @@
 /** The headers of two captures, name by name. Headers that differ are marked and come first. */
-import type { CaptureDetail } from '../api/replies.ts';
+import type { CaptureDetail } from '../../api/replies.ts';
 
 type Row = { readonly name: string; readonly before: string; readonly after: string };
 

@@ -2,11 +2,11 @@
  * The facets of the results, whose values are links that filter; and the chosen filters, with links that remove them.
  */
 import { useState } from 'preact/hooks';
-import type { SearchPage } from '../api/replies.ts';
-import { readableHost } from '../app/readable-host.ts';
-import { FACETS, type FacetName, pathTo, type SearchInput } from '../app/route.ts';
-import { formatCount, kindOfContent } from '../app/wording.ts';
-import { Icon } from './icon.tsx';
+import type { SearchPage } from '../../api/replies.ts';
+import { readableHost } from '../../app/readable-host.ts';
+import { FACETS, type FacetName, pathTo, type SearchInput } from '../../app/route.ts';
+import { formatCount, kindOfContent } from '../../app/wording.ts';
+import { Icon } from '../icon.tsx';
 
 const SHOWN = 6;
 

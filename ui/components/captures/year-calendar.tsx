@@ -3,8 +3,8 @@
  * captures make the colour stronger. Shape and label repeat what the colour shows. Days and months without captures are
  * hidden from screen readers.
  */
-import type { CalendarDay, CalendarYear } from '../api/replies.ts';
-import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../app/wording.ts';
+import type { CalendarDay, CalendarYear } from '../../api/replies.ts';
+import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../../app/wording.ts';
 
 type YearProperties = {
   readonly year: CalendarYear;

@@ -1,9 +1,9 @@
 /** A list of jobs: title, state and progress of each. */
-import { isUnderWay } from '../api/job-merge.ts';
-import type { Job, JobState } from '../api/replies.ts';
-import { pathTo } from '../app/route.ts';
-import { formatDuration, formatTime } from '../app/wording.ts';
-import { Icon, type IconName } from './icon.tsx';
+import { isUnderWay } from '../../api/job-merge.ts';
+import type { Job, JobState } from '../../api/replies.ts';
+import { pathTo } from '../../app/route.ts';
+import { formatDuration, formatTime } from '../../app/wording.ts';
+import { Icon, type IconName } from '../icon.tsx';
 import { jobTitle } from './job-report.ts';
 import { ProgressLine } from './progress-line.tsx';
 

@@ -1,8 +1,8 @@
 /** Shows why a search failed. In a query with a syntax error the place is marked. */
-import type { ApiError } from '../api/client.ts';
-import { FaultNotice, withCode } from './notice.tsx';
+import type { ApiError } from '../../api/client.ts';
+import { FaultNotice, withCode } from '../notice.tsx';
 
-type SearchFaultProperties = {
+type QueryFaultProperties = {
   readonly error: ApiError;
   /** The query as typed, and its offset in the query that was sent. */
   readonly query: string;
@@ -10,7 +10,7 @@ type SearchFaultProperties = {
   onRetry(): void;
 };
 
-export function SearchFault({ error, query, typedAt = 0, onRetry }: SearchFaultProperties) {
+export function QueryFault({ error, query, typedAt = 0, onRetry }: QueryFaultProperties) {
   const at = error.at === undefined ? -1 : error.at - typedAt;
   if (at < 0 || at > query.length) return <FaultNotice error={error} onRetry={onRetry} />;
   const end = Math.min(query.length, at + Math.max(1, error.length));
