@@ -1,4 +1,4 @@
-/** Receives the text, links and facts that are read from a PDF or office document. Absent parts are not read. */
+/** Receives the text, links and facts of a PDF or office document, or of a feed. Absent parts are not read. */
 import type { MetaReader } from './html/meta-reader.ts';
 import type { LinkCollector } from './link.ts';
 import type { TextBuilder } from './text-builder.ts';

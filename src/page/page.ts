@@ -7,8 +7,9 @@
  */
 import { bareMime, type EpochMs, OFFICE_MIMES } from '../base/index.ts';
 import { decodeText } from './charset.ts';
+import type { DocumentTarget } from './document-target.ts';
 import { isFeed, readFeed } from './feeds/feed.ts';
-import { collectJsonFeed } from './feeds/json-feed.ts';
+import { readJsonFeed } from './feeds/json-feed.ts';
 import { readSitemap } from './feeds/sitemap.ts';
 import { collectCssLinks } from './html/css-links.ts';
 import { HtmlReader } from './html/html-reader.ts';
@@ -200,10 +201,9 @@ async function readBinary(
   source: PageSource,
   wanted: Wanted,
 ): Promise<Draft> {
-  const { meta, text, links } = newDraft();
-  const target = { meta, text: wanted.text ? text : undefined, links: wanted.links ? links : undefined };
-  const isWhole = source.bytes.length <= DOCUMENT_BYTES_MAX && (await read(source.bytes, target));
-  return { meta, text, links, charset: '', isTruncated: !isWhole };
+  const draft = newDraft();
+  const isWhole = source.bytes.length <= DOCUMENT_BYTES_MAX && (await read(source.bytes, targetOf(draft, wanted)));
+  return { ...draft, charset: '', isTruncated: !isWhole };
 }
 
 function readSitemapPage({ bytes, url }: PageSource): Draft {
@@ -221,7 +221,6 @@ function readText(
 ): Pick<Draft, 'meta' | 'text' | 'links' | 'base'> {
   const draft = newDraft();
   const { meta, text, links } = draft;
-  const feedTarget = { ...draft, wantsText: wanted.text, wantsLinks: wanted.links };
   switch (kind) {
     case 'html':
     case 'xhtml':
@@ -234,9 +233,9 @@ function readText(
       if (wanted.links) collectCssLinks(source, links);
       return draft;
     case 'feed':
-      return { meta, text, links, base: readFeed(source, feedTarget) };
+      return { meta, text, links, base: readFeed(source, targetOf(draft, wanted)) };
     case 'json-feed':
-      collectJsonFeed(source, feedTarget);
+      readJsonFeed(source, targetOf(draft, wanted));
       return draft;
     case 'text':
       if (wanted.text) {
@@ -249,4 +248,9 @@ function readText(
 
 function newDraft(): Pick<Draft, 'meta' | 'text' | 'links'> {
   return { meta: new MetaReader(), text: new TextBuilder(), links: new LinkCollector() };
+}
+
+/** The wanted parts of a draft. */
+function targetOf({ meta, text, links }: Pick<Draft, 'meta' | 'text' | 'links'>, wanted: Wanted): DocumentTarget {
+  return { meta, text: wanted.text ? text : undefined, links: wanted.links ? links : undefined };
 }

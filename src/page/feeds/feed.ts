@@ -2,21 +2,12 @@
  * Reads RSS, RDF and Atom feeds as pages: title and description of the channel, text and links of each entry. Escaped
  * HTML in entries is read as HTML.
  */
+import type { DocumentTarget } from '../document-target.ts';
 import { meaningOfRelation } from '../html/element-links.ts';
 import { HtmlReader } from '../html/html-reader.ts';
-import type { MetaReader } from '../html/meta-reader.ts';
-import { type LinkCollector, type LinkKind, tidyText } from '../link.ts';
+import { type LinkKind, tidyText } from '../link.ts';
 import { walkXml, type XmlHandler } from '../office/xml-reader.ts';
 import { parsePageDate } from '../page-date.ts';
-import type { TextBuilder } from '../text-builder.ts';
-
-export type FeedTarget = {
-  readonly links: LinkCollector;
-  readonly text: TextBuilder;
-  readonly meta: MetaReader;
-  readonly wantsText: boolean;
-  readonly wantsLinks: boolean;
-};
 
 const ENTRY = new Set(['item', 'entry']);
 const CONTENT = new Set(['description', 'content:encoded', 'content', 'summary', 'itunes:summary']);
@@ -27,7 +18,7 @@ export function isFeed(text: string): boolean {
 }
 
 /** Reads a feed. Returns the base for its links, if the feed declares one. */
-export function readFeed(source: string, target: FeedTarget): string | undefined {
+export function readFeed(source: string, target: DocumentTarget): string | undefined {
   const reader = new FeedReader(target);
   walkXml(source, reader);
   return reader.base;
@@ -35,12 +26,12 @@ export function readFeed(source: string, target: FeedTarget): string | undefined
 
 class FeedReader implements XmlHandler {
   base: string | undefined;
-  readonly #target: FeedTarget;
+  readonly #target: DocumentTarget;
   /** The title and link of the current entry. */
   #title = '';
   #link: string | undefined;
 
-  constructor(target: FeedTarget) {
+  constructor(target: DocumentTarget) {
     this.#target = target;
   }
 
@@ -112,9 +103,9 @@ class FeedReader implements XmlHandler {
   }
 
   #readTitle(content: string): void {
-    const { text, wantsText } = this.#target;
+    const { text } = this.#target;
     this.#title = tidyText(content, 500);
-    if (!wantsText) return;
+    if (!text) return;
     text.break();
     text.beginHeading();
     text.add(this.#title);
@@ -123,10 +114,10 @@ class FeedReader implements XmlHandler {
   }
 
   #readContent(content: string): void {
-    const { text, links, wantsText, wantsLinks } = this.#target;
-    const inner = new HtmlReader({ text: wantsText, links: wantsLinks }, links, 1);
+    const { text, links } = this.#target;
+    const inner = new HtmlReader({ text: text !== undefined, links: links !== undefined }, links, 1);
     inner.read(content);
-    if (!wantsText) return;
+    if (!text) return;
     text.break();
     for (const line of inner.text.text.split('\n')) {
       text.add(line);
@@ -141,7 +132,7 @@ class FeedReader implements XmlHandler {
   }
 
   #addLink(url: string, kind: LinkKind): void {
-    if (this.#target.wantsLinks) this.#target.links.add(url.trim(), kind, false, kind === 'anchor' ? this.#title : '');
+    this.#target.links?.add(url.trim(), kind, false, kind === 'anchor' ? this.#title : '');
   }
 
   #addDate(content: string): void {
