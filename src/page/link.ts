@@ -127,8 +127,8 @@ export class LinkBase {
 }
 
 /**
- * A value with white space before the fragment stays as it is: without the fragment, the white space would be at the
- * end of the value, where the parser removes it.
+ * A value with white space before the fragment stays as it is. Without the fragment the white space would be at the
+ * end, where the parser removes it.
  */
 function withoutFragment(value: string): string {
   const hash = value.indexOf('#');

@@ -1,6 +1,6 @@
 /**
- * Rebuilding the index: the old index serves searches until the new one is complete, open searches switch to the new
- * one, and a crash leaves one of the two.
+ * Rebuilding the index. The old index serves searches until the new one is complete. Then open searches switch to the
+ * new one. A crash leaves one of the two.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

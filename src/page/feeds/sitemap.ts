@@ -1,7 +1,7 @@
 /**
- * Reads sitemaps: XML (a list of URLs, or an index of other sitemaps), plain text with one URL per line, and feeds,
- * with or without gzip. The standard allows 50,000 URLs and 50 MB; real sitemaps can exceed it, so twice as much is
- * read. The images, videos and video players of an XML sitemap are counted separately, with the same limit.
+ * Reads sitemaps: XML (a list of URLs, or an index of other sitemaps), plain text with one URL per line, and feeds.
+ * They may be compressed with gzip. The standard allows 50,000 URLs and 50 MB; real sitemaps can exceed it, so twice as
+ * much is read. The images, videos and video players of an XML sitemap are counted separately, with the same limit.
  */
 import { gunzipSync } from 'node:zlib';
 import type { EpochMs } from '../../base/index.ts';

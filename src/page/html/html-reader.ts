@@ -2,12 +2,10 @@
  * Reads links, title, headings, text and `meta` elements of an HTML document in one pass over its tokens. It does not
  * build a tree, so nesting costs nothing and cannot overflow the stack. Memory is bounded by the text and LINKS_MAX.
  *
- * The text is the visible text: blocks on their own lines, white space as one space, entities decoded, without
- * `script`, `style`, `template`, `noscript`, frames and the head. Links inside `noscript`, `noframes`, `noembed` and
- * `template` count, because crawlers need them. Without the text option the text is skipped, and links do not have
- * their text.
+ * The text is the visible text: blocks on their own lines, white space as one space, entities decoded. It does not
+ * include `script`, `style`, `template`, `noscript`, frames and the head. Links inside `noscript`, `noframes`,
+ * `noembed` and `template` count, because crawlers need them. Without the text option links do not have their text.
  */
-
 import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from '../link.ts';
 import { TextBuilder } from '../text-builder.ts';
 import { collectCssLinks } from './css-links.ts';

@@ -1,7 +1,7 @@
 /**
  * Splits HTML into tags, texts and comments, reported by their places in the source. It copies nothing and decodes no
- * entities. It follows the tokenizer of the HTML standard where the result matters here: elements with only text,
- * comments with odd ends, tags that are not closed.
+ * entities. It follows the tokenizer of the HTML standard where that matters here: for elements with only text,
+ * comments with odd ends, and unclosed tags.
  *
  * It skips texts, comments and quoted values with `indexOf`, and looks only at names and the space between attributes
  * character by character. That makes it five times as fast as a general tokenizer. A test compares it with htmlparser2.
