@@ -5,7 +5,7 @@
 import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import { type EpochMs, type Finding, PinakesError, parseAskedTime } from '../base/index.ts';
-import type { CommandContext } from './command.ts';
+import { type ActionArguments, type CommandContext, commandAction } from './command.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes, formatFinding, type Terminal } from './terminal.ts';
 
@@ -24,11 +24,17 @@ export function bytesCommand(parent: Command, name: string, description: string)
   return parent.command(name).description(description).addOption(where);
 }
 
-/**
- * Opens the archive, does the work, and closes the archive even when the work fails. When a server has the archive
- * open, the whole command runs in that server.
- */
-export async function withArchive(
+/** An action of a command that opens the archive first, and closes it even when the work fails. */
+export function archiveAction(context: CommandContext, setExitCode: (code: number) => void) {
+  return (purpose: string, work: (archive: Archive, ...args: ActionArguments) => Promise<number>) =>
+    commandAction(setExitCode)((...args) =>
+      // Commander passes the arguments, the options, and the command.
+      withArchive(context, args.at(-2), purpose, (archive) => work(archive, ...args)),
+    );
+}
+
+/** When a server has the archive open, the whole command runs in that server. */
+async function withArchive(
   context: CommandContext,
   options: ArchiveCommandOptions,
   purpose: string,

@@ -28,6 +28,16 @@ export type CommandContext = {
   readonly startJob?: () => Promise<void>;
 };
 
+/** What commander passes to an action: the arguments, the options, and the command. */
+export type ActionArguments = Parameters<Parameters<Command['action']>[0]>;
+
+/** An action of a command, whose code returns the exit code. */
+export function commandAction(setExitCode: (code: number) => void) {
+  return (work: (...args: ActionArguments) => Promise<number>) =>
+    async (...args: ActionArguments): Promise<void> =>
+      setExitCode(await work(...args));
+}
+
 /**
  * An option that takes one of a few values. Help and completion show the values; the command itself refuses others,
  * with a message of its own.

@@ -47,19 +47,12 @@ const program = new Command('pinakes')
 refuseForgottenValues(program, context.argv);
 
 registerWarc(program, context, setExitCode);
-
 registerSlim(program, context, setExitCode);
-
 registerArchive(program, context, setExitCode);
-
 registerCrawl(program, context, setExitCode);
-
 registerServe(program, context, setExitCode);
-
 registerSearch(program, context, setExitCode);
-
 registerDemo(program, context, setExitCode);
-
 registerCompletion(program, context, setExitCode);
 
 // Subcommands keep the hint they inherited. This one is shown when an option of a command comes before the command.

@@ -17,11 +17,12 @@ export class RunningCount {
     this.#label = label;
   }
 
-  update(done: string): void {
+  /** Called very often, so that a text that costs time is passed as a function. */
+  update(done: string | (() => string)): void {
     const now = performance.now();
     if (now - this.#startMs < QUIET_MS || now - this.#drawnMs < REDRAW_MS) return;
     this.#drawnMs = now;
-    this.#terminal.status(`${this.#label}  ${done}`);
+    this.#terminal.status(`${this.#label}  ${typeof done === 'string' ? done : done()}`);
   }
 
   end(): void {

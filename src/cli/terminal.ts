@@ -163,6 +163,17 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** The rows of a table as lines, with each column aligned to its side. */
+export function alignedRows(rows: readonly (readonly string[])[], sides: readonly ('left' | 'right')[]): string[] {
+  const widths = sides.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (sides[column] === 'left' ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
 export function formatBytes(bytes: number): string {

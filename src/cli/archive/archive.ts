@@ -3,8 +3,8 @@
  * is loaded when the command runs.
  */
 import { type Command, Option } from 'commander';
-import { archiveCommand, bytesCommand, withArchive } from '../archive-command.ts';
-import { type CommandContext, choiceOption } from '../command.ts';
+import { archiveAction, archiveCommand, bytesCommand } from '../archive-command.ts';
+import { type CommandContext, choiceOption, commandAction } from '../command.ts';
 
 const PARTS = ['headers', 'payload', 'raw', 'json'];
 
@@ -33,6 +33,8 @@ function addSelection(command: Command): Command {
 }
 
 export function registerArchive(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  const run = commandAction(setExitCode);
+  const runInArchive = archiveAction(context, setExitCode);
   program.hook('preAction', (_, action) => {
     if (action.getOptionValueSource('archive') === 'cli') context.terminal.namedArchive = action.opts().archive;
   });
@@ -40,9 +42,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
   archiveCommand(program, 'init', 'create an archive')
     .argument('[directory]', 'the directory to create it in (default: the one that --archive names)')
     .option('--name <name>', 'the name of the archive (default: the name of its directory)')
-    .action(async (directory, options) =>
-      setExitCode(await (await import('./init.ts')).archiveInit(context, directory, options)),
-    );
+    .action(run(async (directory, options) => (await import('./init.ts')).archiveInit(context, directory, options)));
 
   archiveCommand(program, 'add', 'add WARC, ARC and WACZ files; every content is stored once')
     .argument('<paths...>', 'files, or directories that contain WARC, ARC and WACZ files')
@@ -55,11 +55,9 @@ export function registerArchive(program: Command, context: CommandContext, setEx
       ).conflicts('inPlace'),
     )
     .option('--volume <name>', 'the volume to copy to (default: spread over all volumes by free space)')
-    .action(async (paths, options) =>
-      setExitCode(
-        await withArchive(context, options, 'add', async (archive) =>
-          (await import('./add.ts')).archiveAdd(context, archive, paths, options),
-        ),
+    .action(
+      runInArchive('add', async (archive, paths, options) =>
+        (await import('./add.ts')).archiveAdd(context, archive, paths, options),
       ),
     );
 
@@ -74,11 +72,9 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .addOption(partOption('headers', 'print the headers of the record and of the HTTP message instead of the body'))
     .addOption(partOption('payload', 'print the body as captured, with its content coding'))
     .addOption(partOption('raw', 'print the record as stored in its segment, still compressed'))
-    .action(async (url, options) =>
-      setExitCode(
-        await withArchive(context, options, 'get', async (archive) =>
-          (await import('./get.ts')).archiveGet(context, archive, url, options),
-        ),
+    .action(
+      runInArchive('get', async (archive, url, options) =>
+        (await import('./get.ts')).archiveGet(context, archive, url, options),
       ),
     );
 
@@ -95,44 +91,32 @@ export function registerArchive(program: Command, context: CommandContext, setEx
       ),
     )
     .option('--volume <name>', 'the volume to write to (default: spread over all volumes by free space)')
-    .action(async (file, options) =>
-      setExitCode(
-        await withArchive(context, options, 'put', async (archive) =>
-          (await import('./put.ts')).archivePut(context, archive, file, options),
-        ),
+    .action(
+      runInArchive('put', async (archive, file, options) =>
+        (await import('./put.ts')).archivePut(context, archive, file, options),
       ),
     );
 
   bytesCommand(program, 'cat', 'print the content that has a key')
     .argument('<key>', 'a content key, as `put` and `get --json` print it')
-    .action(async (key, options) =>
-      setExitCode(
-        await withArchive(context, options, 'cat', async (archive) =>
-          (await import('./put.ts')).archiveCat(context, archive, key),
-        ),
-      ),
-    );
+    .action(runInArchive('cat', async (archive, key) => (await import('./put.ts')).archiveCat(context, archive, key)));
 
   addSelection(archiveCommand(program, 'delete', 'delete captures; lists them and asks first'))
     .option('--key <key>', 'only captures of this content')
     .option('--yes', 'delete without asking')
     .option('--dry-run', 'only show what would be deleted')
-    .action(async (options) =>
-      setExitCode(
-        await withArchive(context, options, 'delete', async (archive) =>
-          (await import('./delete.ts')).archiveDelete(context, archive, options),
-        ),
+    .action(
+      runInArchive('delete', async (archive, options) =>
+        (await import('./delete.ts')).archiveDelete(context, archive, options),
       ),
     );
 
   archiveCommand(program, 'compact', 'remove the bytes of deleted captures from the segments')
     .addOption(new Option('--recompress <coding>', 'also compress segments again, with a dictionary').choices(['zstd']))
     .option('--dry-run', 'only show what would be done')
-    .action(async (options) =>
-      setExitCode(
-        await withArchive(context, options, 'compact', async (archive) =>
-          (await import('./compact.ts')).archiveCompact(context, archive, options),
-        ),
+    .action(
+      runInArchive('compact', async (archive, options) =>
+        (await import('./compact.ts')).archiveCompact(context, archive, options),
       ),
     );
 
@@ -140,16 +124,14 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .addOption(new Option('--quick', 'check the structure and the catalog, without hashing payloads').conflicts('full'))
     .option('--full', 'also hash every payload (the default)')
     .option('--known <file>', 'do not exit with 1 for errors that are listed in this earlier --json report')
-    .action(async (options) =>
-      setExitCode(
-        await withArchive(context, options, 'verify', async (archive) =>
-          (await import('./verify.ts')).archiveVerify(context, archive, options),
-        ),
+    .action(
+      runInArchive('verify', async (archive, options) =>
+        (await import('./verify.ts')).archiveVerify(context, archive, options),
       ),
     );
 
-  archiveCommand(program, 'rebuild', 'build the catalog again from the segments').action(async (options) =>
-    setExitCode(await (await import('./rebuild.ts')).archiveRebuild(context, options)),
+  archiveCommand(program, 'rebuild', 'build the catalog again from the segments').action(
+    run(async (options) => (await import('./rebuild.ts')).archiveRebuild(context, options)),
   );
 
   registerOutputs(program, context, setExitCode);
@@ -161,6 +143,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
 }
 
 function registerOutputs(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  const runInArchive = archiveAction(context, setExitCode);
   addSelection(archiveCommand(program, 'export', 'write selected captures to a file'))
     .argument('[file]', 'the file to write; its name decides the format. Without it, CDXJ lines on standard output')
     .option('--key <key>', 'only captures of this content')
@@ -173,11 +156,9 @@ function registerOutputs(program: Command, context: CommandContext, setExitCode:
     .option('--odd', 'include malformed records unchanged, although other tools may stop at them')
     .option('--title <title>', 'the title in the file (default: the name of the archive)')
     .option('--force', 'replace an existing file')
-    .action(async (file, options) =>
-      setExitCode(
-        await withArchive(context, options, 'export', async (archive) =>
-          (await import('./export.ts')).archiveExport(context, archive, file, options),
-        ),
+    .action(
+      runInArchive('export', async (archive, file, options) =>
+        (await import('./export.ts')).archiveExport(context, archive, file, options),
       ),
     );
 
@@ -207,30 +188,24 @@ function registerOutputs(program: Command, context: CommandContext, setExitCode:
     .option('--force', 'replace an existing file')
     .option('--cursor <cursor>', 'continue after the record that this cursor names')
     .option('--cursor-file <file>', 'save the cursor in this file; the same command continues from there')
-    .action(async (options) =>
-      setExitCode(
-        await withArchive(context, options, 'stream', async (archive) =>
-          (await import('./stream.ts')).archiveStream(context, archive, options),
-        ),
+    .action(
+      runInArchive('stream', async (archive, options) =>
+        (await import('./stream.ts')).archiveStream(context, archive, options),
       ),
     );
 
   archiveCommand(program, 'stats', 'show what the archive holds, the space it takes and the space it saves').action(
-    async (options) =>
-      setExitCode(
-        await withArchive(context, options, 'stats', async (archive) =>
-          (await import('./stats.ts')).archiveStats(context, archive, options),
-        ),
-      ),
+    runInArchive('stats', async (archive, options) =>
+      (await import('./stats.ts')).archiveStats(context, archive, options),
+    ),
   );
 }
 
 function registerVolumes(volume: Command, context: CommandContext, setExitCode: (code: number) => void): void {
-  archiveCommand(volume, 'ls', 'list the volumes of the archive').action(async (options) =>
-    setExitCode(
-      await withArchive(context, options, 'volume ls', async (archive) =>
-        (await import('./volume.ts')).volumeLs(context, archive, options),
-      ),
+  const runInArchive = archiveAction(context, setExitCode);
+  archiveCommand(volume, 'ls', 'list the volumes of the archive').action(
+    runInArchive('volume ls', async (archive, options) =>
+      (await import('./volume.ts')).volumeLs(context, archive, options),
     ),
   );
 
@@ -239,32 +214,26 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
     .argument('<path>', 'the directory')
     .option('--create', 'create the directory without asking when it does not exist')
     .option('--read-only', 'never write to it')
-    .action(async (name, path, options) =>
-      setExitCode(
-        await withArchive(context, options, 'volume add', async (archive) =>
-          (await import('./volume.ts')).volumeAdd(context, archive, name, path, options),
-        ),
+    .action(
+      runInArchive('volume add', async (archive, name, path, options) =>
+        (await import('./volume.ts')).volumeAdd(context, archive, name, path, options),
       ),
     );
 
   archiveCommand(volume, 'set', 'make a volume read-only or writable')
     .argument('<name>')
     .argument('<state>', 'read-only or writable')
-    .action(async (name, state, options) =>
-      setExitCode(
-        await withArchive(context, options, 'volume set', async (archive) =>
-          (await import('./volume.ts')).volumeSet(context, archive, name, state, options),
-        ),
+    .action(
+      runInArchive('volume set', async (archive, name, state, options) =>
+        (await import('./volume.ts')).volumeSet(context, archive, name, state, options),
       ),
     );
 
   archiveCommand(volume, 'remove', 'remove an empty volume from the archive; its directory stays')
     .argument('<name>')
-    .action(async (name, options) =>
-      setExitCode(
-        await withArchive(context, options, 'volume remove', async (archive) =>
-          (await import('./volume.ts')).volumeRemove(context, archive, name, options),
-        ),
+    .action(
+      runInArchive('volume remove', async (archive, name, options) =>
+        (await import('./volume.ts')).volumeRemove(context, archive, name, options),
       ),
     );
 
@@ -272,11 +241,9 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
     .argument('<from>')
     .argument('<to>')
     .option('--dry-run', 'only show what would be moved, and the free space')
-    .action(async (from, to, options) =>
-      setExitCode(
-        await withArchive(context, options, 'volume migrate', async (archive) =>
-          (await import('./volume.ts')).volumeMigrate(context, archive, from, to, options),
-        ),
+    .action(
+      runInArchive('volume migrate', async (archive, from, to, options) =>
+        (await import('./volume.ts')).volumeMigrate(context, archive, from, to, options),
       ),
     );
 }

@@ -7,7 +7,7 @@ import type { ArchiveCommandOptions } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
-import { formatBytes } from '../terminal.ts';
+import { alignedRows, formatBytes } from '../terminal.ts';
 
 export async function archiveStats(
   { terminal, signal }: CommandContext,
@@ -68,7 +68,7 @@ function totalsOf(stats: ArchiveStats): string[] {
   }
   if (stats.deadBytes > 0)
     rows.push(['deleted, not compacted', formatBytes(stats.deadBytes), '`pinakes compact` frees it']);
-  return aligned(rows, ['left', 'right', 'left']);
+  return alignedRows(rows, ['left', 'right', 'left']);
 }
 
 function unresolved({ unresolvedRevisits }: ArchiveStats): string {
@@ -87,17 +87,7 @@ function tableOf(collections: readonly CollectionStats[]): string[] {
     one.duplicatesOfPrevious === undefined ? '-' : percent(one.duplicatesOfPrevious, one.contents),
     one.persistentUrls === undefined ? '-' : percent(one.persistentUrls, one.urls),
   ]);
-  return aligned([head, ...rows], ['left', 'left', 'left', 'right', 'right', 'right', 'right', 'right']);
-}
-
-function aligned(rows: readonly (readonly string[])[], sides: readonly ('left' | 'right')[]): string[] {
-  const widths = sides.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => (sides[column] === 'left' ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
-      .join('  ')
-      .trimEnd(),
-  );
+  return alignedRows([head, ...rows], ['left', 'left', 'left', 'right', 'right', 'right', 'right', 'right']);
 }
 
 function formatCount(count: number): string {

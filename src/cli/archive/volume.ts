@@ -9,7 +9,7 @@ import { type ArchiveCommandOptions, segmentProgress } from '../archive-command.
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { EXIT_FINE, EXIT_REFUSED, printFailures } from '../outcome.ts';
 import { Progress } from '../progress.ts';
-import { counted, formatBytes, printable, type Terminal } from '../terminal.ts';
+import { alignedRows, counted, formatBytes, printable, type Terminal } from '../terminal.ts';
 
 export async function volumeLs(
   { terminal }: CommandContext,
@@ -30,16 +30,8 @@ export async function volumeLs(
         volume.path,
       ]),
     ];
-    const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-    for (const row of rows)
-      await terminal.line(
-        printable(
-          row
-            .map((cell, column) => cell.padEnd(widths[column]!))
-            .join('  ')
-            .trimEnd(),
-        ),
-      );
+    const sides = rows[0]!.map(() => 'left' as const);
+    for (const line of alignedRows(rows, sides)) await terminal.line(printable(line));
     for (const { failure } of volumes) if (failure) terminal.say(`${printable(failure.message)}\n  ${failure.advice}`);
   }
   return EXIT_FINE;

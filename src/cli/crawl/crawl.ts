@@ -3,20 +3,19 @@
  * commands start faster.
  */
 import type { Command } from 'commander';
-import { archiveCommand, withArchive } from '../archive-command.ts';
+import { archiveAction, archiveCommand } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { addCrawlOptions, type CrawlCommandOptions } from './options.ts';
 
 export function registerCrawl(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  const runInArchive = archiveAction(context, setExitCode);
   addCrawlOptions(
     archiveCommand(program, 'crawl', 'fetch sites into the archive, politely; every content is stored once'),
   )
     .argument('[seeds...]', 'the URLs to start from')
-    .action(async (seeds: string[], options: CrawlCommandOptions) =>
-      setExitCode(
-        await withArchive(context, options, 'crawl', async (archive) =>
-          (await import('./run.ts')).crawlCommand(context, archive, seeds, options),
-        ),
+    .action(
+      runInArchive('crawl', async (archive, seeds: string[], options: CrawlCommandOptions) =>
+        (await import('./run.ts')).crawlCommand(context, archive, seeds, options),
       ),
     );
 }

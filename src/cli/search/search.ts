@@ -3,18 +3,18 @@
  * which is loaded when the command runs, so that other commands start faster.
  */
 import { type Command, Option } from 'commander';
-import { archiveCommand, withArchive } from '../archive-command.ts';
-import type { CommandContext } from '../command.ts';
+import { archiveAction, archiveCommand } from '../archive-command.ts';
+import { type CommandContext, commandAction } from '../command.ts';
 
 export function registerSearch(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  const run = commandAction(setExitCode);
+  const runInArchive = archiveAction(context, setExitCode);
   archiveCommand(program, 'index', 'bring the search index up to date with the archive')
     .option('--rebuild', 'build the index again; searches use the old one until it is done')
     .option('--no-rank', 'do not update ranks and citation counts')
-    .action(async (options) =>
-      setExitCode(
-        await withArchive(context, options, 'index', async (archive) =>
-          (await import('./indexing.ts')).searchIndex(context, archive, options),
-        ),
+    .action(
+      runInArchive('index', async (archive, options) =>
+        (await import('./indexing.ts')).searchIndex(context, archive, options),
       ),
     );
 
@@ -36,9 +36,7 @@ export function registerSearch(program: Command, context: CommandContext, setExi
     .option('--as-of <time>', 'only captures up to this time')
     .option('--snapshot <name>', 'only captures up to the time of this snapshot')
     .option('--facets', 'also count the results by site, type, language, year and collection')
-    .action(async (query, options) =>
-      setExitCode(await (await import('./query.ts')).searchQuery(context, query, options)),
-    );
+    .action(run(async (query, options) => (await import('./query.ts')).searchQuery(context, query, options)));
 
   archiveCommand(program, 'links', 'list the links to or from a page, or all links as a table')
     .argument('[url]', 'the URL of the page; not needed with --out')
@@ -51,16 +49,14 @@ export function registerSearch(program: Command, context: CommandContext, setExi
     .option('--limit <number>', 'the number of links', '100')
     .option('--out <file>', 'write all links to this file: .csv or .parquet')
     .option('--force', 'replace an existing file')
-    .action(async (url, options) => setExitCode(await (await import('./links.ts')).searchLinks(context, url, options)));
+    .action(run(async (url, options) => (await import('./links.ts')).searchLinks(context, url, options)));
 
   archiveCommand(program, 'rank', 'compute PageRank and citation counts from the links in the index')
     .option('--as-of <time>', 'the links as they were at this time')
     .option('--snapshot <name>', 'the links as they were at the time of this snapshot')
-    .action(async (options) =>
-      setExitCode(
-        await withArchive(context, options, 'rank', async (archive) =>
-          (await import('./rank.ts')).searchRank(context, archive, options),
-        ),
+    .action(
+      runInArchive('rank', async (archive, options) =>
+        (await import('./rank.ts')).searchRank(context, archive, options),
       ),
     );
 
@@ -69,27 +65,21 @@ export function registerSearch(program: Command, context: CommandContext, setExi
     .description('create, list and remove named states of the archive, which compaction keeps');
   archiveCommand(snapshot, 'create', 'give the current state of the archive a name')
     .argument('<name>', 'letters, digits, dots, dashes and underscores')
-    .action(async (name, options) =>
-      setExitCode(
-        await withArchive(context, options, 'snapshot create', async (archive) =>
-          (await import('./snapshot.ts')).snapshotCreate(context, archive, name, options),
-        ),
+    .action(
+      runInArchive('snapshot create', async (archive, name, options) =>
+        (await import('./snapshot.ts')).snapshotCreate(context, archive, name, options),
       ),
     );
-  archiveCommand(snapshot, 'ls', 'list the snapshots').action(async (options) =>
-    setExitCode(
-      await withArchive(context, options, 'snapshot ls', async (archive) =>
-        (await import('./snapshot.ts')).snapshotLs(context, archive, options),
-      ),
+  archiveCommand(snapshot, 'ls', 'list the snapshots').action(
+    runInArchive('snapshot ls', async (archive, options) =>
+      (await import('./snapshot.ts')).snapshotLs(context, archive, options),
     ),
   );
   archiveCommand(snapshot, 'rm', 'remove a snapshot; compaction may then remove what only it kept')
     .argument('<name>')
-    .action(async (name, options) =>
-      setExitCode(
-        await withArchive(context, options, 'snapshot rm', async (archive) =>
-          (await import('./snapshot.ts')).snapshotRm(context, archive, name, options),
-        ),
+    .action(
+      runInArchive('snapshot rm', async (archive, name, options) =>
+        (await import('./snapshot.ts')).snapshotRm(context, archive, name, options),
       ),
     );
 }

@@ -4,12 +4,13 @@
  */
 import type { Command, Option } from 'commander';
 import { DIGEST_ALGORITHMS } from '../../base/index.ts';
-import { type CommandContext, choiceOption } from '../command.ts';
+import { type CommandContext, choiceOption, commandAction } from '../command.ts';
 
 const WORKERS = 'the number of threads (default: one per processor)';
 
 /** Adds the commands; `setExitCode` is called with the exit code of the command that runs. */
 export function registerSlim(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  const run = commandAction(setExitCode);
   const slim = program.command('slim').description('deduplicate a collection of WARC and ARC files without an archive');
 
   slim
@@ -21,9 +22,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--workers <number>', WORKERS)
     .option('--work <directory>', 'the directory for temporary files (default: the temporary directory of the system)')
     .option('--json', 'print one JSON object')
-    .action(async (paths, options) =>
-      setExitCode(await (await import('./assess.ts')).slimAssessCommand(context, paths, options)),
-    );
+    .action(run(async (paths, options) => (await import('./assess.ts')).slimAssessCommand(context, paths, options)));
 
   rewriting(
     slim
@@ -33,9 +32,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
   )
     .addOption(algorithmOption())
     .addOption(verifyOption())
-    .action(async (paths, options) =>
-      setExitCode(await (await import('./run.ts')).slimRunCommand(context, paths, options)),
-    );
+    .action(run(async (paths, options) => (await import('./run.ts')).slimRunCommand(context, paths, options)));
 
   slim
     .command('undo')
@@ -44,9 +41,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--work <directory>', 'the --work directory of the run, if it had one')
     .option('--dry-run', 'only show what would be restored')
     .option('--json', 'print one JSON object')
-    .action(async (paths, options) =>
-      setExitCode(await (await import('./run.ts')).slimUndoCommand(context, paths, options)),
-    );
+    .action(run(async (paths, options) => (await import('./run.ts')).slimUndoCommand(context, paths, options)));
 
   slim
     .command('sum')
@@ -67,9 +62,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--workers <number>', WORKERS)
     .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object')
-    .action(async (paths, options) =>
-      setExitCode(await (await import('./manifest.ts')).slimSumCommand(context, paths, options)),
-    );
+    .action(run(async (paths, options) => (await import('./manifest.ts')).slimSumCommand(context, paths, options)));
 
   slim
     .command('split')
@@ -80,8 +73,10 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .addOption(formatOption())
     .option('--force', 'replace existing parts')
     .option('--json', 'print one JSON object per part')
-    .action(async (parts, manifests, options) =>
-      setExitCode(await (await import('./manifest.ts')).slimSplitCommand(context, parts, manifests, options)),
+    .action(
+      run(async (parts, manifests, options) =>
+        (await import('./manifest.ts')).slimSplitCommand(context, parts, manifests, options),
+      ),
     );
 
   slim
@@ -94,8 +89,10 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--workers <number>', WORKERS)
     .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object')
-    .action(async (manifests, options) =>
-      setExitCode(await (await import('./manifest.ts')).slimResolveCommand(context, manifests, options)),
+    .action(
+      run(async (manifests, options) =>
+        (await import('./manifest.ts')).slimResolveCommand(context, manifests, options),
+      ),
     );
 
   rewriting(
@@ -106,9 +103,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
   )
     .requiredOption('--manifest <files...>', 'the resolved manifests')
     .option('--trust-manifest', 'trust the manifests about originals that are not on this machine')
-    .action(async (paths, options) =>
-      setExitCode(await (await import('./run.ts')).slimRefsCommand(context, paths, options)),
-    );
+    .action(run(async (paths, options) => (await import('./run.ts')).slimRefsCommand(context, paths, options)));
 
   slim
     .command('compare')
@@ -117,8 +112,10 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .argument('<after>', 'the manifest from after')
     .option('--work <directory>', 'the directory for temporary files (default: the temporary directory of the system)')
     .option('--json', 'print one JSON object per difference, and a summary')
-    .action(async (before, after, options) =>
-      setExitCode(await (await import('./manifest.ts')).slimCompareCommand(context, before, after, options)),
+    .action(
+      run(async (before, after, options) =>
+        (await import('./manifest.ts')).slimCompareCommand(context, before, after, options),
+      ),
     );
 }
 

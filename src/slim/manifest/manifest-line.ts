@@ -94,20 +94,14 @@ export class ManifestLines {
       isHttp &&
       (isArc ? this.#options.withArc === true : type === 'response');
     const yields = holds && type === 'response';
-    const declared = this.#options.brief ? '' : clean(batch.text(record, 'payloadDigest'));
+    const isBrief = this.#options.brief === true;
+    const declared = isBrief ? '' : clean(batch.text(record, 'payloadDigest'));
     const digest = this.#recordDigest(batch, record, declared);
-    if (this.#options.brief) {
-      const line =
-        `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(uri)}\t\t${time}\t` +
-        `${digest}\t${payloadBytes}\t${holds}\t${yields}\t\t\t${clean(mimeOf(batch.text(record, 'mime')))}\t\t` +
-        `${columns.httpHeadBytes[record]}\t${batch.has(record, SCAN_CHUNKED)}\t\t\t\t\t0\n`;
-      return { line, digestHex: digest.slice(digest.indexOf(':') + 1) };
-    }
     const line =
-      `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(uri)}\t${clean(date)}\t${time}\t` +
-      `${digest}\t${payloadBytes}\t${holds}\t${yields}\t${clean(recordId)}\t${declared}\t` +
-      `${clean(mimeOf(batch.text(record, 'mime')))}\t${columns.status[record]! || ''}\t${columns.httpHeadBytes[record]}\t` +
-      `${batch.has(record, SCAN_CHUNKED)}\t\t\t\t${clean(batch.text(record, 'concurrentTo'))}\t0\n`;
+      `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(uri)}\t${isBrief ? '' : clean(date)}\t${time}\t` +
+      `${digest}\t${payloadBytes}\t${holds}\t${yields}\t${isBrief ? '' : clean(recordId)}\t${declared}\t` +
+      `${clean(mimeOf(batch.text(record, 'mime')))}\t${(!isBrief && columns.status[record]) || ''}\t${columns.httpHeadBytes[record]}\t` +
+      `${batch.has(record, SCAN_CHUNKED)}\t\t\t\t${isBrief ? '' : clean(batch.text(record, 'concurrentTo'))}\t0\n`;
     return { line, digestHex: digest.slice(digest.indexOf(':') + 1) };
   }
 
