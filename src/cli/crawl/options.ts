@@ -51,18 +51,15 @@ export type CrawlCommandOptions = ArchiveCommandOptions & {
   readonly rate?: string;
 };
 
+const SCOPES: readonly ScopeKind[] = ['host', 'domain', 'prefix', 'list'];
+const OBEDIENCE = ['obey', 'ignore'];
+const GONE_POLICIES: readonly GonePolicy[] = ['keep-history', 'expunge'];
+
 export function addCrawlOptions(command: Command): Command {
   return command
     .option('--seeds <file>', 'also start from the URLs in this file, one per line; `-` is standard input')
     .option('--collection <name>', 'the collection to store the captures in')
-    .addOption(
-      new Option('--scope <scope>', 'which URLs belong to the crawl (default: host)').choices([
-        'host',
-        'domain',
-        'prefix',
-        'list',
-      ]),
-    )
+    .addOption(new Option('--scope <scope>', 'which URLs belong to the crawl (default: host)').choices(SCOPES))
     .option('--depth <links>', 'follow at most this many links from a seed')
     .option('--include <pattern>', 'only pages whose URL matches this regular expression; may be repeated', appendValue)
     .option('--exclude <pattern>', 'nothing whose URL matches this regular expression; may be repeated', appendValue)
@@ -75,12 +72,9 @@ export function addCrawlOptions(command: Command): Command {
     .option('--host-concurrency <number>', 'concurrent requests to one host (default: 1)')
     .option('--allow-private', 'also connect to loopback and private addresses')
     .option('--any-certificate', 'accept certificates that cannot be verified, and TLS before 1.2')
-    .addOption(new Option('--robots <what>', 'obey or ignore robots.txt (default: obey)').choices(['obey', 'ignore']))
+    .addOption(new Option('--robots <what>', 'obey or ignore robots.txt (default: obey)').choices(OBEDIENCE))
     .addOption(
-      new Option('--nofollow <what>', 'obey or ignore nofollow in pages and links (default: obey)').choices([
-        'obey',
-        'ignore',
-      ]),
+      new Option('--nofollow <what>', 'obey or ignore nofollow in pages and links (default: obey)').choices(OBEDIENCE),
     )
     .option('--no-sitemaps', 'do not read the sitemaps that robots.txt names')
     .option('--html-only', 'store only HTML, and fetch nothing that pages embed')
@@ -109,14 +103,14 @@ export function addCrawlOptions(command: Command): Command {
       'an e-mail address or URL at which the operator of a site can reach you; added to the user agent',
     )
     .option('--again [collection]', 'crawl the known pages of a collection again')
-    .option('--budget <pages>', 'with --again: request at most this many pages, those that change most')
+    .option('--budget <pages>', 'with --again: request at most this many pages, those that most likely changed')
     .option('--fixed', 'with --again: request every page')
     .option('--lifetime <span>', 'request a page again after this time, whatever the budget (default: 90d)')
     .addOption(
       new Option(
         '--gone <policy>',
         'what to do with the captures of pages that are gone (default: keep-history)',
-      ).choices(['keep-history', 'expunge']),
+      ).choices(GONE_POLICIES),
     )
     .option('--resume [collection]', 'continue an interrupted crawl')
     .option('--fresh', 'discard the rest of an unfinished crawl of the collection')

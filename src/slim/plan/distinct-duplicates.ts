@@ -27,17 +27,17 @@ export async function namedFiles(database: Database, source: string): Promise<st
 }
 
 /**
- * The SQL source of the duplicates of `source`, which names `files`. `fingerprintOf` returns the same text for all names
- * of a file, and undefined for a file that is not here. `numberOf` returns the number of a file of the run, which becomes
+ * The SQL source of the duplicates of `source`, which names `files`. `lookup.fingerprintOf` returns the same text for all names
+ * of a file, and undefined for a file that is not here. `lookup.numberOf` returns the number of a file of the run, which becomes
  * the column `file_number`, and undefined for other files.
  */
 export async function distinctDuplicates(
   database: Database,
   source: string,
   files: readonly string[],
-  { fingerprintOf, numberOf }: FileLookup,
+  lookup: FileLookup,
 ): Promise<string> {
-  await numberFiles(database, files, { fingerprintOf, numberOf });
+  await numberFiles(database, files, lookup);
   const placed = `${source} AS m JOIN file_identity AS f ON f.file = m.file LEFT JOIN file_identity AS o ON o.file = m.original_file
     WHERE m.copy_number > 1 AND m.yields AND NOT ${IS_ITSELF}`;
   // This table has only numbers, so that it stays small.
@@ -51,22 +51,18 @@ export async function distinctDuplicates(
 }
 
 /** Fills the table `file_identity`: all names of a file get the same fingerprint number. */
-async function numberFiles(
-  database: Database,
-  files: readonly string[],
-  { fingerprintOf, numberOf }: FileLookup,
-): Promise<void> {
+async function numberFiles(database: Database, files: readonly string[], lookup: FileLookup): Promise<void> {
   await database.run(
     'CREATE OR REPLACE TEMP TABLE file_identity (file VARCHAR, fingerprint INTEGER, file_number INTEGER)',
   );
   const numbers = new Map<string, number>();
   for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
     const values = files.slice(at, at + FILES_AT_ONCE).map((file) => {
-      const fingerprint = fingerprintOf(file);
+      const fingerprint = lookup.fingerprintOf(file);
       if (fingerprint === undefined) return `(${sqlLiteral(file)}, NULL, NULL)`;
       const number = numbers.get(fingerprint) ?? numbers.size;
       numbers.set(fingerprint, number);
-      return `(${sqlLiteral(file)}, ${number}, ${numberOf(file) ?? 'NULL'})`;
+      return `(${sqlLiteral(file)}, ${number}, ${lookup.numberOf(file) ?? 'NULL'})`;
     });
     await database.run(`INSERT INTO file_identity VALUES ${values.join(', ')}`);
   }
