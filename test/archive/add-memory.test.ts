@@ -16,7 +16,7 @@ import { type ForeignRecord, response, revisitOf } from './foreign-file.ts';
 import { NOON, temporaryDirectory } from './trial-archive.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const TELL_MEMORY = new URL('tell-memory.ts', import.meta.url).href;
+const PRINT_MEMORY = new URL('print-memory.ts', import.meta.url).href;
 const MEMORY_BYTES_MAX = 500e6;
 
 type Hostile = { readonly name: string; readonly count: number; readonly record: (n: number) => ForeignRecord };
@@ -89,7 +89,7 @@ function* membersOf(count: number, record: Hostile['record']): Generator<Uint8Ar
 }
 
 function pinakes(...args: string[]): { status: number | null; stderr: string } {
-  const { status, stderr } = spawnSync(process.execPath, ['--import', TELL_MEMORY, MAIN, ...args], {
+  const { status, stderr } = spawnSync(process.execPath, ['--import', PRINT_MEMORY, MAIN, ...args], {
     encoding: 'utf8',
   });
   return { status, stderr };

@@ -7,7 +7,7 @@ import { utf8 } from '../../src/base/index.ts';
 import { makeArchive, NOON } from '../archive/trial-archive.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const TELL_MEMORY = new URL('../archive/tell-memory.ts', import.meta.url).href;
+const PRINT_MEMORY = new URL('../archive/print-memory.ts', import.meta.url).href;
 const PAGES = 3;
 const PAGE_BYTES = 70 * 1024 * 1024;
 /** A program that keeps or copies a whole page needs more than this. */
@@ -21,7 +21,7 @@ test(`indexing pages of 70 MiB stays below ${MEMORY_BYTES_MAX / 1e6} MB`, async 
     await archive.store({ kind: 'http', url: `http://p${n}.test/`, time: NOON, responseHead, body });
   }
   await archive.close();
-  const argv = ['--import', TELL_MEMORY, MAIN, 'index', '--archive', archive.directory];
+  const argv = ['--import', PRINT_MEMORY, MAIN, 'index', '--archive', archive.directory];
   const { status, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   const bytes = Number(stderr.trim().split('\n').at(-1));

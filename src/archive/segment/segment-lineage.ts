@@ -24,7 +24,8 @@ const CURSOR_LIFE_MS = 90 * 24 * 3600 * 1000;
 
 type Descent = { readonly name: string; readonly origin: number; readonly replaced: number; readonly time: EpochMs };
 
-export type LineageParts = {
+/** What the lineage uses of an open archive. */
+export type LineageArchive = {
   readonly catalog: Catalog;
   readonly segmentRegistry: SegmentRegistry;
   readonly clock: Clock;
@@ -35,17 +36,17 @@ export type LineageParts = {
  * Notes where the records of a segment moved. Called when the replacement has all its bytes and before it is sealed.
  */
 export async function rememberMoves(
-  parts: LineageParts,
+  archive: LineageArchive,
   fresh: Segment,
   replaced: Segment,
   moves: SegmentMoves,
 ): Promise<void> {
-  const lineage = await SegmentLineage.load(parts);
-  const now = parts.clock();
+  const lineage = await SegmentLineage.load(archive);
+  const now = archive.clock();
   const descent = JSON.stringify([lineage.originOf(replaced.number), replaced.number, now]);
   // The segment still exists, so earlier replacements of it were discarded.
   const givenUp = lineage.successorsOf(replaced.number);
-  await parts.catalog.write({
+  await archive.catalog.write({
     putNotes: { [LINEAGE_NOTE + fresh.name]: descent, [MOVES_NOTE + fresh.name]: moves.toString() },
     removeNotes: [
       ...givenUp.map((name) => LINEAGE_NOTE + name),
@@ -56,7 +57,7 @@ export async function rememberMoves(
 }
 
 /** Tells the current segment numbers from those before a rebuild. */
-export async function epochOf({ catalog, newId, clock }: LineageParts): Promise<string> {
+export async function epochOf({ catalog, newId, clock }: LineageArchive): Promise<string> {
   const known = (await catalog.notes(EPOCH_NOTE))[EPOCH_NOTE];
   if (known) return known;
   const epoch = createHash('sha256').update(`${newId()} ${clock()}`).digest('base64url').slice(0, 10);
@@ -65,7 +66,7 @@ export async function epochOf({ catalog, newId, clock }: LineageParts): Promise<
 }
 
 export class SegmentLineage {
-  readonly #parts: LineageParts;
+  readonly #archive: LineageArchive;
   readonly #numbering: number;
   readonly #byName = new Map<string, Descent>();
   /** By the number of a replaced segment, its replacement. */
@@ -73,13 +74,13 @@ export class SegmentLineage {
   readonly #origins = new Map<number, number>();
   #moves: { readonly name: string; readonly moves: SegmentMoves } | undefined;
 
-  private constructor(parts: LineageParts) {
-    this.#parts = parts;
-    this.#numbering = parts.segmentRegistry.numbering;
+  private constructor(archive: LineageArchive) {
+    this.#archive = archive;
+    this.#numbering = archive.segmentRegistry.numbering;
   }
 
-  static async load(parts: LineageParts): Promise<SegmentLineage> {
-    const lineage = new SegmentLineage(parts);
+  static async load(archive: LineageArchive): Promise<SegmentLineage> {
+    const lineage = new SegmentLineage(archive);
     await lineage.refresh();
     return lineage;
   }
@@ -89,12 +90,12 @@ export class SegmentLineage {
    * result.
    */
   assertNumbering(): void {
-    if (this.#parts.segmentRegistry.numbering !== this.#numbering) throw expired('the archive was rebuilt since');
+    if (this.#archive.segmentRegistry.numbering !== this.#numbering) throw expired('the archive was rebuilt since');
   }
 
   /** Reads the replacements since the last call. */
   async refresh(): Promise<void> {
-    const notes = await this.#parts.catalog.notes(LINEAGE_NOTE);
+    const notes = await this.#archive.catalog.notes(LINEAGE_NOTE);
     this.assertNumbering();
     this.#byName.clear();
     this.#byReplaced.clear();
@@ -107,7 +108,7 @@ export class SegmentLineage {
     }
     this.#origins.clear();
     for (const { replaced, origin } of this.#byReplaced.values()) this.#origins.set(replaced, origin);
-    for (const segment of this.#parts.segmentRegistry.all()) {
+    for (const segment of this.#archive.segmentRegistry.all()) {
       const origin = this.#byName.get(segment.name)?.origin;
       if (origin !== undefined) this.#origins.set(segment.number, origin);
     }
@@ -124,7 +125,7 @@ export class SegmentLineage {
    */
   byOrigin(): Map<number, Segment> {
     const byOrigin = new Map<number, Segment>();
-    for (const segment of this.#parts.segmentRegistry.all()) {
+    for (const segment of this.#archive.segmentRegistry.all()) {
       const origin = this.originOf(segment.number);
       if (!byOrigin.has(origin)) byOrigin.set(origin, segment);
     }
@@ -136,7 +137,7 @@ export class SegmentLineage {
    * the end.
    */
   async translate(number: number, offset: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
-    const same = this.#parts.segmentRegistry.find(number);
+    const same = this.#archive.segmentRegistry.find(number);
     if (same) return { segment: same, offset, isSame: true };
     const origin = this.originOf(number);
     const chain = [...this.#byReplaced.values()]
@@ -146,11 +147,11 @@ export class SegmentLineage {
     let position = offset;
     let isSame = true;
     for (;;) {
-      const segment = this.#parts.segmentRegistry.find(at);
+      const segment = this.#archive.segmentRegistry.find(at);
       if (segment) return { segment, offset: position, isSame };
       const step = chain.findIndex(({ replaced }) => replaced === at);
       const successor = chain[step];
-      at = chain[step + 1]?.replaced ?? (successor && this.#parts.segmentRegistry.byName(successor.name)?.number);
+      at = chain[step + 1]?.replaced ?? (successor && this.#archive.segmentRegistry.byName(successor.name)?.number);
       if (!successor || at === undefined) throw expired(`segment ${number} is no longer there`);
       const found = (await this.#movesTo(successor.name)).find(position);
       position = found ? found.offset : Number.MAX_SAFE_INTEGER;
@@ -171,7 +172,7 @@ export class SegmentLineage {
   async #movesTo(name: string): Promise<SegmentMoves> {
     if (this.#moves?.name === name) return this.#moves.moves;
     const note = MOVES_NOTE + name;
-    const text = (await this.#parts.catalog.notes(note))[note];
+    const text = (await this.#archive.catalog.notes(note))[note];
     if (text === undefined) throw expired('it is older than what compaction remembers');
     this.#moves = { name, moves: SegmentMoves.parse(text) };
     return this.#moves.moves;

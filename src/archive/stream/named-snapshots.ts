@@ -21,7 +21,7 @@ import { digestOf, type EpochMs, fileError, PinakesError, syncDirectory, toHex, 
 import type { Segment } from '../../catalog/index.ts';
 import { PLAIN_NAME } from '../collections.ts';
 import { Exclusive } from '../exclusive.ts';
-import { Snapshot, type SnapshotBounds, type SnapshotParts } from './snapshot.ts';
+import { Snapshot, type SnapshotArchive, type SnapshotBounds } from './snapshot.ts';
 
 const FILE_NAME = 'snapshots.json';
 const FILE_VERSION = 1;
@@ -78,24 +78,24 @@ export class NamedSnapshots {
   }
 
   /** Creates a snapshot of the archive as it is now, durably. */
-  create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
-    return this.#changes.run(() => this.#create(parts, name));
+  create(archive: SnapshotArchive, name: string): Promise<NamedSnapshot> {
+    return this.#changes.run(() => this.#create(archive, name));
   }
 
-  async #create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
+  async #create(archive: SnapshotArchive, name: string): Promise<NamedSnapshot> {
     if (!PLAIN_NAME.test(name)) {
       const detail = 'the letters A-Z and a-z, digits, dots, dashes and underscores; the first a letter or a digit';
       throw new PinakesError('BAD_ARGUMENT', { where: `snapshot ${name}`, detail });
     }
     if (this.all().some((snapshot) => snapshot.name === name))
       throw new PinakesError('SNAPSHOT_EXISTS', { where: name });
-    const snapshot = await Snapshot.take(parts);
-    return parts.exclusive(async () => {
+    const snapshot = await Snapshot.take(archive);
+    return archive.exclusive(async () => {
       await snapshot.lineage.refresh();
       const segments = (await snapshot.segments()).map(
         ({ segment, endBytes }) => [segment.volume, segment.name, endBytes] as const,
       );
-      const named: NamedSnapshot = { name, time: parts.clock(), segments, mark: snapshot.bounds };
+      const named: NamedSnapshot = { name, time: archive.clock(), segments, mark: snapshot.bounds };
       await this.#write([...this.#snapshots, named]);
       return named;
     });

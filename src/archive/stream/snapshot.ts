@@ -8,7 +8,7 @@
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Place, Segment } from '../../catalog/index.ts';
-import { epochOf, type LineageParts, SegmentLineage } from '../segment/segment-lineage.ts';
+import { epochOf, type LineageArchive, SegmentLineage } from '../segment/segment-lineage.ts';
 
 export type SnapshotBounds = {
   /** Tells the current segment numbers from those before a rebuild. */
@@ -28,7 +28,8 @@ export type SnapshotSegment = {
   readonly endBytes: number;
 };
 
-export type SnapshotParts = LineageParts & { exclusive<T>(work: () => Promise<T>): Promise<T> };
+/** What taking a snapshot uses of an open archive. */
+export type SnapshotArchive = LineageArchive & { exclusive<T>(work: () => Promise<T>): Promise<T> };
 
 export class Snapshot {
   readonly bounds: SnapshotBounds;
@@ -43,12 +44,12 @@ export class Snapshot {
   }
 
   /** Takes a snapshot between two changes. */
-  static take(parts: SnapshotParts): Promise<Snapshot> {
-    return parts.exclusive(async () => {
-      const lineage = await SegmentLineage.load(parts);
-      const segments = parts.segmentRegistry.all().filter((segment) => segment.bytes > 0);
+  static take(archive: SnapshotArchive): Promise<Snapshot> {
+    return archive.exclusive(async () => {
+      const lineage = await SegmentLineage.load(archive);
+      const segments = archive.segmentRegistry.all().filter((segment) => segment.bytes > 0);
       const bounds: SnapshotBounds = {
-        epoch: await epochOf(parts),
+        epoch: await epochOf(archive),
         before: (segments.at(-1)?.number ?? 0) + 1,
         segments: segments.length,
         open: segments.filter(({ state }) => state === 'open').map(({ number, bytes }) => [number, bytes] as const),
@@ -58,11 +59,11 @@ export class Snapshot {
   }
 
   /** The snapshot of a cursor. */
-  static async resume(parts: SnapshotParts, bounds: SnapshotBounds): Promise<Snapshot> {
-    return parts.exclusive(async () => {
-      if ((await epochOf(parts)) !== bounds.epoch)
+  static async resume(archive: SnapshotArchive, bounds: SnapshotBounds): Promise<Snapshot> {
+    return archive.exclusive(async () => {
+      if ((await epochOf(archive)) !== bounds.epoch)
         throw new PinakesError('CURSOR_EXPIRED', { detail: 'the archive was rebuilt since' });
-      const snapshot = new Snapshot(bounds, await SegmentLineage.load(parts));
+      const snapshot = new Snapshot(bounds, await SegmentLineage.load(archive));
       const { length } = await snapshot.segments();
       if (length !== bounds.segments)
         throw new PinakesError('CURSOR_EXPIRED', { detail: `of ${bounds.segments} segments ${length} are left` });
