@@ -117,7 +117,7 @@ class Verification {
     for (const segment of this.#archive.segmentRegistry.unread.difference(new Set(segments.map(({ name }) => name))))
       await this.#reportProblem(verifyProblem('segment-unreadable', { segment }));
     await this.#countCatalog();
-    await this.#lookCloser();
+    await this.#examine();
     for await (const wrong of this.#references.wrong(this.#archive.catalog)) {
       const { said, counted, examples, key } = wrong;
       const detail = said === undefined ? key : `${key}, ${said} in the catalog, ${counted} counted`;
@@ -235,7 +235,7 @@ class Verification {
   }
 
   /** Finds the captures and contents concerned where counts differ, and where a segment could not be walked. */
-  async #lookCloser(): Promise<void> {
+  async #examine(): Promise<void> {
     const isShort = (counts: Map<number, number>, of: 'captures' | 'holders') => (segment: number) =>
       !this.#lost.has(segment) && (this.#met.get(segment)?.[of] ?? 0) !== (counts.get(segment) ?? 0);
     const shortHolders = new Set([...this.#holderCounts.keys()].filter(isShort(this.#holderCounts, 'holders')));
@@ -263,7 +263,7 @@ class Verification {
       }
     }
     await flush();
-    if (shortCaptures.size > 0 || this.#lost.size > 0) await this.#lookAtCaptures(shortCaptures);
+    if (shortCaptures.size > 0 || this.#lost.size > 0) await this.#examineCaptures(shortCaptures);
     for (const lost of new Set([...this.#lostVolumes.values(), ...this.#lost.values()])) {
       const { code, place, detail, leaning, contents, records, examples, tombstonesOf } = lost;
       const said = [detail, `${records} captures have their record there, ${contents} contents are held there`];
@@ -275,7 +275,7 @@ class Verification {
     }
   }
 
-  async #lookAtCaptures(short: ReadonlySet<number>): Promise<void> {
+  async #examineCaptures(short: ReadonlySet<number>): Promise<void> {
     for await (const page of this.#archive.catalog.captures({})) {
       this.#options.signal?.throwIfAborted();
       for (const capture of page) {

@@ -18,7 +18,7 @@ import type { StreamPiece } from './stream-output.ts';
 /** Together with the memory of the program below 300 MB. Enough for about sixty clients at different places. */
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Chunks that no client will reach are kept only for clients that begin a moment later. */
-const PASSED_BYTES_MAX = 8 * 1024 * 1024;
+const UNREACHED_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
  * How much of the whole is freed at once. There may be very many chunks without bytes, and each time all chunks are
@@ -42,12 +42,12 @@ export type HubQuery = { readonly format: StreamFormat; readonly query: StreamQu
 export type ScanClient = { readonly wanted: HubQuery; place: ChunkPlace };
 
 /** A scan in progress, which can continue from its place. */
-type Source = { readonly chunks: AsyncGenerator<StreamChunk>; readonly reading: AbortController };
+type Scan = { readonly chunks: AsyncGenerator<StreamChunk>; readonly reading: AbortController };
 
 type Link = {
   readonly format: string;
   readonly place: ChunkPlace;
-  readonly source: Source;
+  readonly scan: Scan;
   readonly chunk: Promise<StreamChunk | undefined>;
   /** Undefined while it is being read, and at the end, which takes no memory. */
   found: StreamChunk | undefined;
@@ -58,21 +58,21 @@ type Link = {
 
 export class ScanHub {
   readonly #bytesMax: number;
-  readonly #passedBytesMax: number;
+  readonly #unreachedBytesMax: number;
   readonly #clients = new Set<ScanClient>();
   /** The chunk that each client is sending, or has sent last. */
   readonly #sending = new Map<ScanClient, StreamChunk | undefined>();
   readonly #links = new Map<string, Link>();
   /** Scans that wait at a place. */
-  readonly #sources = new Map<string, Source>();
+  readonly #scans = new Map<string, Scan>();
   #bytes = 0;
   /** The number of bytes from which on memory is freed. */
-  #roomyBytes: number;
+  #freeAboveBytes: number;
 
   constructor(options: { readonly bytesMax?: number } = {}) {
     this.#bytesMax = options.bytesMax ?? BYTES_MAX;
-    this.#passedBytesMax = Math.min(PASSED_BYTES_MAX, this.#bytesMax);
-    this.#roomyBytes = this.#passedBytesMax;
+    this.#unreachedBytesMax = Math.min(UNREACHED_BYTES_MAX, this.#bytesMax);
+    this.#freeAboveBytes = this.#unreachedBytesMax;
   }
 
   get clients(): ReadonlySet<ScanClient> {
@@ -91,11 +91,11 @@ export class ScanHub {
   async leave(client: ScanClient): Promise<void> {
     this.#clients.delete(client);
     this.#sending.delete(client);
-    this.#roomyBytes = this.#passedBytesMax;
-    this.#breakOff();
+    this.#freeAboveBytes = this.#unreachedBytesMax;
+    this.#abortUnneeded();
     if (this.#clients.size > 0) return;
     for (const [key, link] of this.#links) if (link.isRead) this.#forget(key, link);
-    await this.#closeSources(0);
+    await this.#closeScans(0);
   }
 
   /** The chunk after the place of a client. Undefined at the end. */
@@ -112,10 +112,10 @@ export class ScanHub {
   }
 
   #begin(wanted: HubQuery, place: ChunkPlace, key: string, isAhead = false): Link {
-    const source = this.#sources.get(key) ?? this.#open(wanted, place);
-    this.#sources.delete(key);
-    const chunk = this.#read(source, wanted, place);
-    const link: Link = { format: wanted.format.name, place, source, chunk, found: undefined, isRead: false, isAhead };
+    const scan = this.#scans.get(key) ?? this.#open(wanted, place);
+    this.#scans.delete(key);
+    const chunk = this.#read(scan, wanted, place);
+    const link: Link = { format: wanted.format.name, place, scan, chunk, found: undefined, isRead: false, isAhead };
     this.#links.set(key, link);
     const isKnown = () => this.#links.get(key) === link;
     chunk.then(
@@ -129,11 +129,11 @@ export class ScanHub {
    * Aborts scans that no client waits for. A scan that selects nothing would otherwise read the whole archive for no
    * client.
    */
-  #breakOff(): void {
+  #abortUnneeded(): void {
     for (const [key, link] of this.#links) {
       if (link.isRead || (link.isAhead ? this.#isNeeded(link) : this.#isAwaited(key, link))) continue;
       this.#links.delete(key);
-      link.source.reading.abort();
+      link.scan.reading.abort();
     }
   }
 
@@ -161,7 +161,7 @@ export class ScanHub {
     link.isRead = true;
     link.found = chunk;
     this.#bytes += roomOf(chunk);
-    if (this.#bytes > this.#roomyBytes) this.#makeRoom(link);
+    if (this.#bytes > this.#freeAboveBytes) this.#makeRoom(link);
   }
 
   /**
@@ -180,10 +180,10 @@ export class ScanHub {
     const part = this.#bytesMax * ROOM_PART;
     const neededBytesMax = this.#bytes > this.#bytesMax ? this.#bytesMax - part : this.#bytesMax;
     for (const { key, link, away } of held) {
-      if (this.#bytes <= (away === Number.POSITIVE_INFINITY ? this.#passedBytesMax : neededBytesMax)) break;
+      if (this.#bytes <= (away === Number.POSITIVE_INFINITY ? this.#unreachedBytesMax : neededBytesMax)) break;
       this.#forget(key, link);
     }
-    this.#roomyBytes = Math.min(this.#bytesMax, Math.max(this.#passedBytesMax, this.#bytes + part));
+    this.#freeAboveBytes = Math.min(this.#bytesMax, Math.max(this.#unreachedBytesMax, this.#bytes + part));
   }
 
   #isNeeded(link: Link): boolean {
@@ -203,8 +203,8 @@ export class ScanHub {
     this.#bytes -= roomOf(link.found);
   }
 
-  async #read(source: Source, wanted: HubQuery, place: ChunkPlace): Promise<StreamChunk | undefined> {
-    const { chunks, reading } = source;
+  async #read(scan: Scan, wanted: HubQuery, place: ChunkPlace): Promise<StreamChunk | undefined> {
+    const { chunks, reading } = scan;
     let next: IteratorResult<StreamChunk>;
     try {
       next = await chunks.next();
@@ -215,22 +215,22 @@ export class ScanHub {
     if (next.done) return undefined;
     const nextKey = keyOf(wanted.format.name, placeBehind(place, next.value));
     const isOver = this.#clients.size === 0 || reading.signal.aborted;
-    if (isOver || this.#sources.has(nextKey)) await chunks.return(undefined);
-    else this.#sources.set(nextKey, source);
-    await this.#closeSources(this.#clients.size + 1);
+    if (isOver || this.#scans.has(nextKey)) await chunks.return(undefined);
+    else this.#scans.set(nextKey, scan);
+    await this.#closeScans(this.#clients.size + 1);
     return next.value;
   }
 
   /** Closes the scans that have waited longest, until this many are left. */
-  async #closeSources(most: number): Promise<void> {
-    while (this.#sources.size > most) {
-      const [oldest] = this.#sources;
-      this.#sources.delete(oldest![0]);
+  async #closeScans(most: number): Promise<void> {
+    while (this.#scans.size > most) {
+      const [oldest] = this.#scans;
+      this.#scans.delete(oldest![0]);
       await oldest![1].chunks.return(undefined);
     }
   }
 
-  #open({ format, query }: HubQuery, { cursor, inner }: ChunkPlace): Source {
+  #open({ format, query }: HubQuery, { cursor, inner }: ChunkPlace): Scan {
     // The scan belongs to all of its clients, so it ends only when the last of them has left.
     const reading = new AbortController();
     const pieces = format.open({ ...query, cursor, signal: reading.signal });
