@@ -51,7 +51,10 @@ export type RecordTail = {
   readonly isTorn: boolean;
   /** Decoded bytes of the line ends after the block. */
   readonly trailerBytes: number;
-  /** Whether the trailer is exactly the two line ends of the standard, and the member ends after it. */
+  /**
+   * Whether the trailer is exactly the two line ends of the standard, and no other bytes follow before the next record
+   * or member.
+   */
   readonly isTrailerSound: boolean;
   /** Whether the record spans several compressed members. Most other readers stop inside such a record. */
   readonly spansMembers: boolean;
