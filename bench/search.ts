@@ -132,11 +132,11 @@ async function searches(at: string): Promise<void> {
   const status = search.status();
   search.close();
   const at99 = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)]!;
-  const told = (of: (values: number[]) => number) =>
-    `${of(times).toFixed(1)} ms, of them ${of(processorTimes).toFixed(1)} ms of the processor`;
+  const formatted = (of: (values: number[]) => number) =>
+    `${of(times).toFixed(1)} ms elapsed, ${of(processorTimes).toFixed(1)} ms of processor time`;
   print(`search: ${SEARCHES} queries over ${status.documents} pages, half of them with facets`);
-  print(`  median                        ${told(median)}   (bar 30)`);
-  print(`  99 of 100                     ${told(at99)}   (bar 200)`);
+  print(`  median                        ${formatted(median)}   (bar 30)`);
+  print(`  99 of 100                     ${formatted(at99)}   (bar 200)`);
 }
 
 const VOCABULARY = 50_000;

@@ -14,7 +14,7 @@ async function open(t: TestContext) {
   return { database, interrupt, directory };
 }
 
-test('a statement that would take hours ends when it is interrupted, and so does what comes after it', async (t) => {
+test('an interrupt ends a long statement, and the statements after it', async (t) => {
   const { database, interrupt } = await open(t);
   const hours = '(SELECT sum(a.i * b.i % 7) AS n FROM range(10000000) AS a(i), range(10000000) AS b(i))';
   const ends = assert.rejects(database.run(`CREATE TEMP TABLE t AS SELECT * FROM ${hours}`), { name: 'AbortError' });
@@ -23,7 +23,7 @@ test('a statement that would take hours ends when it is interrupted, and so does
   await assert.rejects(database.first(['n'], hours), { name: 'AbortError' });
 });
 
-test('rows that are interrupted while the engine looks for the next ones do not end as if they were all', async (t) => {
+test('an interrupted query fails instead of ending as if it were complete', async (t) => {
   const { database, interrupt } = await open(t);
   const read = async () => {
     for await (const _ of database.rows(['i'], 'range(300000000000) AS t(i) WHERE i < 100000 OR i = 299999999999'));
@@ -32,7 +32,7 @@ test('rows that are interrupted while the engine looks for the next ones do not 
   await assert.rejects(read(), { name: 'AbortError' });
 });
 
-test('rows that the engine fails to give do not end as if they were all', async (t) => {
+test('a query that the engine cannot finish fails instead of ending as if it were complete', async (t) => {
   const { database } = await open(t);
   const read = async () => {
     for await (const _ of database.rows(["CASE WHEN i = 900000 THEN error('broken') END"], 'range(1000000) AS t(i)'));
@@ -40,7 +40,7 @@ test('rows that the engine fails to give do not end as if they were all', async 
   await assert.rejects(read(), { code: 'ENGINE_FAILED' });
 });
 
-test('many rows with long addresses are put in order within the memory that the engine has', async (t) => {
+test('many rows with long URIs are sorted within the memory limit of the engine', async (t) => {
   const { database } = await open(t);
   const file = (number: string) => `'/data/crawls/crawl-' || (hash(${number}) % 997) || '.warc.gz'`;
   const uri = (number: string) => `substr(repeat(md5((${number})::VARCHAR), 20), 1, 400)`;
@@ -57,7 +57,7 @@ test('many rows with long addresses are put in order within the memory that the 
   assert.equal(count, 200_000);
 });
 
-test('rows come in their order with whatever is in them, and leave nothing behind', async (t) => {
+test('rows are returned in order with any content, and leave no files', async (t) => {
   const { database, directory } = await open(t);
   const values = ['', 'a \'quoted\' "word"', ' back\\slash, ', 'two\nlines', 'old line\r', '漢字'];
   const list = values.map((value, index) => `(${index}, ${sqlLiteral(value)})`);

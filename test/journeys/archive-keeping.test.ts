@@ -84,10 +84,10 @@ test('compact names a damaged segment, does not change it, and exits with 1', as
   const bytes = readFileSync(join(folder, name));
   bytes.fill(0, bytes.length - 400);
   writeFileSync(join(folder, name), bytes);
-  const told = await pinakes(at, 'compact');
-  assert.equal(told.code, 1);
-  assert.match(told.out, /^0 segments rewritten/);
-  assert.match(told.err, /was not rewritten, so its deleted records are still in it: /);
+  const result = await pinakes(at, 'compact');
+  assert.equal(result.code, 1);
+  assert.match(result.out, /^0 segments rewritten/);
+  assert.match(result.err, /was not rewritten, so its deleted records are still in it: /);
   const json = await pinakes(at, 'compact', '--json');
   assert.equal(json.code, 1);
   assert.match(json.out, /"damaged":\[\{"segment":"default\//);
