@@ -292,6 +292,20 @@ test('ARC records with odd dates, columns and URLs are captures, and one without
   assert.equal((await archive.stats()).undatedRecords, 1);
 });
 
+test('a rebuild gives no media type to ARC documents that have none', async (t) => {
+  const archive = await makeArchive(t);
+  const head = 'filedesc://x.arc 0.0.0.0 20240301100000 text/plain 71\n1 0 ExampleOrg\n';
+  const names = 'URL IP-address Archive-date Content-type Archive-length\n\n';
+  const urls = ['dns:a.example', 'ftp://a.example/file'];
+  const documents = urls.map((url) => `${url} 192.0.2.1 20240301100000  ${url.length}\n${url}\n`);
+  await addFile(archive, 'a.arc', Buffer.from([head, names, ...documents].join('')));
+  const before = await cdxj(archive);
+  assert.equal(before.length, urls.length);
+  for (const line of before) assert.doesNotMatch(line, /"mime"/);
+  await archive.rebuild();
+  assert.deepEqual(await cdxj(archive), before);
+});
+
 test('odd segments are resumed by the next opening, and stay separate when they are compacted', async (t) => {
   const archive = await makeArchive(t);
   const first = [dated('one', '2024-03-01T12:00:00+02:00'), dated('two', 'blue monday')];
