@@ -4,7 +4,7 @@
  *     key    'b'  first 6 bytes of the digest
  *     value  entries, one after the other:
  *
- *     form        1        bit 0 held, bit 1 overflow follows, bit 2 slot follows, bit 3 captures follow, bit 4 aliases follow
+ *     form        1        bit 0 held; what follows: bit 1 overflow, bit 2 slot, bit 3 captures, bit 4 aliases
  *     digest      26       the rest of the digest
  *     overflow    varint   else 0
  *     slot        varint   else 0

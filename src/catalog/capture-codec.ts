@@ -1,7 +1,7 @@
 /**
  * Values of captures; key-order.ts has their keys.
  *
- *     form      1        bits 0-2 kind, bit 3 has a block, bit 4 the block has a slot other than 0, bit 5 has a long URL key
+ *     form      1        bits 0-2 kind, bit 3 has a block, bit 4 its slot is not 0, bit 5 has a long URL key
  *     url form  1        see url-difference.ts
  *     status    varint   0 for 200, else the status plus one
  *     collection varint

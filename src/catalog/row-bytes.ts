@@ -4,8 +4,8 @@
  * Two forms of whole numbers, both for 0 up to the largest safe integer:
  *
  *     varint    7 bits a byte, lowest first; the high bit says that another byte follows
- *     ordered   the count of leading one bits in the first byte says how many bytes follow; highest first, so that comparing the
- *               bytes compares the numbers
+ *     ordered   the count of leading one bits in the first byte says how many bytes follow; highest first, so that
+ *               comparing the bytes compares the numbers
  *
  *               0xxxxxxx                      below 2^7
  *               10xxxxxx x8                   below 2^14

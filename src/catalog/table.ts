@@ -1,14 +1,14 @@
 /**
  * The tables of the database. All keys of a table begin with the same byte; the header of its codec describes the rest.
  *
- *     00  meta       name                                   version, totals, and the sentinels of the last batches
- *     'a' aliases    first 8 bytes of the declared digest, block reference        nothing
- *     'b' blocks     first 6 bytes of the digest            all blocks with this beginning  block-codec.ts
- *     'c' captures   URL key, time, segment, offset         the rest of the capture         key-order.ts, capture-codec.ts
- *     'h' high water segment                                highest offset of a capture     high-water.ts
- *     'm' mimes      number                                 media type
- *     'n' notes      name                                   text
- *     's' segments   number                                 the rest of the segment         segment-codec.ts
+ *     00  meta        name                            version, totals, sentinels of the last batches
+ *     'a' aliases     alias-key.ts                    nothing
+ *     'b' blocks      first 6 bytes of the digest     all blocks with this beginning     block-codec.ts
+ *     'c' captures    key-order.ts                    the rest of the capture            capture-codec.ts
+ *     'h' high water  segment                         highest offset of a capture        high-water.ts
+ *     'm' mimes       number                          media type
+ *     'n' notes       name                            text
+ *     's' segments    number                          the rest of the segment            segment-codec.ts
  */
 
 export const TABLE = {

@@ -4,7 +4,8 @@
  *     form   bit 0  https, else http
  *            bit 1  `www.` before the host
  *            bit 2  a slash at the end of the path
- *            bit 3  runs of capitals follow: their count, then for each the letters since the last run and its own length, as varints
+ *            bit 3  runs of capitals follow as varints: their count, then for each the letters since the last run, and
+ *                   its length
  *            bit 4  the URL itself follows, as UTF-8; the other bits mean nothing
  *
  * A form is chosen only if it gives back exactly the same URL, whatever the rules of keys are.

@@ -1,7 +1,7 @@
 /**
  * Keys of aliases; their values are empty.
  *
- *     'a'  first 8 bytes of the declared digest   first 6 bytes of the block's digest   slot (ordered), when it is not 0
+ *     'a'  8 bytes of the declared digest   6 bytes of the block's digest   slot (ordered), if it is not 0
  *
  * Eight bytes of a digest are enough to find candidates: a declared digest proves nothing anyway, and a caller that
  * relies on one must read the content.

@@ -4,7 +4,8 @@
  * Meta rows:
  *
  *     00 'version'              text: version of the rows, space, version of the URL keys
- *     00 'totals'               varints: number of the last batch, captures, blocks, revisits, payload bytes, unique payload bytes
+ *     00 'totals'               varints: number of the last batch, captures, blocks, revisits, payload bytes,
+ *                               unique payload bytes
  *     00 'mark' n mod 512       varint: n, for each of the last 512 batches
  *
  * At power loss LevelDB loses unsynced batches, and not always the last ones: it changes log files without syncing the

@@ -1,8 +1,10 @@
 /**
  * `filter=` of the CDX dialects.
  *
- *     IA, OutbackCDX   [~][!]field:pattern     a regular expression for the whole value; with ~ a text that the value contains
- *     pywb             [!][=|~]field:text      a text that the value contains; with = the whole value, with ~ a regular expression from its start
+ *     IA, OutbackCDX   [~][!]field:pattern     a regular expression for the whole value
+ *                                              with ~ a text that the value contains
+ *     pywb             [!][=|~]field:text      a text that the value contains
+ *                                              with = the whole value, with ~ a regular expression from its start
  *
  * Without a field, the filter applies to the whole line (IA, pywb).
  *

@@ -1,9 +1,12 @@
 /**
  * The formats of CDX replies.
  *
- *     IA          text: columns and spaces. json: an array of arrays of texts, header first, one array on each line. Resume key: an empty line, then the key.
- *     pywb        cdxj: `urlkey timestamp {...}`. json: one object on each line. text: columns and spaces. JSON is formatted as by Python.
- *     OutbackCDX  text: columns and spaces. json: an array of arrays without header, numbers as numbers. jsondict: an array of objects.
+ *     IA          text: columns and spaces. json: an array of arrays of texts, header first, one array on each line.
+ *                 Resume key: an empty line, then the key.
+ *     pywb        cdxj: `urlkey timestamp {...}`. json: one object on each line. text: columns and spaces. JSON is
+ *                 formatted as by Python.
+ *     OutbackCDX  text: columns and spaces. json: an array of arrays without header, numbers as numbers. jsondict: an
+ *                 array of objects.
  */
 import { formatJson } from '../../warc/index.ts';
 import type { CdxQuery } from './cdx-query.ts';

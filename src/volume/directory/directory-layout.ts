@@ -6,7 +6,7 @@
  *     <directory>/<folder>/<object>.open              an unsealed object, named as the field's crawlers name it
  *     <directory>/<folder>/.renamed.<object>          a sealed object that is replacing an unsealed one of its name
  *     <directory>/<folder>/.renamed.<object>.open     an unsealed object that is replacing a sealed one of its name
- *     <directory>/<folder>/.superseded.<n>.<object>   set aside: an unsealed file beside a sealed object, with other bytes
+ *     <directory>/<folder>/.superseded.<n>.<object>   set aside: an unsealed file that differs from the sealed object
  *
  * The seal is in the name because names survive what mode bits and sidecar files do not: copying without attributes,
  * object stores, other file systems. Sealing is one rename, so a crash leaves one of the two names.

@@ -2,8 +2,8 @@
  * The manifest of a linked volume: the files elsewhere that are its objects. A text file of JSON lines that only grows.
  *
  *     {"pinakes":"linked-volume","name":"old-crawls"}
- *     {"name":"2009/a.warc.gz","path":"...","bytes":1000,"mtimeMs":1250000000000,"sha256":"...","sectors":"..."}   linked
- *     {"unlinked":"2009/a.warc.gz"}                                                                                no longer linked
+ *     {"name":"2009/a.warc.gz","path":"...","bytes":1000,"mtimeMs":1250000000000,"sha256":"...","sectors":"..."}
+ *     {"unlinked":"2009/a.warc.gz"}
  *
  * - Lines are durable when `add` returns. Lines added at the same time share a sync.
  * - A last line without its line feed was never acknowledged. It is cut off before the next line is added.
