@@ -1,10 +1,9 @@
 /**
- * A real Chromium for the tests: the one that a development package brings, unpacked once into the temporary directory.
- * It is the version the tests were written against. A machine that the package has no program for uses the Chromium on
- * its PATH.
+ * A real Chromium for the tests: that of a development package, unpacked once into the temporary directory. The tests
+ * were written for its version. A machine for which the package has no program uses the Chromium on its PATH.
  *
- * The browser can reach loopback addresses only, one of them by the name of the machine; every other name fails to
- * resolve. Web security stays as it is in the field, since it is a part of what is tested.
+ * The browser can reach only loopback addresses, one of them by the name of the machine; every other name fails to
+ * resolve. Web security is on as for users, because the tests depend on it.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -41,7 +40,8 @@ const FLAGS = [
 const ARTEFACTS = new URL('../../test-artefacts/', import.meta.url);
 
 /**
- * The browser's program file, for what starts browsers itself. It finds its fonts by way of this process's environment.
+ * The program file of the browser, for code that starts browsers itself. The environment of this process says where its
+ * fonts are.
  */
 export async function chromiumProgram(): Promise<string> {
   const path = await chromiumPath();
@@ -49,30 +49,30 @@ export async function chromiumProgram(): Promise<string> {
   return path;
 }
 
-/** Starts a browser of its own, with a profile that is new and goes with it. */
+/** Starts a browser with a new profile, which is deleted when the browser ends. */
 export async function launchChromium(): Promise<Browser> {
   const executablePath = await chromiumPath();
   const fonts = join(executablePath, '..', 'fonts');
   const env = { ...process.env, FONTCONFIG_PATH: process.env.FONTCONFIG_PATH ?? fonts };
-  // Its own list of flags would disable parts of the browser that are tested here.
+  // The default flags would disable parts of the browser that are tested here.
   return chromium.launch({ executablePath, args: FLAGS, ignoreDefaultArgs: ['--disable-popup-blocking'], env });
 }
 
-/** What a page did while it was watched. */
+/** What a page did. */
 export type PageRecord = {
-  /** Errors on the console, and exceptions nobody caught. */
+  /** Errors on the console, and uncaught exceptions. */
   readonly consoleErrors: string[];
   /** Every request to an origin that was not allowed, answered or not. */
   readonly outsideRequests: string[];
-  /** Every request at all. */
+  /** Every request. */
   readonly requests: string[];
 };
 
 export type CheckedPage = { readonly page: Page; readonly record: PageRecord };
 
 /**
- * A page in a context of its own that records its errors and every request outside of the allowed origins; pages it
- * opens are watched too.
+ * A page in a context of its own that records its errors and every request outside of the allowed origins, also those
+ * of pages that it opens.
  */
 export async function newCheckedPage(
   browser: Browser,
@@ -101,8 +101,8 @@ function isInside(url: string, allowedOrigins: readonly string[]): boolean {
 }
 
 /**
- * Waits until what the page shows is as wanted. Asked from here: the page's own policy lets nothing in it evaluate a
- * text again and again.
+ * Waits until the page shows what a test expects. It polls from here, because the policy of the page does not let
+ * Playwright evaluate text in it.
  */
 export async function until(read: () => Promise<string>, wanted: RegExp): Promise<void> {
   const shown = () => read().catch(onTheWay);
@@ -112,13 +112,13 @@ export async function until(read: () => Promise<string>, wanted: RegExp): Promis
   }
 }
 
-/** A page that is just going elsewhere shows nothing. */
+/** A page that is navigating shows nothing. */
 function onTheWay(error: unknown): string {
   if (/Execution context was destroyed/.test(String(error))) return '';
   throw error;
 }
 
-/** Keeps a picture of a page among the artefacts of the test run, and says where. */
+/** Saves a screenshot among the artefacts of the test run, and returns its path. */
 export async function screenshot(page: Page, name: string): Promise<string> {
   await mkdir(ARTEFACTS, { recursive: true });
   const path = new URL(`${name}.png`, ARTEFACTS).pathname;
@@ -141,8 +141,8 @@ async function chromiumPath(): Promise<string> {
 }
 
 /**
- * The package unpacks into the temporary directory and takes whatever lies there for whole, so two tests at once would
- * start half a browser. A process unpacks into a directory of its own, which then becomes the shared one in one step.
+ * The package unpacks into the temporary directory and takes any file there for complete, so two tests at once could
+ * start an incomplete browser. A process unpacks into a directory of its own, and then renames it to the shared one.
  */
 async function unpackedPath(): Promise<string> {
   const { version } = createRequire(import.meta.url)('../../node_modules/@sparticuz/chromium/package.json') as {
@@ -164,8 +164,7 @@ async function unpackedPath(): Promise<string> {
 }
 
 /**
- * The list that the package brings names directories of the place it was made for; a browser that finds no font at all
- * crashes.
+ * The font list of the package names directories of another platform. A browser that finds no font at all crashes.
  */
 function fontList(directory: string): string {
   return `<?xml version="1.0"?>

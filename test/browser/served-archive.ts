@@ -1,4 +1,4 @@
-/** An archive that is served for real, with its web page, on two origins: what replay is tested in. */
+/** A served archive with its web page, on two origins, for the tests of replay. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ export async function serveArchive(
   return { uiOrigin: server.uiUrl, replayOrigin: server.replayUrl, uiRequests };
 }
 
-/** The frame in which the web page shows a capture, once it is there. */
+/** Waits for the frame in which the web page shows a capture. */
 export async function replayFrame(page: Page): Promise<Frame> {
   const element = await page.waitForSelector(`iframe[name="${REPLAY_FRAME_NAME}"]`);
   const frame = await element.contentFrame();
@@ -65,10 +65,10 @@ export async function replayFrame(page: Page): Promise<Frame> {
   return frame;
 }
 
-/** What pages are opened with: one browser and one build of the web page for the tests of a file. */
+/** One browser and one build of the web page for the tests of a file. */
 export type Stage = { readonly browser: Browser; readonly uiDirectory: string };
 
-/** Has the stage of a file set before its tests, and taken down after them. It can be used within tests. */
+/** Starts the browser and builds the web page before the tests of a file, and removes both after them. */
 export function setStage(): Stage {
   let browser: Browser | undefined;
   let ui: Awaited<ReturnType<typeof builtUi>> | undefined;
@@ -89,7 +89,7 @@ export function setStage(): Stage {
   };
 }
 
-/** A site in an archive that is served, with one of its pages open in a browser. */
+/** Serves an archive with a site, and opens one of its pages in a browser. */
 export async function openSite(t: TestContext, stage: Stage, files: readonly SiteFile[], path: string) {
   const archive = await makeArchive(t);
   await storeSite(archive, files);

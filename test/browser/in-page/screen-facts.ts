@@ -1,5 +1,5 @@
-/** Facts about the screen that is shown, gathered inside the browser. Bundled and run there by screen-check.ts. */
-/** The shape is that of `ScreenFacts` in screen-check.ts. */
+/** Facts about a screen, collected inside the browser. screen-check.ts bundles this and runs it there. */
+/** Returns `ScreenFacts` of screen-check.ts. */
 export function screenFacts() {
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
   return {
@@ -15,7 +15,7 @@ export function screenFacts() {
   };
 }
 
-/** Pixels that WCAG 2.2 asks of what is clicked or touched (2.5.8). */
+/** The pixels that WCAG 2.2 requires of a target (2.5.8). */
 const TARGET_MIN = 24;
 
 function smallTargets(): string[] {
@@ -29,7 +29,7 @@ function smallTargets(): string[] {
 
 const NOT_READ = '[aria-hidden="true"], :disabled, .unseen, noscript, svg, .skip';
 
-/** Texts whose contrast is below what WCAG 2.2 asks for (1.4.3): 4.5, or 3 for large letters. */
+/** Texts with less contrast than WCAG 2.2 requires (1.4.3): 4.5, or 3 for large letters. */
 function* faintTexts(): Generator<string> {
   const palette = new Palette();
   for (const element of document.body.querySelectorAll<HTMLElement>('*')) {
@@ -48,7 +48,7 @@ function* faintTexts(): Generator<string> {
   }
 }
 
-/** Fields whose border does not stand out from what is around them as WCAG 2.2 asks for (1.4.11): 3. */
+/** Fields whose border has less contrast than WCAG 2.2 requires (1.4.11): 3. */
 function faintFields(): string[] {
   const palette = new Palette();
   return [...document.querySelectorAll<HTMLElement>('input[type="text"], select, textarea')]
@@ -61,7 +61,7 @@ function faintFields(): string[] {
     .map(({ field, contrast }) => `${contrast.toFixed(2)} ${field.tagName} ${field.className}`);
 }
 
-/** The grounds that lie under what an element has, the lowest first. */
+/** The background colours under an element, the lowest first. */
 function groundsOf(element: HTMLElement): string[] {
   const grounds = ['white'];
   for (let at: HTMLElement | null = element; at; at = at.parentElement)
@@ -69,7 +69,7 @@ function groundsOf(element: HTMLElement): string[] {
   return grounds;
 }
 
-/** Colours as they come out when painted over one another; a canvas understands all ways to write them. */
+/** The colour that results when colours are painted over one another. A canvas understands all ways to write them. */
 class Palette {
   readonly #context: CanvasRenderingContext2D;
 
