@@ -49,7 +49,7 @@ test('a path without a time is the TimeGate', () => {
   assert.deepEqual(parseReplayPath('/web/example.org'), { kind: 'timegate', url: 'http://example.org', modifier: '' });
 });
 
-test('a star asks for the captures of a URL or of all that begin with it', () => {
+test('a star is a query for the captures of a URL, or of all URLs with that prefix', () => {
   assert.deepEqual(parseReplayPath('/web/*/https://example.org/x'), {
     kind: 'query',
     url: 'https://example.org/x',
@@ -69,7 +69,7 @@ test('a star asks for the captures of a URL or of all that begin with it', () =>
   });
 });
 
-test('a TimeMap is asked for by its format', () => {
+test('the path of a TimeMap has its format', () => {
   assert.deepEqual(parseReplayPath('/web/timemap/json/http://example.org/'), {
     kind: 'timemap',
     format: 'json',
@@ -100,7 +100,7 @@ for (const path of [
   });
 }
 
-test('any text is parsed without an error, and what a path is made of comes back from it', () => {
+test('any text is parsed without an error, and parsing a path returns the parts it was made of', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void parseReplayPath(`/web/${text}`)));
   fc.assert(
     fc.property(fc.webUrl({ withQueryParameters: true }), fc.constantFrom('', 'mp_', 'id_', 'im_'), (url, modifier) => {

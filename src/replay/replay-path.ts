@@ -42,7 +42,7 @@ const QUERY = /^(\d{1,17})?(?:-(\d{1,17})?)?\*\/(.*)$/s;
 const CAPTURE = /^(\d{1,64})?([a-z]{1,8}_)?\/{1,3}(.*)$/s;
 
 export function parseReplayPath(path: string): ReplayPath {
-  if (!path.startsWith(REPLAY_ROOT)) return bad('this is no path of replay');
+  if (!path.startsWith(REPLAY_ROOT)) return bad('this is not a path of replay');
   if (path.length > URL_CHARACTERS_MAX) return bad('the URL is too long');
   const rest = path.slice(REPLAY_ROOT.length);
   const timemap = TIMEMAP.exec(rest);
@@ -61,7 +61,7 @@ function parseQuery(from: string | undefined, to: string | undefined, pattern: s
   const start = from === undefined ? undefined : timeOf(from);
   const end = to === undefined ? undefined : endOf(to);
   if ((from !== undefined && start === undefined) || (to !== undefined && end === undefined)) {
-    return bad('this is no time');
+    return bad('this is not a time');
   }
   return withUrl(isPrefix ? pattern.slice(0, -1) : pattern, (url) => ({
     kind: 'query',

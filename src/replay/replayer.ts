@@ -383,7 +383,7 @@ function initiatorOf({ fields }: ReplayRequest): { destination: string | undefin
   return { destination, isForScript: destination === 'empty' || fields('x-pywb-requested-with') !== undefined };
 }
 
-/** Whether a window or a frame is to show a page: somebody followed a link or entered the URL. */
+/** Whether a window or a frame is to show a page: a reader followed a link or entered the URL. */
 function isNavigation(request: ReplayRequest): boolean {
   return isPageModifier(request.modifier) && !isSubresource(request);
 }

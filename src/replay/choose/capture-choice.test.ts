@@ -21,7 +21,7 @@ type Entry = Partial<Pick<Capture, 'url' | 'kind' | 'status' | 'block'>> & {
 };
 
 /**
- * An archive in memory. `isFew` tells whether it returns all captures of a key at once, as it does with few of them.
+ * An archive in memory. `isFew`: whether it returns all captures of a key at once, as it does with few of them.
  */
 class MemorySource implements CaptureSource {
   readonly records = { locate: async () => [], recordsBehind: async function* () {} };

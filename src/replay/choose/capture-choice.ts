@@ -260,7 +260,7 @@ export function isMemento(capture: Capture): boolean {
   return capture.kind !== 'metadata' && !lacksAnswer(capture);
 }
 
-/** As far as the catalog's entry tells. */
+/** As far as the entry of the catalog shows. */
 function suitabilityByEntry(capture: Capture): Exclude<Suitability, 'loop'> {
   if (!isMemento(capture)) return 'never';
   if (capture.kind === 'revisit') return 'shown';

@@ -1,6 +1,6 @@
 /**
- * Code that scripts make from text: in script elements, with `eval` and with `Function`. It sees the stand-ins that
- * other scripts see, not what is behind them.
+ * Code that scripts make from text: in script elements, with `eval` and with `Function`. It must see the stand-ins that
+ * other scripts see, not the real window.
  */
 import { CHECK_THIS, EvaluatedCode } from './evaluated-code.ts';
 import type { PageSettings } from './page-settings.ts';
@@ -31,7 +31,7 @@ export function patchEvaluation(methods: Wombat, settings: PageSettings): void {
   methods.initEvalOverride = function (this: Wombat) {
     prepare.call(this);
     const win = this.$wbwindow;
-    // Code that is evaluated in its place already sees the stand-ins.
+    // Code that is evaluated in place already sees the stand-ins.
     win.__pinakes_code = (code) => (typeof code === 'string' ? evaluated.withChangedLocation(code) : code);
     win.__pinakes_place = changedPlaceOf(win);
     patchEval(this, win);
@@ -92,8 +92,8 @@ function patchFunctions(wombat: Wombat, win: PageWindow, evaluated: EvaluatedCod
 }
 
 /**
- * Makes functions of text within one that has the stand-ins as parameters, so that the names of the text go first.
- * Remembers what it compiled, as browsers do.
+ * Compiles functions from text inside of a function with the stand-ins as parameters, so that names of the text have
+ * precedence. Remembers what it compiled, as browsers do.
  */
 function compilerOf(
   wombat: Wombat,

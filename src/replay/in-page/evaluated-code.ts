@@ -68,7 +68,7 @@ export class EvaluatedCode {
       this.passedThis,
       (all, returning: string | undefined, before: string | undefined, at: number) => {
         const start = returning === undefined ? before : returning;
-        // A class that makes its own objects.
+        // `new this`, in a class.
         const isMade =
           returning === undefined &&
           before !== undefined &&
@@ -78,13 +78,13 @@ export class EvaluatedCode {
     );
   }
 
-  /** The stand-ins that the code declares for all of itself; they must not meet a name of the block around it. */
+  /** The stand-ins that the code declares at its top. The block around it must not declare them too. */
   declaredNames(code: string): string[] {
     const declared = this.declarations.filter(([, pattern]) => pattern.test(code)).map(([name]) => name);
     return declared.concat(this.listedNames(code));
   }
 
-  /** Names further on in a list of `var`. After a value only brackets tell that a name is not that of a function. */
+  /** Names further on in a list of `var`. A name inside of brackets belongs to a value. */
   private listedNames(code: string): string[] {
     const names: string[] = [];
     if (!this.isListed.test(code)) return names;

@@ -1,7 +1,7 @@
 /**
  * Selectors by which scripts look for links, `a[href="/about"]`. In the page the links are those of the archive, with
- * the URL of the original after a time. A selector finds them by that URL too. Wombat does this only for selectors of
- * whole URLs, and not for those of elements.
+ * the URL of the original after a time. A selector finds them by that URL too. Wombat does this only for absolute URLs,
+ * and only for selectors of the document.
  */
 import { methodsOf } from './property.ts';
 import type { Wombat } from './wombat.ts';
@@ -46,20 +46,20 @@ function attributeSelector(
   flag: string,
   base: string,
 ): string {
-  // How all links begin is told by how they begin; of relative ones the server has made others.
+  // All links begin so here too, or are relative ones, which the server has resolved.
   if (!isWhole && /^(?:\/|https?|[.?].*)$/i.test(link)) return all;
-  // Links to follow that were whole still are.
+  // Links to follow that were absolute still are.
   const guard = !isWhole && /^https?:/i.test(link) && /^href$/i.test(name) ? ':is([href^="http"],:not(a,area))' : '';
   const isScheme = guard !== '' && /^https?:\/{0,2}$/i.test(link);
-  let urls = isScheme ? [link] : meantUrls(link, base);
+  let urls = isScheme ? [link] : absoluteUrls(link, base);
   if (!isWhole && !/[/?#]$/.test(link)) urls = urls.map((url) => url.replace(/\/$/, ''));
   if (urls.length === 0) return all;
   const found = urls.map((url) => `[${name}${isWhole ? '$=' : '*='}"_/${url.replace(/"/g, '%22')}"${flag}]${guard}`);
   return `:is(${(isScheme ? found : [all, ...found]).join()})`;
 }
 
-/** The URLs that a link means, as the server writes them and as the browser does; none where links stay as they are. */
-function meantUrls(link: string, base: string): string[] {
+/** The absolute URL of a link as the server writes it and as the browser does; none for links that stay as they are. */
+function absoluteUrls(link: string, base: string): string[] {
   if (/^(?:#|(?!https?:)[a-z][a-z0-9+.-]*:)/i.test(link)) return [];
   try {
     return [startOfUrl(link, new URL(base)) + link, new URL(link, base).href];

@@ -1,7 +1,7 @@
 /**
  * Where links, forms and scripts of a page open what they lead to. The frame of replay can open no window, so what
- * would open in a window opens in the frame; what names a frame of the page opens there. Which frames there are is
- * known only when a link is followed, so names stay as they are until then.
+ * would open in a window opens in the frame, and a link that names a frame of the page opens there. Which frames there
+ * are is known only when a link is followed, so names stay as they are until then.
  *
  * In a sandbox a frame may navigate itself and the frames in it, but neither the page around it nor a frame beside it,
  * as the menu of a frameset does. Links there are followed from the page that both are in. Windows that open without a

@@ -3,7 +3,7 @@
  * of the prototype, so that it also holds in frames without a URL of their own, which wombat prepares by itself.
  */
 
-/** What the server tells wombat about the page, under the names that wombat gives it (`wombatInfo` in page-head.ts). */
+/** Facts of the page under the names that wombat has for them (`wombatInfo` in page-head.ts). */
 export type WombatInfo = {
   readonly url: string;
   readonly timestamp: string;

@@ -34,7 +34,7 @@ for (const [css, expected] of [
   test(`${css} becomes ${expected}`, () => assert.equal(rewriteCss(css, links()), expected));
 }
 
-test('everything but the links stays, whatever the text', () => {
+test('everything but the links stays as it is', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const plain = text.replace(/url|src|@|\\|image-set/gi, '');
@@ -44,7 +44,7 @@ test('everything but the links stays, whatever the text', () => {
   );
 });
 
-test('selectors of links mean those links in the archive', () => {
+test('selectors of links become selectors of links of the archive', () => {
   const rules: readonly (readonly [string, string])[] = [
     [`a[href^="https://b.example"] {}`, `a:where([href^="http"])[href*="_/https://b.example"] {}`],
     [`b:not([href^='https:']) {}`, `b:not(:where([href^="http"])[href*="_/https:"]) {}`],

@@ -147,7 +147,7 @@ test('handlers and javascript: links are rewritten as scripts', () => {
   assert.match(rewritten('<script>window.x = 1</script>'), /^<script>var _____WB.*window\.x = 1\n\}\}<\/script>$/s);
 });
 
-test('a document within an attribute is rewritten as one', () => {
+test('a document in an attribute is rewritten as a document', () => {
   const found = rewritten(`<iframe srcdoc="<img src='a.png'>"></iframe>`, { head: '<i></i>' });
   assert.ok(found.includes(`&lt;i>&lt;/i>&lt;img src='${web('im_', 'https://example.org/dir/a.png')}'`), found);
 });
@@ -163,7 +163,7 @@ for (const [html, expected] of [
   ['<html></html>', `<html>${HEAD}</html>`],
   ['<html>', `<html>${HEAD}`],
 ] as const) {
-  test(`the head of ${JSON.stringify(html)} begins with our own`, () =>
+  test(`the head of ${JSON.stringify(html)} begins with the scripts of replay`, () =>
     assert.equal(rewritten(html, { head: HEAD }), expected));
 }
 
@@ -196,12 +196,12 @@ for (const [open, close] of [
     assert.equal(scope.found, true);
   });
 
-test('in SVG within HTML, style and script hold markup', () => {
+test('in SVG within HTML, style and script have markup', () => {
   const found = rewritten('<svg><style><a href="x"></a></style></svg><img src="a">');
   assert.ok(found.endsWith(`<img src="${web('im_', 'https://example.org/dir/a')}">`), found);
 });
 
-/** Names, attributes and texts of a parsed document, with the attributes that carry links left out when asked for. */
+/** Names, attributes and texts of a parsed document; on request without the attributes that have links. */
 function treeOf(html: string, withLinks = true): unknown {
   const walk = (node: DefaultTreeAdapterTypes.Node): unknown => {
     const { nodeName } = node;
@@ -315,14 +315,14 @@ const piece = fc.oneof(
 );
 const page = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
 
-test('the rewritten page has the same tree but for its links', () => {
+test('the rewritten page has the same tree, except for links', () => {
   fc.assert(
     fc.property(page, (html) => assert.deepEqual(treeOf(rewritten(html), false), treeOf(html, false))),
     { numRuns: 400 },
   );
 });
 
-test('no known attribute keeps a link to the outside', () => {
+test('no known attribute keeps a link to elsewhere', () => {
   const isOutside = (value: string) => {
     const seen = URL.parse(value, 'http://replay.example/web/20240301120000mp_/https://example.org/');
     return seen !== null && /^https?:$/.test(seen.protocol) && seen.origin !== 'http://replay.example';
@@ -336,7 +336,7 @@ test('no known attribute keeps a link to the outside', () => {
     }
     if ('childNodes' in node) node.childNodes.forEach(walk);
   };
-  // Attributes that mean nothing on an element are not links.
+  // Attributes without a meaning on an element are not links.
   const isInert = (element: string, name: string) =>
     (name === 'data' && element !== 'object') || (name === 'action' && element !== 'form');
   fc.assert(
@@ -345,7 +345,7 @@ test('no known attribute keeps a link to the outside', () => {
   );
 });
 
-test('cutting the text into other pieces changes nothing', () => {
+test('the output does not depend on how the input is cut into pieces', () => {
   fc.assert(
     fc.property(page, fc.array(fc.nat(), { maxLength: 20 }), (html, cuts) => {
       assert.equal(rewritten(html, { head: HEAD, cuts }), rewritten(html, { head: HEAD }));
@@ -365,12 +365,12 @@ for (const html of [
   '<div><svg><foreignObject><p></div><style>x</style></foreignObject><style>&amp;</style></svg>',
   '<div><svg><foreignObject><div><svg></div><style>&amp;</style></div></foreignObject></svg>',
 ]) {
-  test(`${html} has the tree that it had`, () => {
+  test(`${html} keeps its tree`, () => {
     assert.deepEqual(treeOf(rewritten(html), false), treeOf(html, false));
   });
 }
 
-/** Each so long that looking twice at what was seen already, for all of it, would take hours. */
+/** Each is so long that quadratic time would be hours. */
 const LONG = 1_000_000;
 for (const [name, html] of [
   ['attributes of one name', `<param ${'value=a '.repeat(LONG)}>`],
@@ -386,7 +386,7 @@ for (const [name, html] of [
   });
 }
 
-test('a tag and a script without end pass in bounded memory, unrewritten', () => {
+test('a tag and a script without an end pass in bounded memory, and are not rewritten', () => {
   const links = new LinkRewriter(URL_OF_PAGE, TIME);
   const rewriter = new HtmlRewriter({ links, head: '' });
   let length = rewriter.write('<p><script>window.a = "').length;
@@ -397,7 +397,7 @@ test('a tag and a script without end pass in bounded memory, unrewritten', () =>
   assert.ok(rewriter.end().length + length > 20 * chunk.length);
 });
 
-test('forms send what is typed in the charset that the page was in', () => {
+test('forms send input in the former charset of the page', () => {
   const sent = (html: string, charset: string) => {
     const rewriter = new HtmlRewriter({ links: new LinkRewriter(URL_OF_PAGE, TIME, charset), head: '' });
     return rewriter.write(html) + rewriter.end();

@@ -46,7 +46,7 @@ for (const [link, rewritten] of LINKS) {
   });
 }
 
-test('a base of the page is what links are relative to', () => {
+test('links are relative to the base of the page', () => {
   const links = new LinkRewriter('https://example.org/dir/page.html', TIME);
   links.setBase('http://static.example/v1/index.html');
   assert.equal(links.rewrite('a.png', 'im_'), `${P}http://static.example/v1/a.png`);
@@ -65,7 +65,7 @@ test('queries of pages in old charsets are escaped in the charset of the page', 
   assert.equal(latin.rewrite('?q=\u65e5', 'mp_'), '/web/20240301120000mp_/https://example.org/?q=%26%2326085%3B');
 });
 
-test('the quick way and the whole rules lead to the same place', () => {
+test('the fast way gives the same links as the URL parser', () => {
   const link = fc.oneof(
     fc.webUrl({ withQueryParameters: true, withFragments: true }),
     fc.webPath(),
@@ -84,7 +84,7 @@ test('the quick way and the whole rules lead to the same place', () => {
   );
 });
 
-test('no link leaves the origin of replay, whatever it is', () => {
+test('no link leaves the origin of replay', () => {
   const piece = fc.constantFrom(
     'http:',
     'https:',

@@ -97,7 +97,7 @@ test('links that load something for the page lead into the archive, each by its 
   }
 });
 
-test('several links in one field are told apart', () => {
+test('one field may have several links', () => {
   const head = headOf('Link: <a.css>; rel=stylesheet, <b>; rel=next, </c.js>;rel=preload;as=script');
   assert.deepEqual(originalLinks(head, LINKS), [
     '</web/20240301100000cs_/http://example.org/blog/a.css>; rel=stylesheet',

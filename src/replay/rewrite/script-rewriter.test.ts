@@ -129,13 +129,13 @@ for (const code of [
   'let top = 2;\nexport { top };',
   'window.a = 1\nexport default 1',
 ]) {
-  test(`${JSON.stringify(code)} is rewritten as the module that it must be`, () => {
+  test(`${JSON.stringify(code)} is rewritten as a module, because it can be nothing else`, () => {
     assert.equal(rewriteScript(code, 'classic', links()), rewriteScript(code, 'module', links()));
   });
 }
 
 for (const code of ['x = 1', 'function f() { return 2 }', '', 'var data = {"a": 1}']) {
-  test(`${JSON.stringify(code)} needs nothing`, () => assert.equal(rewriteScript(code, 'classic', links()), code));
+  test(`${JSON.stringify(code)} is not rewritten`, () => assert.equal(rewriteScript(code, 'classic', links()), code));
 }
 
 for (const [code, name] of [
@@ -160,7 +160,7 @@ for (const [code, name] of [
   ['let [a = self.b, { top: d }] = window', 'self'],
   ['let [a = self.b, { top: d }] = window', 'top'],
 ] as const) {
-  test(`${JSON.stringify(code)} declares no ${name}`, () => {
+  test(`${JSON.stringify(code)} does not declare ${name}`, () => {
     const text = rewriteScript(code, 'classic', links());
     assert.ok(text.includes(`let ${name}=`), text);
     assert.doesNotThrow(() => new Script(text));
@@ -173,11 +173,11 @@ for (const code of ['window; var { ...top } = x', 'window; var { a: top } = x', 
   });
 }
 
-test('a module may compare with what it counts down', () => {
+test('a module may use --> as an operator', () => {
   assert.equal(body('window; if (a <!--b) f(this)', 'module'), `window; if (a <!--b) f(${THIS})`);
 });
 
-test('what a wrapped script declares is seen by the next one, and its top is the stand-in', () => {
+test('the next script sees what a wrapped script declares, and `top` is the stand-in', () => {
   const context = createContext({});
   const run = (code: string) => runInContext(rewriteScript(code, 'classic', links()), context);
   runInContext(
@@ -194,7 +194,7 @@ test('what a wrapped script declares is seen by the next one, and its top is the
   assert.equal(runInContext('standIn.seen', context), 'stand-in,let,const,stand-in,function,function,stand-in');
 });
 
-test('a rewritten script is still one, whatever it holds', () => {
+test('a rewritten script still parses', () => {
   const piece = fc.constantFrom(
     'window',
     'this',
@@ -248,12 +248,12 @@ test('a rewritten script is still one, whatever it holds', () => {
   assert.ok(valid > 50, `only ${valid} of them were scripts`);
 });
 
-test('a script of one line in which very many divisions may begin expressions is rewritten', () => {
+test('a script of one line with very many divisions is rewritten fast', () => {
   const code = `window;${"x=/'[';".repeat(200_000)}`;
   assert.ok(rewriteScript(code, 'classic', links()).length > code.length);
 });
 
-test('any text at all is rewritten without an error', () => {
+test('any text is rewritten without an error', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary', maxLength: 200 }),
