@@ -31,23 +31,23 @@ async function failWrites(t: TestContext, code: string, after: number): Promise<
 test('a quota that is reached while the reserve grows leaves the earlier size, and the reserve can grow later', async (t) => {
   const { directory, path } = await place(t);
   const reserve = new Reserve(directory);
-  let mend = await failWrites(t, 'EDQUOT', 3);
+  let repair = await failWrites(t, 'EDQUOT', 3);
   await assert.rejects(reserve.keep(catalogOf(0)), { code: 'ARCHIVE_FULL' });
   assert.equal((await stat(path)).size, 0);
-  mend();
+  repair();
   await reserve.keep(catalogOf(0));
   assert.equal((await stat(path)).size, 8 * MIB);
-  mend = await failWrites(t, 'ENOSPC', 3);
+  repair = await failWrites(t, 'ENOSPC', 3);
   await assert.rejects(new Reserve(directory).keep(catalogOf(8 * MIB)), { code: 'ARCHIVE_FULL' });
   assert.equal((await stat(path)).size, 8 * MIB);
-  mend();
+  repair();
 });
 
 test('a failure to create the reserve with enough room is not reported as a full disk', async (t) => {
   const { directory, path } = await place(t);
-  const mend = await failWrites(t, 'EIO', 0);
+  const repair = await failWrites(t, 'EIO', 0);
   await assert.rejects(new Reserve(directory).keep(catalogOf(0)), { code: 'DEVICE_FAILED', where: path });
-  mend();
+  repair();
 });
 
 test('a reserve that cannot be removed does not stop the work', async (t) => {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createArchive } from '../../src/archive/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
-import { woundUrl } from '../archive/damage-sample.ts';
+import { damageUrl } from '../archive/damage-sample.ts';
 import {
   type JobReply,
   openServed,
@@ -322,7 +322,7 @@ test('an export of damaged records reports them in its state, its numbers and it
   await storeDays(one.archive, 'http://a.test/', [1]);
   await storeDays(one.archive, 'http://b.test/', [2]);
   await one.archive.flush();
-  const at = await woundUrl(one.archive, 'http://a.test/', 'sum');
+  const at = await damageUrl(one.archive, 'http://a.test/', 'sum');
   const run = async (url: string) => {
     const json = { kind: 'export', input: { format: 'warc.gz', selection: { url } } };
     return finished(one, await one.call('/api/jobs', { json }));
@@ -346,7 +346,7 @@ test('a compaction reports a damaged segment that it could not rewrite', async (
     await again.archive.close();
   });
   await again.archive.delete({ url: 'http://a.test/', to: Date.parse('2024-03-01T23:00:00Z') });
-  await woundUrl(again.archive, 'http://a.test/', 'middle');
+  await damageUrl(again.archive, 'http://a.test/', 'middle');
   const job = await finished(again, await again.call('/api/jobs', { json: { kind: 'compact', input: {} } }));
   assert.deepEqual([job.state, job.hasErrors], ['done', true]);
 });

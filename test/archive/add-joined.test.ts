@@ -83,18 +83,18 @@ test('in place only the records in the first coding of a file are catalogued, an
   const bytes = [...members(PARTS.first, 'gzip').members, ...members(PARTS.second, 'none').members];
   await writeFile(file, Buffer.concat(bytes));
   for (const captures of [60, 0]) {
-    const told: string[] = [];
-    const onFinding = ({ level, code }: Finding) => told.push(`${level} ${code}`);
+    const reported: string[] = [];
+    const onFinding = ({ level, code }: Finding) => reported.push(`${level} ${code}`);
     const report = await archive.add([file], { inPlace: true, onFinding });
-    assert.deepEqual([report.captures, report.failures, told], [captures, [], ['error coding-changed']]);
+    assert.deepEqual([report.captures, report.failures, reported], [captures, [], ['error coding-changed']]);
   }
   assert.equal((await archive.verify()).errors, 1);
   assert.deepEqual((await archive.add([file])).captures, 60);
 });
 
 test('records of another coding in a segment are reported when it is catalogued, and compaction keeps them', async (t) => {
-  const told: string[] = [];
-  const onFinding = ({ level, code }: Finding) => void told.push(`${level} ${code}`);
+  const reported: string[] = [];
+  const onFinding = ({ level, code }: Finding) => void reported.push(`${level} ${code}`);
   const archive = await makeArchive(t, { onFinding });
   const path = join(await temporaryDirectory(t), 'volume');
   const file = join(path, 'default/joined.warc.gz');
@@ -105,7 +105,7 @@ test('records of another coding in a segment are reported when it is catalogued,
   ];
   await writeFile(file, Buffer.concat(bytes));
   await archive.addVolume({ name: 'second', path });
-  assert.deepEqual(told, ['error coding-changed']);
+  assert.deepEqual(reported, ['error coding-changed']);
   await archive.delete({ url: 'http://first.example/1' });
   const { damaged } = await archive.compact();
   assert.deepEqual(

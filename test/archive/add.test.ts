@@ -206,13 +206,13 @@ test('the progress of an add is reported in bytes of each file, whether it copie
       onProgress: ({ file, bytes }) => reached.set(file, [...(reached.get(file) ?? []), bytes]),
     });
     for (const [index, file] of files.entries()) {
-      const told = reached.get(file)!;
-      assert.ok(index > 0 || told.length > 1);
+      const reported = reached.get(file)!;
+      assert.ok(index > 0 || reported.length > 1);
       assert.deepEqual(
-        told,
-        told.toSorted((one, other) => one - other),
+        reported,
+        reported.toSorted((one, other) => one - other),
       );
-      assert.equal(told.at(-1), sizes[index]);
+      assert.equal(reported.at(-1), sizes[index]);
     }
   }
 });
@@ -258,9 +258,9 @@ test('zstd files with a dictionary keep their frames and the dictionary, and fil
     assert.ok(stored.includes(member));
   const before = await answers(archive);
   assert.equal(before.length, 24);
-  const told: unknown[] = [];
-  for await (const _ of archive.streamWarc({ onDamage: (damage) => told.push(damage) }));
-  assert.deepEqual(told, [], 'a dictionary does not count as a missing record');
+  const reported: unknown[] = [];
+  for await (const _ of archive.streamWarc({ onDamage: (damage) => reported.push(damage) }));
+  assert.deepEqual(reported, [], 'a dictionary does not count as a missing record');
   await archive.rebuild();
   assert.deepEqual(await answers(archive), before);
   await archive.delete({ url: 'http://one.example/3' });

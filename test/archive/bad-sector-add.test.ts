@@ -74,7 +74,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
       const sample = new Sample(await temporaryDirectory(t), coding);
       for (const sector of sample.sectors) {
         const archive = await makeArchive(t);
-        const mend = await breakSector(t, sample.file, sector);
+        const repair = await breakSector(t, sample.file, sector);
         const findings: Finding[] = [];
         const report = await archive.add([sample.file], {
           inPlace,
@@ -82,15 +82,15 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
           onFinding: (one) => findings.push(one),
         });
         assert.deepEqual(report.failures, []);
-        const told = findings.filter(({ code }) => code === 'sector-unreadable');
+        const reported = findings.filter(({ code }) => code === 'sector-unreadable');
         assert.deepEqual(
-          told.map(({ file, offset }) => [file, offset]),
+          reported.map(({ file, offset }) => [file, offset]),
           [[sample.file, sector]],
         );
         const pages = sample.beside(sector);
         assert.ok(pages.length > 90);
         await assertReadable(archive, pages);
-        mend();
+        repair();
         await assertReadable(archive, pages);
       }
     });
@@ -99,12 +99,12 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
     const sample = new Sample(await temporaryDirectory(t), coding);
     for (const sector of sample.sectors) {
       let archive = await makeArchive(t);
-      let mend = await breakSector(t, sample.file, sector);
+      let repair = await breakSector(t, sample.file, sector);
       await archive.add([sample.file], { inPlace: true, workers: 0 });
       let captures = (await allCaptures(archive)).length;
       for (const bad of [sector, undefined, ...sample.sectors]) {
-        mend();
-        if (bad !== undefined) mend = await breakSector(t, sample.file, bad);
+        repair();
+        if (bad !== undefined) repair = await breakSector(t, sample.file, bad);
         archive = await reopened(t, archive);
         await assertReadable(archive, bad === undefined ? sample.beside(sector) : sample.beside(sector, bad));
         const report = await archive.add([sample.file], { inPlace: true, workers: 0 });
@@ -113,7 +113,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
         if (bad === undefined) captures += report.captures;
         assert.equal((await allCaptures(archive)).length, captures);
       }
-      mend();
+      repair();
       await archive.close();
     }
   });
@@ -133,12 +133,12 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
   test(`the content of a bad sector is added when the file is added again and the sector can be read: ${coding}`, async (t) => {
     const { file, contents, sector } = writeLarge(await temporaryDirectory(t), coding);
     const archive = await makeArchive(t);
-    const mend = await breakSector(t, file, sector);
+    const repair = await breakSector(t, file, sector);
     await archive.add([file], { workers: 0 });
     const captures = (await allCaptures(archive)).length;
     await archive.add([file], { workers: 0 });
     assert.equal((await allCaptures(archive)).length, captures, 'nothing twice');
-    mend();
+    repair();
     await archive.add([file], { workers: 0 });
     for (const [n, content] of contents.entries()) assert.deepEqual(await payloadAt(archive, urlOf(n)), content);
     assert.equal((await archive.add([file], { workers: 0 })).filesKnown, 1);
@@ -148,14 +148,14 @@ for (const isInterrupted of [false, true])
   test(`the content of a bad sector of a file in place is catalogued when the file is added again, except what was deleted${isInterrupted ? ', also when the add was interrupted' : ''}`, async (t) => {
     const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
     let archive = await makeArchive(t);
-    const mend = await breakSector(t, file, sector);
+    const repair = await breakSector(t, file, sector);
     const stop = new AbortController();
     const onProgress = () => isInterrupted && stop.abort();
     const adding = archive.add([file], { inPlace: true, workers: 0, signal: stop.signal, onProgress });
     if (isInterrupted) await assert.rejects(adding, { name: 'AbortError' });
     else await adding;
     await archive.delete({ url: urlOf(200) });
-    mend();
+    repair();
     archive = await reopened(t, archive);
     assert.ok((await allCaptures(archive)).length < contents.length - 1);
     await archive.add([file], { inPlace: true, workers: 0 });
@@ -171,12 +171,12 @@ for (const isInterrupted of [false, true])
 test('the content of a bad sector is added also when the add was interrupted behind it', async (t) => {
   const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
   const archive = await makeArchive(t);
-  const mend = await breakSector(t, file, sector);
+  const repair = await breakSector(t, file, sector);
   const stop = new AbortController();
   const interrupted = archive.add([file], { workers: 0, signal: stop.signal, onProgress: () => stop.abort() });
   await assert.rejects(interrupted, { name: 'AbortError' });
   assert.ok((await allCaptures(archive)).length > 0);
-  mend();
+  repair();
   await archive.add([file], { workers: 0 });
   for (const [n, content] of contents.entries()) assert.deepEqual(await payloadAt(archive, urlOf(n)), content);
 });
@@ -184,10 +184,10 @@ test('the content of a bad sector is added also when the add was interrupted beh
 test('a file with a bad sector brings back nothing that was deleted since, and the report says so', async (t) => {
   const { file, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
   const archive = await makeArchive(t);
-  const mend = await breakSector(t, file, sector);
+  const repair = await breakSector(t, file, sector);
   await archive.add([file], { workers: 0 });
   await archive.delete({ url: urlOf(200) });
-  mend();
+  repair();
   const captures = (await allCaptures(archive)).length;
   for (let time = 0; time < 2; time++) {
     assert.equal((await archive.add([file], { workers: 0 })).deletedSince, 1);
@@ -199,18 +199,18 @@ test('a file that was replaced by another of the same length is refused, whichev
   const sample = new Sample(await temporaryDirectory(t), 'none');
   for (const sector of sample.sectors) {
     let archive = await makeArchive(t);
-    let mend = await breakSector(t, sample.file, sector);
+    let repair = await breakSector(t, sample.file, sector);
     await archive.add([sample.file], { inPlace: true, workers: 0 });
-    mend();
+    repair();
     writeFileSync(
       sample.file,
       sample.bytes.map((byte) => byte ^ 1),
     );
     for (const bad of [undefined, ...sample.sectors]) {
-      if (bad !== undefined) mend = await breakSector(t, sample.file, bad);
+      if (bad !== undefined) repair = await breakSector(t, sample.file, bad);
       archive = await reopened(t, archive);
       await assert.rejects(payloadAt(archive, urlOf(25)), { code: 'OBJECT_CHANGED' });
-      mend();
+      repair();
     }
     await archive.close();
     writeFileSync(sample.file, sample.bytes);
@@ -221,7 +221,7 @@ test('records around bad sectors are the same when they are read one by one, and
   for (const coding of ['gzip', 'zstd', 'none'] as const) {
     const sample = new Sample(await temporaryDirectory(t), coding);
     for (const sector of sample.sectors) {
-      const mend = await breakSector(t, sample.file, sector);
+      const repair = await breakSector(t, sample.file, sector);
       const codes: string[] = [];
       const urls: (string | undefined)[] = [];
       const onFinding = ({ code, offset }: Finding) => codes.push(`${code} ${offset}`);
@@ -240,7 +240,7 @@ test('records around bad sectors are the same when they are read one by one, and
         },
         { code: 'DEVICE_FAILED' },
       );
-      mend();
+      repair();
     }
   }
 });

@@ -95,8 +95,8 @@ for (let seed = 0; seed < 6; seed++)
     const expected = await payloadsOf(archive);
     for (let round = 0; round < 2; round++) {
       const files = [...filesBelow(join(archive.directory, 'volumes/main')), join(directory, '2.warc.gz')];
-      const mend = await failSome(t, files, below);
-      await archive.compact({ contentsAtOnce: below(2) ? 2 : 100_000 }).finally(mend);
+      const repair = await failSome(t, files, below);
+      await archive.compact({ contentsAtOnce: below(2) ? 2 : 100_000 }).finally(repair);
       assert.deepEqual(await payloadsOf(archive), expected);
     }
     await archive.close();

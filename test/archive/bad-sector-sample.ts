@@ -44,11 +44,11 @@ export async function breakSector(t: TestContext, path: string, from: number, to
   };
   fs.readSync = read as typeof readSync;
   syncBuiltinESMExports();
-  const mend = () => {
+  const repair = () => {
     fs.readSync = readSync;
     syncBuiltinESMExports();
     mendHandles();
   };
-  t.after(mend);
-  return mend;
+  t.after(repair);
+  return repair;
 }

@@ -33,7 +33,7 @@ function visit(url: string, time: number, body: string): ForeignRecord[] {
   return [{ ...bare, record: { ...bare.record, fields: fieldsFor(record.recordId) } }, request];
 }
 
-const told = (fields: readonly Field[]) => fields.map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
+const reported = (fields: readonly Field[]) => fields.map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
 
 test('a duplicate keeps the fields of its capture as a revisit, and the revisit keeps them as a full record', async (t) => {
   const archive = await makeArchive(t);
@@ -41,21 +41,21 @@ test('a duplicate keeps the fields of its capture as a revisit, and the revisit 
   const second = visit('http://a.example/second', NOON + 1000, 'same');
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), ...first, ...second]);
   assert.equal((await archive.add([file])).duplicates, 1);
-  const wanted = told(second[0]!.record.fields!);
+  const wanted = reported(second[0]!.record.fields!);
   const ofSecond = async (type: string) => {
     const records = await walk(archive);
     return records.find(({ head }) => head.type === type && head.targetUri === 'http://a.example/second')?.head;
   };
   const revisit = await ofSecond('revisit');
   assert.deepEqual(
-    told(revisit!.fields).filter((line) => wanted.includes(line)),
+    reported(revisit!.fields).filter((line) => wanted.includes(line)),
     wanted,
   );
   await archive.delete({ url: 'http://a.example/first' });
   await archive.compact();
   const full = await ofSecond('response');
   assert.deepEqual(
-    told(full!.fields).filter((line) => wanted.includes(line)),
+    reported(full!.fields).filter((line) => wanted.includes(line)),
     wanted,
   );
   assert.deepEqual(await audit(archive), []);

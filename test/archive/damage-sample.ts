@@ -9,11 +9,11 @@ import { segmentFiles } from './archive-sample.ts';
  * `sum`: a bit of the checksum. `middle`: inner bytes, so that the member does not decode to its end. `start`: so that
  * it is not a member any more. `all`: NULs in its place.
  */
-export type Wound = 'sum' | 'middle' | 'start' | 'all';
+export type DamageKind = 'sum' | 'middle' | 'start' | 'all';
 
-export type Wounded = { readonly segment: string; readonly offset: number };
+export type DamagedPlace = { readonly segment: string; readonly offset: number };
 
-export function wound(archive: Archive, place: Place, how: Wound): Wounded {
+export function damageRecord(archive: Archive, place: Place, how: DamageKind): DamagedPlace {
   const { name } = archive.segments().find(({ number }) => number === place.segment)!;
   const file = segmentFiles(archive.directory).find((path) => path.includes(name))!;
   const bytes = readFileSync(file);
@@ -48,6 +48,6 @@ export async function placeOf(archive: Archive, url: string): Promise<Place> {
   return (await archive.findCapture(url))!.place;
 }
 
-export async function woundUrl(archive: Archive, url: string, how: Wound): Promise<Wounded> {
-  return wound(archive, await placeOf(archive, url), how);
+export async function damageUrl(archive: Archive, url: string, how: DamageKind): Promise<DamagedPlace> {
+  return damageRecord(archive, await placeOf(archive, url), how);
 }

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import type { Archive, OutputDamage } from '../../src/archive/index.ts';
 import type { PinakesError } from '../../src/base/index.ts';
 import { type NewRecord, readRecords } from '../../src/warc/index.ts';
-import { wound, woundUrl } from './damage-sample.ts';
+import { damageRecord, damageUrl } from './damage-sample.ts';
 import {
   type ForeignRecord,
   foreignId,
@@ -52,7 +52,7 @@ test('a sound record reports no damage', async (t) => {
 
 test('a record with a wrong checksum is returned, and reports where it is damaged', async (t) => {
   const archive = await filled(await makeArchive(t));
-  const at = await woundUrl(archive, urlOf(2), 'sum');
+  const at = await damageUrl(archive, urlOf(2), 'sum');
   const found = await archive.get(urlOf(2));
   assert.deepEqual(await bytesOf(found.payload), Buffer.from(contentOf('page 2')));
   const [damage] = found.damage();
@@ -62,7 +62,7 @@ test('a record with a wrong checksum is returned, and reports where it is damage
 
 test('of a record that does not decode to its end, the readable part is returned', async (t) => {
   const archive = await filled(await makeArchive(t));
-  await woundUrl(archive, urlOf(2), 'middle');
+  await damageUrl(archive, urlOf(2), 'middle');
   const found = await archive.get(urlOf(2));
   const payload = await bytesOf(found.payload);
   const sound = Buffer.from(contentOf('page 2'));
@@ -72,7 +72,7 @@ test('of a record that does not decode to its end, the readable part is returned
 
 test('a record of which nothing can be read is an error of its own', async (t) => {
   const archive = await filled(await makeArchive(t));
-  await woundUrl(archive, urlOf(2), 'start');
+  await damageUrl(archive, urlOf(2), 'start');
   await assert.rejects(archive.get(urlOf(2)), (error: PinakesError) => error.code === 'RECORD_DAMAGED');
 });
 
@@ -80,7 +80,7 @@ test('a revisit reports the damage of the record that it refers to', async (t) =
   const archive = await makeArchive(t);
   await archive.store(page(urlOf(1), NOON, contentOf('same')));
   await archive.store(page(urlOf(2), NOON + 1000, contentOf('same')));
-  const at = await woundUrl(archive, urlOf(1), 'sum');
+  const at = await damageUrl(archive, urlOf(1), 'sum');
   const found = await archive.get(urlOf(2));
   await bytesOf(found.payload);
   assert.equal(found.capture.kind, 'revisit');
@@ -110,15 +110,15 @@ test('a payload whose digest is not its name is reported where no checksum cover
 for (const order of ['storage', 'url'] as const) {
   test(`a stream in the order of ${order} reports each damaged record once, and contains all others`, async (t) => {
     const archive = await filled(await makeArchive(t));
-    const sum = await woundUrl(archive, urlOf(1), 'sum');
-    const middle = await woundUrl(archive, urlOf(2), 'middle');
-    const start = await woundUrl(archive, urlOf(4), 'start');
-    const told: OutputDamage[] = [];
+    const sum = await damageUrl(archive, urlOf(1), 'sum');
+    const middle = await damageUrl(archive, urlOf(2), 'middle');
+    const start = await damageUrl(archive, urlOf(4), 'start');
+    const reported: OutputDamage[] = [];
     const parts: Buffer[] = [];
-    for await (const { bytes } of archive.streamWarc({ order, onDamage: (damage) => told.push(damage) }))
+    for await (const { bytes } of archive.streamWarc({ order, onDamage: (damage) => reported.push(damage) }))
       parts.push(Buffer.from(bytes));
     assert.deepEqual(
-      told.map(({ offset, comes }) => ({ offset, comes })),
+      reported.map(({ offset, comes }) => ({ offset, comes })),
       [
         { offset: sum.offset, comes: 'all' },
         { offset: middle.offset, comes: 'part' },
@@ -135,16 +135,16 @@ for (const order of ['storage', 'url'] as const) {
 
 test('a stream of a selection does not report damaged records outside the selection', async (t) => {
   const archive = await filled(await makeArchive(t));
-  await woundUrl(archive, urlOf(1), 'sum');
-  const told: OutputDamage[] = [];
-  const query = { selection: { url: urlOf(3) }, onDamage: (damage: OutputDamage) => told.push(damage) };
+  await damageUrl(archive, urlOf(1), 'sum');
+  const reported: OutputDamage[] = [];
+  const query = { selection: { url: urlOf(3) }, onDamage: (damage: OutputDamage) => reported.push(damage) };
   for await (const _ of archive.streamWarc(query));
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });
 
 test('the JSON line of a damaged record says so', async (t) => {
   const archive = await filled(await makeArchive(t), 3);
-  await woundUrl(archive, urlOf(1), 'sum');
+  await damageUrl(archive, urlOf(1), 'sum');
   const lines: { url?: string; damage?: { code: string; comes: string } }[] = [];
   for await (const { bytes } of archive.streamJson({ selection: { types: ['response'] } }))
     if (bytes.length > 0) lines.push(JSON.parse(Buffer.from(bytes).toString()));
@@ -157,15 +157,15 @@ test('the JSON line of a damaged record says so', async (t) => {
 for (const concurrentRecords of [true, false]) {
   test(`an export reports each damaged record once and contains all others, ${concurrentRecords ? 'with' : 'without'} their concurrent records`, async (t) => {
     const archive = await filled(await makeArchive(t));
-    const sum = await woundUrl(archive, urlOf(1), 'sum');
-    const middle = await woundUrl(archive, urlOf(2), 'middle');
-    const start = await woundUrl(archive, urlOf(4), 'start');
-    const told: OutputDamage[] = [];
+    const sum = await damageUrl(archive, urlOf(1), 'sum');
+    const middle = await damageUrl(archive, urlOf(2), 'middle');
+    const start = await damageUrl(archive, urlOf(4), 'start');
+    const reported: OutputDamage[] = [];
     const path = join(await temporaryDirectory(t), 'slice.warc.gz');
-    const onDamage = (damage: OutputDamage) => told.push(damage);
+    const onDamage = (damage: OutputDamage) => reported.push(damage);
     const report = await archive.exportWarc({}, path, { software: SOFTWARE, concurrentRecords, onDamage });
     assert.deepEqual(
-      told.map(({ offset, comes }) => ({ offset, comes })),
+      reported.map(({ offset, comes }) => ({ offset, comes })),
       [
         { offset: sum.offset, comes: 'all' },
         { offset: middle.offset, comes: 'part' },
@@ -186,8 +186,8 @@ test('damaged requests and metadata records are reported and counted', async (t)
   const file = join(directory, 'crawl.warc.gz');
   await writeForeign(file, [warcinfo(), ...pages.flatMap((one) => [one, requestOf(one), metadataOf(one)])], 'gzip');
   await archive.add([file]);
-  const exported = async (name: string, told: OutputDamage[] = []) =>
-    archive.exportWarc({}, join(directory, name), { software: SOFTWARE, onDamage: (damage) => told.push(damage) });
+  const exported = async (name: string, reported: OutputDamage[] = []) =>
+    archive.exportWarc({}, join(directory, name), { software: SOFTWARE, onDamage: (damage) => reported.push(damage) });
   const sound = await exported('sound.warc.gz');
   const places = new Map<string, { segment: number; offset: number; length: number }[]>();
   for await (const { segment, head, length } of await archive.stream()) {
@@ -209,18 +209,18 @@ test('damaged requests and metadata records are reported and counted', async (t)
     return { ...place, length: lengthOf(place) };
   };
   const wounds = [
-    wound(archive, placeAt('metadata', 1), 'start'),
-    wound(archive, placeAt('metadata', 2), 'sum'),
-    wound(archive, placeAt('metadata', 3), 'middle'),
+    damageRecord(archive, placeAt('metadata', 1), 'start'),
+    damageRecord(archive, placeAt('metadata', 2), 'sum'),
+    damageRecord(archive, placeAt('metadata', 3), 'middle'),
   ];
   // So short that its head is damaged too. What can be read of it, and which capture it goes with, depends on chance.
-  const request = wound(archive, placeAt('request', 0), 'middle');
-  const told: OutputDamage[] = [];
-  const report = await exported('damaged.warc.gz', told);
+  const request = damageRecord(archive, placeAt('request', 0), 'middle');
+  const reported: OutputDamage[] = [];
+  const report = await exported('damaged.warc.gz', reported);
   const comesOf = ({ offset }: { offset: number }) =>
-    told.filter((one) => one.offset === offset).map(({ comes }) => comes);
+    reported.filter((one) => one.offset === offset).map(({ comes }) => comes);
   assert.deepEqual(wounds.map(comesOf), [['nothing'], ['all'], ['part']]);
-  assert.equal(comesOf(request).length, 1, JSON.stringify(told));
+  assert.equal(comesOf(request).length, 1, JSON.stringify(reported));
   assert.equal(report.damaged + report.leftOut, 4);
   assert.deepEqual(
     [report.captures, report.concurrentRecords],
@@ -235,21 +235,21 @@ test('a revisit of a damaged content stays a revisit in a self-contained file', 
   const file = join(directory, 'crawl.warc.gz');
   await writeForeign(file, [warcinfo(), original, revisitOf(original, urlOf(2), NOON + 1000)], 'gzip');
   await archive.add([file]);
-  const at = await woundUrl(archive, urlOf(1), 'sum');
-  const told: OutputDamage[] = [];
+  const at = await damageUrl(archive, urlOf(1), 'sum');
+  const reported: OutputDamage[] = [];
   const report = await archive.exportWarc({ url: urlOf(2) }, join(directory, 'alone.warc.gz'), {
     software: SOFTWARE,
     selfContained: true,
-    onDamage: (damage) => told.push(damage),
+    onDamage: (damage) => reported.push(damage),
   });
-  assert.deepEqual(told.map(briefly), [{ ...at, code: 'gzip-crc', url: undefined, comes: 'nothing' }]);
+  assert.deepEqual(reported.map(briefly), [{ ...at, code: 'gzip-crc', url: undefined, comes: 'nothing' }]);
   assert.deepEqual([report.captures, report.expanded, report.revisits, report.unresolved], [1, 0, 1, 1]);
 });
 
 for (const how of ['middle', 'start'] as const) {
-  test(`compaction leaves a segment with an unreadable record alone, wounded in its ${how}`, async (t) => {
+  test(`compaction leaves a segment with an unreadable record alone, damaged in its ${how}`, async (t) => {
     const archive = await filled(await makeArchive(t));
-    const { segment } = await woundUrl(archive, urlOf(2), how);
+    const { segment } = await damageUrl(archive, urlOf(2), how);
     await archive.delete({ url: urlOf(0) });
     const { segments, damaged } = await archive.compact();
     assert.equal(segments, 0);
@@ -268,8 +268,8 @@ for (const how of ['middle', 'start'] as const) {
 
 test('compaction removes a damaged record that was deleted, and copies a complete damaged one as it is', async (t) => {
   const archive = await filled(await makeArchive(t));
-  await woundUrl(archive, urlOf(0), 'start');
-  await woundUrl(archive, urlOf(2), 'sum');
+  await damageUrl(archive, urlOf(0), 'start');
+  await damageUrl(archive, urlOf(2), 'sum');
   await archive.delete({ url: urlOf(0) });
   const { segments, damaged } = await archive.compact();
   assert.deepEqual([segments, damaged], [1, []]);
@@ -280,7 +280,7 @@ test('compaction removes a damaged record that was deleted, and copies a complet
 
 test('a segment with a damaged record is not recompressed, since the record would look sound afterwards', async (t) => {
   const archive = await filled(await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } }), 60);
-  await woundUrl(archive, urlOf(2), 'sum');
+  await damageUrl(archive, urlOf(2), 'sum');
   const report = await archive.recompress({ worthwhileShare: 2 });
   assert.match(report.left.map(({ why }) => why).join(), /damaged/);
   const found = await archive.get(urlOf(2));

@@ -105,8 +105,8 @@ test('`pinakes rebuild` makes a damaged catalog again without reading it', async
     () => change(inCatalog('MANIFEST'), (bytes) => void bytes.fill(0, 10, 40)),
     () => writeFileSync(inCatalog('CURRENT'), 'nothing'),
   ];
-  for (const wound of wounds) {
-    wound();
+  for (const damageRecord of wounds) {
+    damageRecord();
     const { code, err } = await pinakes(directory, 'rebuild', '-a', directory);
     assert.equal(code, 0, err);
     const again = await reopened(t, directory);

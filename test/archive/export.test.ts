@@ -438,7 +438,7 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
     let captures = 0;
     let expanded = 0;
     for (const [file, collection] of collections) {
-      const { captures: came, report } = await exported(
+      const { captures: delivered, report } = await exported(
         archive,
         { collection: archive.collections.find(collection) },
         { selfContained: true, concurrentRecords: false },
@@ -446,11 +446,11 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
       expanded += report.expanded;
       const full = originals.get(file)!.filter(({ type }) => type !== 'revisit');
       const wanted = new Set(full.map(sameAs));
-      const got = new Set(came.map(sameAs));
+      const got = new Set(delivered.map(sameAs));
       captures += wanted.size;
       const distinct = new Set(originals.get(file)!.map(identityOf)).size;
-      if (came.length - report.extras !== distinct)
-        differing.push(`${file} had ${distinct} captures and came with ${came.length - report.extras}`);
+      if (delivered.length - report.extras !== distinct)
+        differing.push(`${file} had ${distinct} captures and delivered with ${delivered.length - report.extras}`);
       for (const key of wanted) if (!got.has(key)) differing.push(`${file} lost ${key}`);
       // An additional record can only be the revisit of an original, now with its content, or a record that such a
       // revisit refers to.
@@ -462,10 +462,10 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
             time === capture.time &&
             (head.length === 0 || withoutCodings(head) === withoutCodings(capture.head)),
         );
-      const extra = came.filter((capture) => !wanted.has(sameAs(capture)) && !isRevisit(capture));
+      const extra = delivered.filter((capture) => !wanted.has(sameAs(capture)) && !isRevisit(capture));
       if (extra.length > report.extras) differing.push(`${file} gained ${extra.map(sameAs).join('; ')}`);
       for (const revisit of revisits)
-        if (!came.some(({ url, time }) => url === revisit.url && time === revisit.time))
+        if (!delivered.some(({ url, time }) => url === revisit.url && time === revisit.time))
           differing.push(`${file} lost revisit ${revisit.url}`);
     }
     t.diagnostic(`${captures} captures of ${originals.size} files, ${expanded} expanded`);

@@ -7,7 +7,7 @@ import type { Archive, OutputDamage, StreamQuery } from '../../src/archive/index
 import { readRecords } from '../../src/warc/index.ts';
 import { segmentFiles } from './archive-sample.ts';
 import { breakFile } from './bad-sector-sample.ts';
-import { placeOf, woundUrl } from './damage-sample.ts';
+import { damageUrl, placeOf } from './damage-sample.ts';
 import { requestOf, response, warcinfo, writeForeign } from './foreign-file.ts';
 import { allCaptures, contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-archive.ts';
 
@@ -18,7 +18,7 @@ async function filled(archive: Archive, pages = 6): Promise<Archive> {
   return archive;
 }
 
-type Given = { readonly urls: readonly (string | undefined)[]; readonly told: readonly OutputDamage[] };
+type Given = { readonly urls: readonly (string | undefined)[]; readonly reported: readonly OutputDamage[] };
 
 async function urlsIn(path: string): Promise<(string | undefined)[]> {
   const urls: (string | undefined)[] = [];
@@ -27,23 +27,23 @@ async function urlsIn(path: string): Promise<(string | undefined)[]> {
 }
 
 async function streamed(t: TestContext, archive: Archive, query: StreamQuery): Promise<Given> {
-  const told: OutputDamage[] = [];
+  const reported: OutputDamage[] = [];
   const parts: Buffer[] = [];
-  for await (const { bytes } of archive.streamWarc({ ...query, onDamage: (damage) => told.push(damage) }))
+  for await (const { bytes } of archive.streamWarc({ ...query, onDamage: (damage) => reported.push(damage) }))
     parts.push(Buffer.from(bytes));
   const path = join(await temporaryDirectory(t), 'streamed.warc.gz');
   writeFileSync(path, Buffer.concat(parts));
-  return { urls: await urlsIn(path), told };
+  return { urls: await urlsIn(path), reported };
 }
 
 async function exported(t: TestContext, archive: Archive, concurrentRecords: boolean): Promise<Given> {
-  const told: OutputDamage[] = [];
+  const reported: OutputDamage[] = [];
   const path = join(await temporaryDirectory(t), 'slice.warc.gz');
-  const onDamage = (damage: OutputDamage) => told.push(damage);
+  const onDamage = (damage: OutputDamage) => reported.push(damage);
   const report = await archive.exportWarc({}, path, { software: 'pinakes/test', concurrentRecords, onDamage });
   const urls = await urlsIn(path);
   assert.equal(report.captures, urls.length);
-  return { urls, told };
+  return { urls, reported };
 }
 
 const WAYS: readonly [string, (t: TestContext, archive: Archive) => Promise<Given>][] = [
@@ -56,11 +56,11 @@ const WAYS: readonly [string, (t: TestContext, archive: Archive) => Promise<Give
 for (const [name, give] of WAYS) {
   test(`${name} reports a record that NULs have replaced`, async (t) => {
     const archive = await filled(await makeArchive(t));
-    const { offset } = await woundUrl(archive, urlOf(2), 'all');
-    const { urls, told } = await give(t, archive);
+    const { offset } = await damageUrl(archive, urlOf(2), 'all');
+    const { urls, reported } = await give(t, archive);
     assert.deepEqual(urls, [0, 1, 3, 4, 5].map(urlOf));
     assert.deepEqual(
-      told.map(({ offset, comes }) => [offset, comes]),
+      reported.map(({ offset, comes }) => [offset, comes]),
       [[offset, 'nothing']],
     );
   });
@@ -69,9 +69,9 @@ for (const [name, give] of WAYS) {
     const archive = await filled(await makeArchive(t));
     const { offset } = await placeOf(archive, urlOf(5));
     truncateSync(segmentFiles(archive.directory)[0]!, offset);
-    const { urls, told } = await give(t, archive);
+    const { urls, reported } = await give(t, archive);
     assert.deepEqual(urls, [0, 1, 2, 3, 4].map(urlOf));
-    assert.ok(told.length > 0 && told.every((one) => one.comes === 'nothing' && one.offset === offset));
+    assert.ok(reported.length > 0 && reported.every((one) => one.comes === 'nothing' && one.offset === offset));
   });
 }
 
@@ -86,7 +86,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
       const captures = await allCaptures(archive);
       const sector = Math.floor(statSync(file).size / 8192) * 4096;
       await breakFile(t, file, sector, { to: sector + 4096 });
-      const { urls, told } = await give(t, archive);
+      const { urls, reported } = await give(t, archive);
       const isHit = ({ offset, length }: { offset: number; length: number }) =>
         offset < sector + 4096 && offset + length > sector;
       const hit = new Set(captures.filter(({ place }) => isHit(place)).map(({ url }) => url));
@@ -102,14 +102,14 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
         [],
       );
       assert.ok(
-        told.length > 0 && told.every(({ offset }) => offset + 8192 > sector && offset < sector + 8192),
-        JSON.stringify(told),
+        reported.length > 0 && reported.every(({ offset }) => offset + 8192 > sector && offset < sector + 8192),
+        JSON.stringify(reported),
       );
     });
 
 test('verification reports NULs in the place of a record as an error, also when the catalog was made without the record', async (t) => {
   const archive = await filled(await makeArchive(t));
-  const { offset } = await woundUrl(archive, urlOf(2), 'all');
+  const { offset } = await damageUrl(archive, urlOf(2), 'all');
   await archive.rebuild();
   assert.equal((await allCaptures(archive)).length, 5);
   const problems: (string | number | undefined)[] = [];
@@ -132,10 +132,10 @@ test('a stream without `onDamage` stops at a bad sector', async (t) => {
 test('a bad sector that can be read at the second attempt costs a stream nothing, whichever read failed', async (t) => {
   const archive = await filled(await makeArchive(t));
   for (let after = 0; after < 8; after++) {
-    const mend = await breakFile(t, segmentFiles(archive.directory)[0]!, 4096, { times: 1, after });
-    const { urls, told } = await streamed(t, archive, {});
-    mend();
-    assert.deepEqual([urls.length, told], [6, []], `read ${after}`);
+    const repair = await breakFile(t, segmentFiles(archive.directory)[0]!, 4096, { times: 1, after });
+    const { urls, reported } = await streamed(t, archive, {});
+    repair();
+    assert.deepEqual([urls.length, reported], [6, []], `read ${after}`);
   }
 });
 
@@ -147,14 +147,14 @@ test("a stream reports NULs in the place of records in another writer's file, an
   const sound = readFileSync(file);
   writeFileSync(file, Buffer.concat([sound, Buffer.alloc(1000)]));
   await archive.add([file], { inPlace: true, workers: 0 });
-  assert.deepEqual((await streamed(t, archive, {})).told, []);
+  assert.deepEqual((await streamed(t, archive, {})).reported, []);
   const { offset, length } = await placeOf(archive, urlOf(100));
   const bytes = readFileSync(file);
   writeFileSync(file, bytes.fill(0, offset, offset + length));
-  const { urls, told } = await streamed(t, archive, {});
+  const { urls, reported } = await streamed(t, archive, {});
   assert.equal(urls.length, 199);
   assert.deepEqual(
-    told.map(({ code, comes }) => [code, comes]),
+    reported.map(({ code, comes }) => [code, comes]),
     [['record-damaged', 'nothing']],
   );
 });
@@ -172,10 +172,10 @@ test('an export reports a request that NULs have replaced', async (t) => {
   const behind = await placeOf(archive, urlOf(2));
   const segment = segmentFiles(archive.directory)[0]!;
   writeFileSync(segment, readFileSync(segment).fill(0, before.offset + before.length, behind.offset));
-  const { urls, told } = await exported(t, archive, true);
+  const { urls, reported } = await exported(t, archive, true);
   assert.equal(urls.length, 3);
   assert.deepEqual(
-    told.map(({ offset, comes }) => [offset, comes]),
+    reported.map(({ offset, comes }) => [offset, comes]),
     [[before.offset + before.length, 'nothing']],
   );
 });

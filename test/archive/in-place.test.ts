@@ -99,8 +99,8 @@ test('a linked file that changed or is missing costs only itself, and the error 
   rmSync(join(directory, 'archive/catalog'), { recursive: true });
   const { findings, onFinding } = gather();
   const rebuilt = await openSample(join(directory, 'archive'), { onFinding });
-  const told = findings.filter(({ level }) => level === 'error').map(({ code }) => code);
-  assert.deepEqual([...new Set(told)], ['segment-not-healed']);
+  const reported = findings.filter(({ level }) => level === 'error').map(({ code }) => code);
+  assert.deepEqual([...new Set(reported)], ['segment-not-healed']);
   assert.deepEqual(await lostDays(rebuilt, SECOND), []);
   await rebuilt.close();
 });

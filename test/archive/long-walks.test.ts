@@ -22,9 +22,9 @@ async function linesOf(lines: AsyncIterable<string>): Promise<number> {
 
 test('statistics, deletions and index lines report their progress', async (t) => {
   const archive = await filledArchive(t);
-  const told: number[] = [];
-  const onProgress = (now: number) => void told.push(now);
-  const last = () => told.splice(0).at(-1);
+  const reported: number[] = [];
+  const onProgress = (now: number) => void reported.push(now);
+  const last = () => reported.splice(0).at(-1);
   await archive.stats({ onProgress });
   assert.equal(last(), 1);
   assert.equal(await linesOf(archive.exportCdxj({}, undefined, { onProgress })), CAPTURES);
@@ -39,19 +39,19 @@ test('segments that the catalog does not know are reported as they are read, at 
   const archive = await filledArchive(t);
   const segments = archive.segments().map(({ name, bytes }) => ({ name, bytes }));
   await archive.close();
-  const told: { name: string; bytes: number }[] = [];
-  const tell = ({ name, bytes }: { name: string; bytes: number }) => void told.push({ name, bytes });
+  const reported: { name: string; bytes: number }[] = [];
+  const tell = ({ name, bytes }: { name: string; bytes: number }) => void reported.push({ name, bytes });
   const known = await openArchive(archive.directory, { ...trialOptions(), onOpening: tell });
   await known.close();
-  assert.deepEqual(told.splice(0), []);
+  assert.deepEqual(reported.splice(0), []);
   await dropCatalog(archive.directory);
   const unknown = await openArchive(archive.directory, { ...trialOptions(), onOpening: tell });
   await unknown.close();
-  assert.deepEqual(told.splice(0), segments);
+  assert.deepEqual(reported.splice(0), segments);
   const other = await makeArchive(t);
   const path = join(archive.directory, 'volumes', 'main');
   await other.addVolume({ name: 'theirs', path, isReadOnly: true }, { onProgress: tell });
-  assert.deepEqual(told, segments);
+  assert.deepEqual(reported, segments);
 });
 
 test('statistics, previews of deletions and index lines stop when they are aborted', async (t) => {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, dropCatalog, openArchive } from '../../src/archive/index.ts';
 import { segmentFiles } from './archive-sample.ts';
-import { placeOf, woundUrl } from './damage-sample.ts';
+import { damageUrl, placeOf } from './damage-sample.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import {
   allCaptures,
@@ -32,7 +32,7 @@ async function withLostHolder(t: TestContext): Promise<Archive> {
   const archive = await makeArchive(t);
   await archive.store(page(FIRST, NOON, BODY));
   await archive.store(page(LATER, NOON + 1000, BODY));
-  await woundUrl(archive, FIRST, 'start');
+  await damageUrl(archive, FIRST, 'start');
   await assert.rejects(payloadAt(archive, LATER), { code: 'RECORD_DAMAGED' });
   return archive;
 }
@@ -86,7 +86,7 @@ test('a "not modified" response is kept although the copy that it refers to cann
   const archive = await makeArchive(t);
   await archive.store(page(FIRST, NOON, BODY));
   const notModified = (await archive.findCapture(FIRST))!;
-  await woundUrl(archive, FIRST, 'start');
+  await damageUrl(archive, FIRST, 'start');
   const responseHead = Buffer.from('HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n');
   const time = NOON + 5000;
   await archive.store({ kind: 'http', url: FIRST, time, responseHead, body: new Uint8Array(0), notModified });

@@ -19,15 +19,15 @@ for (const order of ['storage', 'url', 'time'] as const) {
     const archive = await makeArchive(t, { policies: { segmentBytesMax: 9000 } });
     await filled(archive);
     const selection = { types: ['response', 'revisit'] };
-    const came: string[] = [];
+    const delivered: string[] = [];
     let migration: Promise<unknown> | undefined;
     for await (const record of await archive.stream({ order, selection })) {
-      came.push(record.head.targetUri!);
-      if (came.length === 5) migration = archive.migrate('main', 'second');
-      if (came.length === 20) await migration;
+      delivered.push(record.head.targetUri!);
+      if (delivered.length === 5) migration = archive.migrate('main', 'second');
+      if (delivered.length === 20) await migration;
     }
-    assert.equal(new Set(came).size, CAPTURES);
-    assert.equal(came.length, CAPTURES);
+    assert.equal(new Set(delivered).size, CAPTURES);
+    assert.equal(delivered.length, CAPTURES);
     assert.deepEqual([...new Set(archive.segments().map(({ volume }) => volume))], ['second']);
   });
 }

@@ -73,16 +73,16 @@ test('a cursor continues only a stream of the same query', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const stream = await archive.stream({ selection: { query: archive.query('status:200') } });
-  const came: string[] = [];
+  const delivered: string[] = [];
   for await (const { head } of stream) {
-    came.push(head.targetUri!);
-    if (came.length === 5) break;
+    delivered.push(head.targetUri!);
+    if (delivered.length === 5) break;
   }
   const cursor = stream.cursor();
   for (const selection of [{}, { query: archive.query('status:404') }])
     await assert.rejects(archive.stream({ selection, cursor }), { code: 'BAD_ARGUMENT' });
   const again = await archive.stream({ selection: { query: archive.query('status:200') }, cursor });
-  for await (const { head } of again) came.push(head.targetUri!);
-  assert.equal(new Set(came).size, 32);
-  assert.equal(came.length, 32);
+  for await (const { head } of again) delivered.push(head.targetUri!);
+  assert.equal(new Set(delivered).size, 32);
+  assert.equal(delivered.length, 32);
 });

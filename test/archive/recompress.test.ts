@@ -173,15 +173,15 @@ test('streams and cursors continue across a recompression, with each record once
   for await (const { head } of await archive.stream()) if (head.type !== 'warcinfo') whole.push(head.recordId!);
   for (const order of ['storage', 'url', 'time'] as const) {
     const stream = await archive.stream({ order });
-    const came: string[] = [];
+    const delivered: string[] = [];
     const records = stream[Symbol.asyncIterator]();
-    for (let n = 0; n < 101; n++) came.push((await records.next()).value.head.recordId);
+    for (let n = 0; n < 101; n++) delivered.push((await records.next()).value.head.recordId);
     const cursor = stream.cursor();
     if (order === 'storage') assert.ok((await archive.recompress({ worthwhileShare: 2 })).segments > 1);
-    for await (const { head } of { [Symbol.asyncIterator]: () => records }) came.push(head.recordId!);
-    const rest: string[] = came.slice(0, 101);
+    for await (const { head } of { [Symbol.asyncIterator]: () => records }) delivered.push(head.recordId!);
+    const rest: string[] = delivered.slice(0, 101);
     for await (const { head } of await archive.stream({ order, cursor })) rest.push(head.recordId!);
-    for (const ids of [came, rest]) {
+    for (const ids of [delivered, rest]) {
       const known = ids.filter((id) => whole.includes(id));
       assert.equal(new Set(known).size, known.length, 'a record came twice');
       if (order === 'storage') assert.deepEqual(new Set(known), new Set(whole));

@@ -201,9 +201,9 @@ describe('a stream in storage order', () => {
         await archive.compact();
       }
     }
-    const came = found.filter((name) => name !== 'warcinfo');
+    const delivered = found.filter((name) => name !== 'warcinfo');
     const expected = range(0, 100).filter((name, index) => index < 24 || Number(name.split(' ')[1]) % 5 !== 1);
-    assert.deepEqual(came, expected);
+    assert.deepEqual(delivered, expected);
     await archive.close();
   });
 
@@ -381,10 +381,11 @@ async function interruptedStream(random: Random, order: 'storage' | 'url' | 'tim
     return counts;
   };
   const expected = tally(atStart);
-  const came = tally(found);
-  for (const [name, count] of came) assert.ok(count <= (expected.get(name) ?? 0), `${name} came ${count} times`);
+  const delivered = tally(found);
+  for (const [name, count] of delivered)
+    assert.ok(count <= (expected.get(name) ?? 0), `${name} delivered ${count} times`);
   for (const [name, count] of expected)
-    if (!deleted.has(name)) assert.equal(came.get(name), count, `${name} came ${came.get(name)} times`);
+    if (!deleted.has(name)) assert.equal(delivered.get(name), count, `${name} delivered ${delivered.get(name)} times`);
   await archive.close();
 }
 

@@ -117,7 +117,7 @@ for (const how of ['copied', 'added in place'])
     const { name, bytes } = archive.segments().find((segment) => segment.name.startsWith('bad/'))!;
     const file = isInPlace ? bad : join(archive.directory, 'volumes/main', `${name}.open`);
     await archive.close();
-    const mend = await breakFile(t, file, bytes - 10_000);
+    const repair = await breakFile(t, file, bytes - 10_000);
     await dropCatalog(archive.directory);
     const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
     const there = await allCaptures(without);
@@ -130,7 +130,7 @@ for (const how of ['copied', 'added in place'])
     assert.deepEqual([segments, waiting.length], [0, 1]);
     const { captures } = await without.delete({ url: 'http://bad.example/3' });
     await without.close();
-    mend();
+    repair();
     const again = await openArchive(archive.directory, trialOptions({ seed: 3 }));
     t.after(() => again.close());
     assert.equal((await allCaptures(again)).length, 2999 - captures);
@@ -150,12 +150,12 @@ test('compaction and migration continue after a segment with a bad sector, which
     await archive.delete({ url: `http://${name}.example/3` });
   }
   const { name } = archive.segments().find((segment) => segment.name.startsWith('one/'))!;
-  const mend = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.open`), 40_000);
+  const repair = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.open`), 40_000);
   const { segments, damaged } = await archive.compact();
   assert.deepEqual([segments, damaged.map(({ segment }) => segment)], [1, [name]]);
   const { segments: moved, failures } = await archive.migrate('main', 'second');
   assert.deepEqual([moved, failures.map(({ code }) => code)], [1, ['VOLUME_IO']]);
-  mend();
+  repair();
   assert.equal((await archive.migrate('main', 'second')).segments, 1);
   assert.equal((await archive.compact()).segments, 1);
   assert.equal((await allCaptures(archive)).length, 58);
@@ -220,7 +220,7 @@ for (const [what, broken, suffix, stay] of [
 ] as const)
   test(`a bad sector under ${what} keeps compaction from that segment and what refers to it, and is reported`, async (t) => {
     const archive = await leaningArchive(t);
-    const mend = await breakFile(t, fileOf(archive, broken, suffix), 0);
+    const repair = await breakFile(t, fileOf(archive, broken, suffix), 0);
     const { damaged } = await archive.compact();
     assert.deepEqual(
       damaged.map(({ segment }) => segment.split('/')[0]),
@@ -228,7 +228,7 @@ for (const [what, broken, suffix, stay] of [
     );
     const left = archive.segments().filter(({ deadBytes }) => deadBytes > 0);
     assert.deepEqual(left.map(({ name }) => name.split('/')[0]).sort(), stay);
-    mend();
+    repair();
     await archive.compact();
     assert.ok(archive.segments().every(({ deadBytes }) => deadBytes === 0));
     assert.deepEqual(await payloadAt(archive, 'http://leaning.example/shared'), Buffer.from(contentOf('kept')));
@@ -253,9 +253,9 @@ test('I5 No capture loses its content: nor when the record that held it cannot b
   await archive.addVolume({ name: 'second', path: directory });
   assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
   for (const url of ['http://a.example/', 'http://b.example/']) await archive.delete({ url });
-  const mend = await breakFile(t, join(directory, 'holder.warc.gz'), 0);
+  const repair = await breakFile(t, join(directory, 'holder.warc.gz'), 0);
   assert.deepEqual((await archive.compact()).segments, 0, 'deleted records that revisits name stay');
-  mend();
+  repair();
   await archive.rebuild();
   assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
   await archive.compact();
@@ -270,7 +270,7 @@ test('a bad sector keeps recompression only from its own segment', async (t) => 
   const sealed = archive.segments().filter(({ state }) => state === 'sealed');
   assert.ok(sealed.length > 1);
   const { name } = sealed[0]!;
-  const mend = await breakFile(t, join(archive.directory, 'volumes/main', name), 0);
+  const repair = await breakFile(t, join(archive.directory, 'volumes/main', name), 0);
   const left = [{ segment: name, isDamaged: true }];
   for (const dryRun of [true, false]) {
     const report = await archive.recompress({ worthwhileShare: 2, dryRun });
@@ -280,7 +280,7 @@ test('a bad sector keeps recompression only from its own segment', async (t) => 
       left,
     );
   }
-  mend();
+  repair();
   assert.equal((await archive.recompress({ worthwhileShare: 2 })).segments, 1);
   assert.deepEqual(await audit(archive), []);
 });
@@ -297,7 +297,7 @@ test('what an interrupted migration left under a bad sector stays, and is report
   assert.equal((await archive.migrate('main', 'second')).segments, 2);
   const names = archive.segments().map(({ name }) => name);
   for (const name of names) cpSync(join(copies, `${name}.open`), join(volume, name));
-  const mend = await breakFile(t, join(volume, names[0]!), 0);
+  const repair = await breakFile(t, join(volume, names[0]!), 0);
   const { failures } = await archive.migrate('main', 'second');
   assert.deepEqual(
     failures.map(({ code }) => code),
@@ -307,7 +307,7 @@ test('what an interrupted migration left under a bad sector stays, and is report
     names.map((name) => existsSync(join(volume, name))),
     [true, false],
   );
-  mend();
+  repair();
   assert.deepEqual((await archive.migrate('main', 'second')).failures, []);
   assert.ok(!existsSync(join(volume, names[0]!)));
   assert.deepEqual(await audit(archive), []);
@@ -322,12 +322,12 @@ test('a bad sector under tombstones costs only their segment when the catalog is
   const { name } = archive.segments().find((segment) => segment.name.startsWith('one/'))!;
   await archive.close();
   await dropCatalog(archive.directory);
-  const mend = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.tombstones.open`), 0);
+  const repair = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.tombstones.open`), 0);
   const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
   const urls = (captures: readonly { url: string }[]) => captures.map(({ url }) => url).sort();
   assert.deepEqual(urls(await allCaptures(without)), ['http://two.example/a', 'http://two.example/b']);
   await without.close();
-  mend();
+  repair();
   const again = await openArchive(archive.directory, trialOptions({ seed: 3 }));
   t.after(() => again.close());
   const expected = ['http://one.example/b', 'http://two.example/a', 'http://two.example/b'];
@@ -355,7 +355,7 @@ for (const times of [1, Infinity])
     const givenUp = join(archive.directory, 'volumes/main', name);
     copyFileSync(join(copy, 'volumes/main', name), givenUp);
     await dropCatalog(archive.directory);
-    const mend = await breakFile(t, givenUp, 0, { times });
+    const repair = await breakFile(t, givenUp, 0, { times });
     const without = await openArchive(archive.directory, trialOptions({ seed: 4 }));
     const urls = (captures: readonly { url: string }[]) => captures.map(({ url }) => url).sort();
     const expected = ['http://one.example/c', 'http://one.example/d'];
@@ -365,7 +365,7 @@ for (const times of [1, Infinity])
     assert.deepEqual(problems, [`segment-unreadable ${name}`]);
     await without.delete({ url: 'http://one.example/c' });
     await without.close();
-    mend();
+    repair();
     const again = await openArchive(archive.directory, trialOptions({ seed: 5 }));
     t.after(() => again.close());
     assert.deepEqual(urls(await allCaptures(again)), expected.slice(1));

@@ -129,12 +129,12 @@ test('the block digest shows a changed head in a plain file, also for a revisit'
   writeFileSync(file, records.join(''));
   await using archive = closing(await openSample(join(directory, 'archive')));
   await archive.it.add([file], { inPlace: true });
-  const told = (await problemsOf(archive.it)).filter(({ code }) => code === 'digest-disagrees');
+  const reported = (await problemsOf(archive.it)).filter(({ code }) => code === 'digest-disagrees');
   assert.deepEqual(
-    told.map(({ offset }) => offset),
+    reported.map(({ offset }) => offset),
     [0, records[0]!.length],
   );
-  for (const { message } of told) assert.match(message, /: WARC-Block-Digest: sha1:[0-9a-f]{40}$/);
+  for (const { message } of reported) assert.match(message, /: WARC-Block-Digest: sha1:[0-9a-f]{40}$/);
 });
 
 test('a missing segment is reported once, with what it held', async (t) => {

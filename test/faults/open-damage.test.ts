@@ -119,11 +119,11 @@ test('an archive opens although a replacement disappeared in the middle of its s
   await rm(join(directory, 'volumes/main', fresh.name));
   const { codes } = await reopened();
   assert.deepEqual(codes, ['segment-not-healed', 'segment-missing']);
-  const mended = await openArchive(directory, trialOptions({ seed: 4 }));
-  await mended.rebuild();
-  assert.equal((await allCaptures(mended)).length, NAMES.length - 1);
-  assert.equal((await mended.verify()).errors, 0);
-  await mended.close();
+  const repaired = await openArchive(directory, trialOptions({ seed: 4 }));
+  await repaired.rebuild();
+  assert.equal((await allCaptures(repaired)).length, NAMES.length - 1);
+  assert.equal((await repaired.verify()).errors, 0);
+  await repaired.close();
 });
 
 test('a missing segment and a segment that was cut off are reported when the archive is opened', async (t) => {

@@ -100,9 +100,9 @@ async function interrupted(directory: string, effect: Effect, nth: number): Prom
 
 async function check(archive: Archive, halves: readonly Half[]): Promise<void> {
   for (const { order, expected, urls: before, cursor } of halves) {
-    const came = [...before, ...(await urls(archive, order, cursor)).urls];
-    assert.equal(new Set(came).size, came.length, `in the order of ${order} a capture came twice`);
-    for (const url of expected) assert.ok(came.includes(url), `in the order of ${order} ${url} did not come`);
+    const delivered = [...before, ...(await urls(archive, order, cursor)).urls];
+    assert.equal(new Set(delivered).size, delivered.length, `in the order of ${order} a capture delivered twice`);
+    for (const url of expected) assert.ok(delivered.includes(url), `in the order of ${order} ${url} did not come`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Replay of a damaged record: a client cannot take the answer for an intact one. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { woundUrl } from '../archive/damage-sample.ts';
+import { damageUrl } from '../archive/damage-sample.ts';
 import { contentOf } from '../archive/trial-archive.ts';
 import { type SiteFile, SPRING, storeSite } from '../browser/sample-site.ts';
 import { ask, makeServer } from '../server/trial-server.ts';
@@ -18,8 +18,8 @@ const path = (modifier: string, url: string) => `/web/20200401100000${modifier}/
 test('a damaged page or image is answered with an error that says so, and reported to the operator', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   await storeSite(archive, [PAGE, IMAGE, { ...PAGE, url: 'https://site.example/sound' }], SPRING);
-  const at = await woundUrl(archive, PAGE.url, 'sum');
-  await woundUrl(archive, IMAGE.url, 'sum');
+  const at = await damageUrl(archive, PAGE.url, 'sum');
+  await damageUrl(archive, IMAGE.url, 'sum');
   for (const [modifier, url] of [
     ['mp_', PAGE.url],
     ['id_', PAGE.url],
@@ -43,7 +43,7 @@ test('damage found after bytes were sent breaks the connection', async (t) => {
   await storeSite(archive, [FILM], SPRING);
   const sound = await ask(server.replayAddress, path('oe_', FILM.url));
   assert.deepEqual([sound.status, sound.body.length], [200, 3_000_000]);
-  await woundUrl(archive, FILM.url, 'sum');
+  await damageUrl(archive, FILM.url, 'sum');
   await assert.rejects(ask(server.replayAddress, path('oe_', FILM.url)), /aborted|hang up|reset/i);
   assert.deepEqual(
     failures.map((error) => (error as { code?: string }).code),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { woundUrl } from '../archive/damage-sample.ts';
+import { damageUrl } from '../archive/damage-sample.ts';
 import { SPRING } from '../browser/sample-site.ts';
 import { ORIGINS, ReplayTrial } from './replay-trial.ts';
 
@@ -63,7 +63,7 @@ test('a script stays UTF-8 if its first piece ends inside of a character, and a 
   for (const others of ['', '-', '--']) assert.equal(await asked(`large${others}.js`, ''), 'Да');
   const alone = await asked('a.js', 'none');
   for (const how of ['middle', 'start', 'all'] as const) {
-    await woundUrl(trial.archive, 'http://old.example/hurt', how);
+    await damageUrl(trial.archive, 'http://old.example/hurt', how);
     assert.equal(await asked('a.js', 'hurt'), alone, how);
   }
 });

@@ -5,19 +5,19 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { OutputDamage } from '../../src/archive/index.ts';
 import { Indexer, openSearch, SEARCH_FILE } from '../../src/search/index.ts';
-import { placeOf, type Wound, wound } from '../archive/damage-sample.ts';
+import { type DamageKind, damageRecord, placeOf } from '../archive/damage-sample.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { pinakes } from '../journeys/pinakes-runner.ts';
 import { indexed, pageWith, storePages, trialPages } from './trial-pages.ts';
 
-for (const how of ['sum', 'middle', 'start'] satisfies Wound[])
+for (const how of ['sum', 'middle', 'start'] satisfies DamageKind[])
   test(`a record damaged at its ${how} is reported, and all records after it are indexed`, async (t) => {
     const archive = await makeArchive(t);
     await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus'), pageWith('three', 'beetle')]);
     const place = await placeOf(archive, 'http://two.example/');
     // The revisit refers to the record that will be damaged.
     await storePages(archive, [pageWith('two', 'walrus', { time: Date.UTC(2024, 1, 1) }), pageWith('four', 'giraffe')]);
-    wound(archive, place, how);
+    damageRecord(archive, place, how);
     const indexer = await Indexer.open(archive);
     const reported: OutputDamage[] = [];
     const report = await indexer.catchUp({ onDamage: (damage) => reported.push(damage) });
@@ -36,7 +36,7 @@ for (const how of ['sum', 'middle', 'start'] satisfies Wound[])
 test('`pinakes index` lists damaged records and exits with 1', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus')]);
-  wound(archive, await placeOf(archive, 'http://one.example/'), 'sum');
+  damageRecord(archive, await placeOf(archive, 'http://one.example/'), 'sum');
   await archive.close();
   const first = await pinakes(archive.directory, 'index', '-a', archive.directory, '--json');
   assert.deepEqual([first.code, JSON.parse(first.out).damaged], [1, 1], first.err);
