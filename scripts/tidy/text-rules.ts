@@ -15,6 +15,8 @@ export const PLAIN_FOLDERS: readonly string[] = [
   'scripts',
   'src/archive/revisit',
   'src/client',
+  'src/replay/choose',
+  'src/replay/in-page',
   'types',
   'ui/style',
 ];
