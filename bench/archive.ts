@@ -70,10 +70,10 @@ function residentMemory(file: string, at: string): string {
 }
 
 /**
- * Random retrieval: of known captures (from the capture to its payload, by `open`), one after another or concurrently, and
- * by URL and time (with the catalog's search for the nearest capture). The limit reads and inflates the same members and
- * does not parse them. All methods take turns, some captures at a time, so that other work of the machine affects all of
- * them.
+ * Random retrieval: of known captures (from the capture to its payload, by `open`), one after another or concurrently,
+ * and by URL and time (with the catalog's search for the nearest capture). The limit reads and inflates the same
+ * members and does not parse them. All methods take turns, some captures at a time, so that other work of the machine
+ * affects all of them.
  */
 async function benchRetrieve(at: string): Promise<void> {
   const archive = await open(at);

@@ -151,7 +151,9 @@ async function compactAll(directory: string): Promise<void> {
   await database.close();
 }
 
-/** The rows that these batches wrote: all rows in the database, with block rows repeated for each time they were put. */
+/**
+ * The rows that these batches wrote: all rows in the database, with block rows repeated for each time they were put.
+ */
 async function rowsOf(directory: string, batches: readonly CatalogBatch[]): Promise<[Buffer, Buffer][]> {
   const database = new ClassicLevel<Buffer, Buffer>(directory, SETTINGS);
   await database.open();

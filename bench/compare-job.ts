@@ -1,7 +1,7 @@
 /**
- * One job of the comparison of two trees, in a process of its own: `compare-job.ts TREE JOB DIRECTORY SOURCES SITE`. It loads the
- * sources of TREE, prepares and warms up, does the job once, and sends its processor seconds, of all its threads.
- * What it calls must be the same in both trees.
+ * One job of the comparison of two trees, in a process of its own: `compare-job.ts TREE JOB DIRECTORY SOURCES SITE`. It
+ * loads the sources of TREE, prepares and warms up, does the job once, and sends its processor seconds, of all its
+ * threads. What it calls must be the same in both trees.
  */
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync, rmSync } from 'node:fs';

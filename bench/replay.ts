@@ -1,5 +1,6 @@
 /**
- * The speed of replay: rewriting HTML compared with its bare tokenizer, and whole replies compared with rewriting alone.
+ * The speed of replay: rewriting HTML compared with its bare tokenizer, and whole replies compared with rewriting
+ * alone.
  *
  *     npm run bench -- replay
  */

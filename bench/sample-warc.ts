@@ -1,4 +1,6 @@
-/** Writes WARC files of sample pages for benches: a warcinfo record, then requests and responses, as a crawler would. */
+/**
+ * Writes WARC files of sample pages for benches: a warcinfo record, then requests and responses, as a crawler would.
+ */
 import { digestOf, seededIds, seededRandom, utf8 } from '../src/base/index.ts';
 import { WarcFileWriter, warcFields } from '../src/warc/index.ts';
 import { SamplePages } from './sample-pages.ts';

@@ -1,7 +1,7 @@
 /**
  * The search: the speed of indexing a WARC file, compared with a scan of the same file on one thread; the share of that
- * time for the full-text tables; the time of searches over many pages, compared with a plain scan of their texts; the time
- * of PageRank, compared with one pass over the same links.
+ * time for the full-text tables; the time of searches over many pages, compared with a plain scan of their texts; the
+ * time of PageRank, compared with one pass over the same links.
  */
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

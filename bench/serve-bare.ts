@@ -1,6 +1,6 @@
 /**
- * The baseline for the server: plain node:http, which sends one recorded reply of our server from memory, with its fields
- * and bytes.
+ * The baseline for the server: plain node:http, which sends one recorded reply of our server from memory, with its
+ * fields and bytes.
  */
 import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

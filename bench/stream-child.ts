@@ -1,6 +1,7 @@
 /**
- * A server for the bench of streams, in a separate process. `archive DIRECTORY` serves an archive, `files FILE...` serves
- * the files unchanged with node:http. It prints its address, and its memory for every line on its standard input.
+ * A server for the bench of streams, in a separate process. `archive DIRECTORY` serves an archive, `files FILE...`
+ * serves the files unchanged with node:http. It prints its address, and its memory for every line on its standard
+ * input.
  */
 import { createReadStream } from 'node:fs';
 import { createServer } from 'node:http';

@@ -350,14 +350,14 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     plant: { 'package-lock.json': lines('{', `  "resolved": "https://example.org/a.tgz"`, '}') },
     expect: ['package-lock.json:2 lock'],
   },
-  'lines past the width, but for a literal that cannot be broken': {
+  'comments past the width, except for a word that cannot be broken': {
     plant: {
-      'src/client/bad.ts': lines(`// ${'word '.repeat(30)}`, `const a = '${'word '.repeat(24)}'; // ${'a'.repeat(61)}`),
-      'src/client/good.ts': lines('a'.repeat(120), `const sha = 'a long line of data:' + '${'0'.repeat(128)}';`),
-      'scripts/bad.cjs': lines('', 'a;'.repeat(61)),
+      'src/client/bad.ts': lines(`// ${'word '.repeat(30)}`, '/*', ` * ${'word '.repeat(30)}`, ' */'),
+      'src/client/good.ts': lines(`// see ${'a'.repeat(130)}`, `const a = '${'word '.repeat(24)}';`),
+      'scripts/bad.cjs': lines('', `/** ${'word '.repeat(24)} */`),
       'docs/good.md': lines('word '.repeat(30)),
     },
-    expect: ['scripts/bad.cjs:2 line', 'src/client/bad.ts:1 line', 'src/client/bad.ts:2 line'],
+    expect: ['scripts/bad.cjs:2 line', 'src/client/bad.ts:1 line', 'src/client/bad.ts:3 line'],
   },
   'private words in names, comments and messages': {
     plant: {

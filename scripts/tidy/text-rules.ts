@@ -1,30 +1,22 @@
 /**
- * Rules about readable text: no line is longer than the width of the formatter, and private words are used neither in
+ * Rules about readable text: no comment is wider than the formatter's lines, and private words are used neither in
  * names nor in comments and messages.
  */
 import { isTest } from './room-map.ts';
 import type { TextFile } from './tree.ts';
 import type { Violation } from './violation.ts';
 
-/** The line width of biome.json, which the formatter keeps in code but not in comments and strings. */
+/** The line width of biome.json. The formatter keeps it in code, but not in comments. */
 export const LINE_LENGTH_MAX = 120;
 
-/** The folders, with their subfolders, for which these rules are checked so far. */
-export const PLAIN_FOLDERS: readonly string[] = [
-  // One per line, in order.
-  'scripts',
-  'src/archive/revisit',
-  'src/client',
-  'src/replay/choose',
-  'src/replay/in-page',
-  'types',
-  'ui/style',
-];
-
+/** The folders, with their subfolders, for which these rules are checked. */
+const FOLDERS = /^(?:bench|scripts|src|test|types|ui)\//;
 const CODE_FILE = /\.(?:[cm]?[jt]sx?|css|html)$/;
 
-/** A literal that cannot be broken over two lines. */
-const UNBREAKABLE = /['"`/]\S{61,}/;
+/** A comment, or a line in one. */
+const COMMENT_LINE = /^\s*(?:\/?\*|\/\/)/;
+/** A word, such as a URL, that cannot be broken over two lines. */
+const UNBREAKABLE = /\S{61,}/;
 
 /** The bracketed letters keep these patterns from matching themselves. */
 const PRIVATE_WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
@@ -34,16 +26,16 @@ const PRIVATE_WORDS: readonly { readonly pattern: RegExp; readonly instead: stri
   { pattern: /\bwhoeve[r]\b/gi, instead: 'the caller, the client, the person who' },
 ];
 
-export function checkTexts(files: readonly TextFile[], folders: readonly string[] = PLAIN_FOLDERS): Violation[] {
+export function checkTexts(files: readonly TextFile[]): Violation[] {
   return files
-    .filter(({ path }) => CODE_FILE.test(path) && folders.some((folder) => path.startsWith(`${folder}/`)))
-    .flatMap((file) => [...longLines(file), ...privateWords(file)]);
+    .filter(({ path }) => CODE_FILE.test(path) && FOLDERS.test(path))
+    .flatMap((file) => [...wideComments(file), ...privateWords(file)]);
 }
 
-function longLines({ path, text }: TextFile): Violation[] {
+function wideComments({ path, text }: TextFile): Violation[] {
   return text.split('\n').flatMap((line, index) => {
-    if (line.length <= LINE_LENGTH_MAX || UNBREAKABLE.test(line)) return [];
-    const message = `has ${line.length} columns; past ${LINE_LENGTH_MAX} it is two lines`;
+    if (line.length <= LINE_LENGTH_MAX || !COMMENT_LINE.test(line) || UNBREAKABLE.test(line)) return [];
+    const message = `a comment has ${line.length} columns; past ${LINE_LENGTH_MAX} it is two lines`;
     return [{ file: path, line: index + 1, rule: 'line', message }];
   });
 }

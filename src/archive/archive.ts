@@ -1,6 +1,6 @@
 /**
- * The archive as other rooms see it: one method for each thing that can be done with it. The work itself is in the files
- * of this room's folders, which get an `OpenedArchive`.
+ * The archive as other rooms see it: one method for each thing that can be done with it. The work itself is in the
+ * files of this room's folders, which get an `OpenedArchive`.
  */
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -440,8 +440,8 @@ export class Archive implements CaptureReader {
   }
 
   /**
-   * Waits for all stores and changes requested so far and makes the catalog durable too. Acknowledged stores are durable
-   * without this (I2).
+   * Waits for all stores and changes requested so far and makes the catalog durable too. Acknowledged stores are
+   * durable without this (I2).
    */
   async flush(): Promise<void> {
     await this.#store.drain();
@@ -455,7 +455,8 @@ export class Archive implements CaptureReader {
   }
 
   /**
-   * Completes the waiting stores and the change in progress. The next step of any longer work fails with ARCHIVE_CLOSED.
+   * Completes the waiting stores and the change in progress. The next step of any longer work fails with
+   * ARCHIVE_CLOSED.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

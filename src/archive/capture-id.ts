@@ -5,7 +5,8 @@
  * ```
  *   <URL key>.<time>.<hash>.<collection>
  *
- *   URL key      base64url of its UTF-8; of a key longer than KEY_BYTES_MAX its beginning, `~`, and 16 bytes of the SHA-256 of all of it
+ *   URL key      base64url of its UTF-8; of a key longer than KEY_BYTES_MAX its beginning, `~`, and 16 bytes of the
+ *                SHA-256 of the whole key
  *   time         milliseconds since 1970 in base 36
  *   hash         8 hexadecimal digits that tell captures of one URL and time apart
  *   collection   its number

@@ -240,7 +240,9 @@ export class OpenedArchive {
   }
 }
 
-/** Opens the catalog, which takes its lock. Before that, only the reserve is touched, and only when the disk is full. */
+/**
+ * Opens the catalog, which takes its lock. Before that, only the reserve is touched, and only when the disk is full.
+ */
 async function openCatalog(directory: string, reserve: Reserve): Promise<Catalog> {
   try {
     return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));

@@ -1,7 +1,7 @@
 /**
  * A finding: something wrong or odd in the input, with its place (I10). Findings are data passed to the caller; they
- * never stop a file. `error` means that bytes are damaged or a claim about them is false. `warning` means that a rule of
- * the standard is broken without loss. `note` means that something uncommon was found and understood.
+ * never stop a file. `error` means that bytes are damaged or a claim about them is false. `warning` means that a rule
+ * of the standard is broken without loss. `note` means that something uncommon was found and understood.
  */
 
 export type FindingLevel = 'error' | 'warning' | 'note';

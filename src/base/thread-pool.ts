@@ -95,7 +95,9 @@ export class ThreadPool<Job, Result, Part = never> {
     }
   }
 
-  /** The thread with the fewest jobs, or a new one if the pool may grow; undefined when all threads have enough jobs. */
+  /**
+   * The thread with the fewest jobs, or a new one if the pool may grow; undefined when all threads have enough jobs.
+   */
   #freest(): Worker | undefined {
     let freest: Worker | undefined;
     let least = this.#options.jobsPerThread ?? JOBS_PER_THREAD;

@@ -22,8 +22,8 @@ export type CommandContext = {
   /** Passes the report of the command to its job in that server, where the web page shows it. */
   readonly reportToJob?: (report: object) => void;
   /**
-   * Makes the command a job of that server, once it is about to change something. Only `delete` calls it: it first looks
-   * and asks, and other jobs should not wait for a person.
+   * Makes the command a job of that server, once it is about to change something. Only `delete` calls it: it first
+   * looks and asks, and other jobs should not wait for a person.
    */
   readonly startJob?: () => Promise<void>;
 };

@@ -7,7 +7,9 @@ import { setImmediate } from 'node:timers/promises';
 import { ContentDecoders } from '../warc/index.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Returns whether the codings could be removed to the end. `codings` is called after the first piece of the payload. */
+/**
+ * Returns whether the codings could be removed to the end. `codings` is called after the first piece of the payload.
+ */
 export async function printDecoded(
   terminal: Terminal,
   payload: AsyncIterable<Uint8Array>,

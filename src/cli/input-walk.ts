@@ -52,7 +52,8 @@ export async function walkInputs(
 }
 
 /**
- * An input that counts its records. It holds findings back until the first record shows that this is a WARC or ARC file.
+ * An input that counts its records. It holds findings back until the first record shows that this is a WARC or ARC
+ * file.
  */
 class WatchedInput implements WarcInput {
   readonly name: string;

@@ -2,11 +2,11 @@
  * Keeps the search index up to date with the archive while a server runs.
  *
  * It checks at intervals whether the archive has changed. When the changes have stopped, or have continued for long, an
- * indexer adds the new records; its own thread reads pages and fills tables. After each run there is a pause, four times
- * as long as the run. Between runs the index is closed, so that `pinakes index` can open it.
+ * indexer adds the new records; its own thread reads pages and fills tables. After each run there is a pause, four
+ * times as long as the run. Between runs the index is closed, so that `pinakes index` can open it.
  *
- * A failure does not affect the archive or the server. It is reported once, shown in the status, and the run is repeated
- * later.
+ * A failure does not affect the archive or the server. It is reported once, shown in the status, and the run is
+ * repeated later.
  */
 import type { Archive } from '../archive/index.ts';
 import { type Clock, type EpochMs, ERROR_CATALOGUE, PinakesError } from '../base/index.ts';

@@ -49,7 +49,9 @@ export type ServerOptions = {
   readonly addRoots?: readonly string[];
   /** The maximum size of an upload. Without it, the free space of the disk is the limit. */
   readonly uploadBytesMax?: number;
-  /** Addresses and networks (`172.18.0.0/16`) of proxies. Their connections are those of many clients, and not limited. */
+  /**
+   * Addresses and networks (`172.18.0.0/16`) of proxies. Their connections are those of many clients, and not limited.
+   */
   readonly proxies?: readonly string[];
   /** How long the server waits for clients. Each field has a default. */
   readonly timeouts?: Partial<ClientTimeouts>;
@@ -74,8 +76,8 @@ export type RunningServer = {
   /** The path of the command socket; undefined without `runCommand`. */
   readonly commandPath: string | undefined;
   /**
-   * Refuses new requests, waits until those under way end, and asks jobs to stop at a safe point. The archive stays open.
-   * `force` aborts the rest.
+   * Refuses new requests, waits until those under way end, and asks jobs to stop at a safe point. The archive stays
+   * open. `force` aborts the rest.
    */
   close(options?: { force?: AbortSignal }): Promise<void>;
 };

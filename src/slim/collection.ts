@@ -60,8 +60,8 @@ export function refuseUnlistable(path: string): void {
 
 /**
  * Refuses a directory for old or new files that lies inside the collection. The next run would treat the new files as
- * duplicates of the old ones, and removing the kept files would then remove contents. Directories whose name starts with
- * a dot are not searched, and so are allowed.
+ * duplicates of the old ones, and removing the kept files would then remove contents. Directories whose name starts
+ * with a dot are not searched, and so are allowed.
  */
 export function refuseInsideCollection(directory: string, inputs: readonly CollectionInput[], option: string): void {
   const place = realPlace(directory);

@@ -15,7 +15,9 @@ const MEMORY_MEBIBYTES = 192;
  */
 const THREADS = 1;
 
-/** Options for writing Parquet. A reader holds whole row groups in memory, and URIs can be long, so groups are small. */
+/**
+ * Options for writing Parquet. A reader holds whole row groups in memory, and URIs can be long, so groups are small.
+ */
 export const PARQUET = 'FORMAT parquet, ROW_GROUP_SIZE 4096';
 
 export class Database {
@@ -78,8 +80,8 @@ export class Database {
   /**
    * The rows of a query, one after another, so that a result of any size needs little memory (I9).
    *
-   * The rows are written to a file first. When the engine fails while it streams a result, the stream simply ends, as if
-   * the result were complete.
+   * The rows are written to a file first. When the engine fails while it streams a result, the stream simply ends, as
+   * if the result were complete.
    *
    * All values of a row are fetched as one text and split here: fetching them one by one costs several times as much. A
    * null becomes an empty text; values in manifests do not contain tabs.

@@ -9,8 +9,8 @@ import { filesOpenForWriting } from './file-identity.ts';
 const LOOKS = 1000;
 
 /**
- * Opens one file for reading and another for writing, again and again, so that the system gives both the same descriptor
- * numbers in turn.
+ * Opens one file for reading and another for writing, again and again, so that the system gives both the same
+ * descriptor numbers in turn.
  */
 const READS_AND_WRITES = `
   const { openSync, closeSync } = require('node:fs');

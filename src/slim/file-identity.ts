@@ -74,9 +74,9 @@ export function filesOpenForWriting(): Set<string> {
 }
 
 /**
- * The path and the access mode of a descriptor are two separate reads. Between them the descriptor can be closed, and its
- * number given to another file, also in this process. A file that is only read would then seem to be written. So both
- * are read again, and the result counts only when they stay the same.
+ * The path and the access mode of a descriptor are two separate reads. Between them the descriptor can be closed, and
+ * its number given to another file, also in this process. A file that is only read would then seem to be written. So
+ * both are read again, and the result counts only when they stay the same.
  */
 function pathOpenForWriting(pid: string, descriptor: string): string | undefined {
   try {

@@ -1,7 +1,7 @@
 /**
- * Reads the lines of a text file, one after another, with little memory (I9). Only a line feed ends a line, because a URI
- * can contain the other characters that some tools treat as line ends. A last line without a line feed means that the
- * file is incomplete.
+ * Reads the lines of a text file, one after another, with little memory (I9). Only a line feed ends a line, because a
+ * URI can contain the other characters that some tools treat as line ends. A last line without a line feed means that
+ * the file is incomplete.
  */
 import { createReadStream } from 'node:fs';
 import { fileError, PinakesError } from '../base/index.ts';

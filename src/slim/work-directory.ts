@@ -8,7 +8,7 @@
  *     run-0001/journal.jsonl  the steps of the run; stays, for undo
  *     run-0001/files.jsonl    the files of the run, in order
  *     run-0001/...            lines, plans and spilled tables; removed when the run is finished
- *     leaned-*.txt            records, in the files beside this directory, that revisits refer to; see reference-notes.ts
+ *     leaned-*.txt            records of files beside this directory that revisits refer to; see reference-notes.ts
  * ```
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';

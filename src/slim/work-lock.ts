@@ -1,6 +1,7 @@
 /**
- * Locks a directory for one process. The lock is that of an SQLite database file. The system releases it when the process
- * ends in any way, it also works between machines that share the disk, and only one of two simultaneous attempts gets it.
+ * Locks a directory for one process. The lock is that of an SQLite database file. The system releases it when the
+ * process ends in any way, it also works between machines that share the disk, and only one of two simultaneous
+ * attempts gets it.
  *
  * The file is removed on release, while the lock is still held. A process that opened the file before then locks a file
  * without a name; it notices this by the inode and tries again.

@@ -1,6 +1,6 @@
 /**
- * Calls every route, with success and with failure, and checks every reply against the OpenAPI document. A route that is
- * not called fails the test.
+ * Calls every route, with success and with failure, and checks every reply against the OpenAPI document. A route that
+ * is not called fails the test.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

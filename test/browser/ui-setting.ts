@@ -1,4 +1,6 @@
-/** The setting for tests of the web page: the built page, a served archive and a browser. All are removed at the end. */
+/**
+ * The setting for tests of the web page: the built page, a served archive and a browser. All are removed at the end.
+ */
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Writes numbered batches into the catalog of a directory, from a given number on, and prints each number once its batch
- * is acknowledged. It never ends by itself.
+ * Writes numbered batches into the catalog of a directory, from a given number on, and prints each number once its
+ * batch is acknowledged. It never ends by itself.
  */
 import { writeSync } from 'node:fs';
 import { openLevelCatalog } from '../../src/catalog/index.ts';

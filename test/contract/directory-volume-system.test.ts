@@ -1,6 +1,6 @@
 /**
- * The system calls of a directory volume, observed with strace, and its behaviour when calls fail, which strace injects.
- * Nothing is mocked: the calls and the failures are those at the border of the kernel.
+ * The system calls of a directory volume, observed with strace, and its behaviour when calls fail, which strace
+ * injects. Nothing is mocked: the calls and the failures are those at the border of the kernel.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

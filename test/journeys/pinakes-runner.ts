@@ -1,7 +1,7 @@
 /**
- * Runs commands in one child process that has the program loaded. A process for each command would need half a second of
- * processor time to start. Messages, files and exit codes are the same. Tests of the process itself, such as its exit,
- * signals and broken outputs, use `pinakes-process.ts`.
+ * Runs commands in one child process that has the program loaded. A process for each command would need half a second
+ * of processor time to start. Messages, files and exit codes are the same. Tests of the process itself, such as its
+ * exit, signals and broken outputs, use `pinakes-process.ts`.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
  * Runs commands one after another in one process. `src/cli/main.ts` is evaluated again for each command, and only the
- * modules that it imports stay loaded. A request is one message, `{ number, directory, argv }`. When the command is done,
- * a line on both outputs marks the end of its output: a NUL, the number of the request, the exit code, a newline.
+ * modules that it imports stay loaded. A request is one message, `{ number, directory, argv }`. When the command is
+ * done, a line on both outputs marks the end of its output: a NUL, the number of the request, the exit code, a newline.
  */
 
 type CommandRequest = { readonly number: number; readonly directory: string; readonly argv: readonly string[] };

@@ -1,6 +1,6 @@
 /**
- * Invalid, absurd and hostile requests get the right status and a sentence in JSON or HTML, as the client prefers. Replies
- * have no stack traces, and the server continues.
+ * Invalid, absurd and hostile requests get the right status and a sentence in JSON or HTML, as the client prefers.
+ * Replies have no stack traces, and the server continues.
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Compares files of the hand-over corpus, linked in place, with the indexes that other tools made of them: the same lines
- * at the same offsets, except for the digest, which is the archive's own, and the name of the segment.
+ * Compares files of the hand-over corpus, linked in place, with the indexes that other tools made of them: the same
+ * lines at the same offsets, except for the digest, which is the archive's own, and the name of the segment.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

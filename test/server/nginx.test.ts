@@ -1,6 +1,6 @@
 /**
- * The server behind nginx: with the configuration of docs/serve.md, and with the defaults of nginx as far as these work.
- * Skipped when nginx is not installed; NGINX names its program.
+ * The server behind nginx: with the configuration of docs/serve.md, and with the defaults of nginx as far as these
+ * work. Skipped when nginx is not installed; NGINX names its program.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

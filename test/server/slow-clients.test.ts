@@ -1,4 +1,6 @@
-/** Clients that send or read slowly are disconnected after a while, cost little until then, and do not affect others. */
+/**
+ * Clients that send or read slowly are disconnected after a while, cost little until then, and do not affect others.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -145,8 +147,8 @@ test('clients that do not read their replies cost little memory, and others are 
     }
     const grown = used() - before;
     t.diagnostic(`${target}: ${CLIENTS} clients took ${(grown / 1e6).toFixed(0)} MB`);
-    // Shared chunks, up to 64 MiB, or what each reader has read ahead, and the buffers of the sockets. All bodies would be
-    // 256 MB.
+    // Shared chunks, up to 64 MiB, or what each reader has read ahead, and the buffers of the sockets. All bodies would
+    // be 256 MB.
     assert.ok(grown < 170e6, `${grown} bytes for ${CLIENTS} clients`);
     for (const response of stopped) response.destroy();
   }

@@ -1,6 +1,6 @@
 /**
- * Different contents with the same digest are never merged (I7). In these tests digests collide, because only their first
- * bytes are compared.
+ * Different contents with the same digest are never merged (I7). In these tests digests collide, because only their
+ * first bytes are compared.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';

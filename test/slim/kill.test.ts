@@ -2,8 +2,8 @@
  * Kills a run at random, again and again, and resumes it. The result is that of an uninterrupted run, and no content is
  * missing at any moment.
  *
- * The collection is as small as possible: two files of one compression, one of each other compression, several checkpoints
- * in each. Only the steps of a run matter for a kill, and more records would only repeat the same step.
+ * The collection is as small as possible: two files of one compression, one of each other compression, several
+ * checkpoints in each. Only the steps of a run matter for a kill, and more records would only repeat the same step.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

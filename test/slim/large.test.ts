@@ -1,7 +1,7 @@
 /**
- * Sizes that break programs: a record over 2 GB, a file over 4 GB, very many files. Slim runs in a child process, so that
- * its memory can be measured. `PINAKES_LARGE=1` uses the full sizes. Without it the sizes are smaller, with the same memory
- * limit.
+ * Sizes that break programs: a record over 2 GB, a file over 4 GB, very many files. Slim runs in a child process, so
+ * that its memory can be measured. `PINAKES_LARGE=1` uses the full sizes. Without it the sizes are smaller, with the
+ * same memory limit.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Runs that have only some files in common. A run does not see the revisits in files that it does not name, but must not
- * remove their content.
+ * Runs that have only some files in common. A run does not see the revisits in files that it does not name, but must
+ * not remove their content.
  */
 import assert from 'node:assert/strict';
 import {

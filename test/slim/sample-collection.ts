@@ -1,6 +1,6 @@
 /**
- * A sample collection like that of a crawler: files of every compression, duplicates within and across them, and records
- * that must not become revisits. Deterministic from a seed.
+ * A sample collection like that of a crawler: files of every compression, duplicates within and across them, and
+ * records that must not become revisits. Deterministic from a seed.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

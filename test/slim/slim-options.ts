@@ -1,6 +1,6 @@
 /**
- * Shared by most tests: a temporary directory, and the options of a run: one thread, because starting a thread costs more
- * than the work, a fixed clock, and callbacks that collect findings and failures.
+ * Shared by most tests: a temporary directory, and the options of a run: one thread, because starting a thread costs
+ * more than the work, a fixed clock, and callbacks that collect findings and failures.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Slims a collection on a disk that is too small for a second copy of its file, then again with enough space, and prints
- * the results as JSON.
+ * Slims a collection on a disk that is too small for a second copy of its file, then again with enough space, and
+ * prints the results as JSON.
  *
  * Arguments: a directory on the small disk, a sample to copy there, and the number of bytes to leave free. With 0, the
  * journal is on this disk too.

@@ -1,6 +1,6 @@
 /**
- * Damaged input, busy files, a full disk, changes during the run: the affected file stays unchanged, and the run goes on
- * with the others.
+ * Damaged input, busy files, a full disk, changes during the run: the affected file stays unchanged, and the run goes
+ * on with the others.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

@@ -1,6 +1,7 @@
 /**
- * Shared streams that pause and continue at random, while records are stored, deleted and compacted: every record of the
- * snapshot exactly once, in order from where the client joined. Only records that were deleted meanwhile may be missing.
+ * Shared streams that pause and continue at random, while records are stored, deleted and compacted: every record of
+ * the snapshot exactly once, in order from where the client joined. Only records that were deleted meanwhile may be
+ * missing.
  *
  * With even seeds, clients read whole segments only; with odd seeds there are both kinds. `PINAKES_SEED=n` runs another
  * seed.
@@ -15,7 +16,9 @@ import { sampleArchive, storePages } from './stream-sample.ts';
 const SEEDS = process.env.PINAKES_SEED ? [Number(process.env.PINAKES_SEED)] : [12, 15];
 const CLIENTS = 5;
 
-/** The identity of a record, unchanged by compaction. Warcinfo records do not count: rewritten segments have new ones. */
+/**
+ * The identity of a record, unchanged by compaction. Warcinfo records do not count: rewritten segments have new ones.
+ */
 function nameOf(head: { readonly type: string; readonly targetUri: string | undefined }): string | undefined {
   if (head.type === 'warcinfo') return undefined;
   return `${head.type === 'request' ? 'request' : 'capture'} ${head.targetUri}`;

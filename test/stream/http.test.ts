@@ -261,7 +261,10 @@ describe('GET /api/stream', () => {
   });
 });
 
-/** Original ids of records, before compaction rewrote them. Warcinfo records do not count: rewritten segments have new ones. */
+/**
+ * Original ids of records, before compaction rewrote them. Warcinfo records do not count: rewritten segments have new
+ * ones.
+ */
 async function previousIdsOf(bytes: Buffer): Promise<{ now: string; before: string }[]> {
   const found: { now: string; before: string }[] = [];
   async function* whole() {

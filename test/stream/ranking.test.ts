@@ -1,4 +1,7 @@
-/** Streams in the order of citations and of rank: the right order, each capture once, also while archive and index change. */
+/**
+ * Streams in the order of citations and of rank: the right order, each capture once, also while archive and index
+ * change.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -214,7 +217,9 @@ describe('a stream in the order of citations or rank', () => {
   });
 });
 
-/** Streams in steps during changes. The result must be the captures of the start in their order, without deleted ones. */
+/**
+ * Streams in steps during changes. The result must be the captures of the start in their order, without deleted ones.
+ */
 async function interrupted(t: TestContext, seed: number, name: RankingName): Promise<void> {
   const made = await site(t, seed);
   let { archive } = made;

@@ -1,4 +1,6 @@
-/** A sample archive of several mebibytes for streams, a parser for the bytes of a stream, and a count of the bytes read. */
+/**
+ * A sample archive of several mebibytes for streams, a parser for the bytes of a stream, and a count of the bytes read.
+ */
 import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';

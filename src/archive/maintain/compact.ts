@@ -2,9 +2,10 @@
  * Compaction: removes the bytes of deleted records from the segments without breaking the captures that stay (I5, I6).
  *
  * ```
- *   plan      finds the contents that deleted records hold or held and that captures still have; for each content whose holder goes, chooses a survivor
+ *   plan      finds the contents that deleted records hold or held and that captures still have; for each content whose
+ *             holder goes, chooses a survivor
  *   promote   writes segments with chosen survivors anew, so that the survivor holds the content itself
- *   repoint   writes segments with revisits that point at a record that goes anew, so that they point at the holder that stays
+ *   repoint   writes segments with revisits of a record that goes anew, so that these refer to the holder that stays
  *   sweep     writes segments with deleted records anew without these records
  * ```
  * Each step is complete before the next begins. A deleted holder goes only when every content it held is durably
@@ -83,7 +84,9 @@ export async function compactArchive(archive: OpenedArchive, options: CompactOpt
   }
 }
 
-/** Contents of deleted records that captures still have. Revisits of these contents may point at the deleted records. */
+/**
+ * Contents of deleted records that captures still have. Revisits of these contents may point at the deleted records.
+ */
 type ContentGroup = {
   readonly keys: ReadonlyMap<string, BlockKey>;
   /** Those that a deleted record holds. */
@@ -310,8 +313,8 @@ class Compaction {
   }
 
   /**
-   * The replacement of a segment. Undefined when nothing of the wish is left to do, or when a double or the lack of room
-   * prevents it.
+   * The replacement of a segment. Undefined when nothing of the wish is left to do, or when a double or the lack of
+   * room prevents it.
    */
   async #writeReplacement(
     old: Segment,

@@ -1,6 +1,7 @@
 /**
  * The decisions of compaction, made from facts alone: which capture becomes the holder of a content, which revisits
- * have to name another record, and what happens to the records of one segment. Nothing here reads a file or the catalog.
+ * have to name another record, and what happens to the records of one segment. Nothing here reads a file or the
+ * catalog.
  */
 import type { BlockKey, Capture } from '../../catalog/index.ts';
 import type { RecordHead } from '../../warc/index.ts';

@@ -2,9 +2,9 @@
  * Verifies an archive: segments, digests, reference counts, revisits, and the catalog against the segments.
  *
  * ```
- *   check     every byte of the files of the catalog; nothing else begins until they are sound                          (full only)
- *   walk      every segment from its beginning, record by record, against the catalog            (quick: without hashing payloads)
- *   count     captures and holders of each segment in the catalog, and references of each block, against what the walk met
+ *   check     every byte of the files of the catalog; nothing else begins until they are sound   (full only)
+ *   walk      every segment from its beginning, record by record, against the catalog (quick: payloads are not hashed)
+ *   count     captures and holders of each segment in the catalog, and references of each block, against the walk
  *   examine   only where the counts differ: which captures and contents are concerned
  * ```
  * Memory does not grow with the archive (I9): it contains sums and counts of segments, never lists of records. A

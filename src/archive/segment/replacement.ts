@@ -52,8 +52,8 @@ function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {
 }
 
 /**
- * Whether the archive itself wrote the first record of a segment. Such a record describes only the segment; the warcinfo
- * record of another writer describes the captures. Reads the record.
+ * Whether the archive itself wrote the first record of a segment. Such a record describes only the segment; the
+ * warcinfo record of another writer describes the captures. Reads the record.
  */
 export async function isOwnBeginning(record: ReadingRecord, segmentName: string): Promise<boolean> {
   const { head } = record;

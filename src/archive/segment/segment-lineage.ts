@@ -3,8 +3,8 @@
  * the order of segments and in every snapshot it counts as the origin, whatever its own number is.
  *
  * ```
- *   note  lineage:<name of the replacement>    [number of the origin, number of the segment it replaced, time it was written]
- *   note  moves:<name of the replacement>      where the records of the replaced segment are in it (see segment-moves.ts)
+ *   note  lineage:<replacement>    [number of the origin, number of the segment it replaced, time it was written]
+ *   note  moves:<replacement>      where the records of the replaced segment are in it (see segment-moves.ts)
  * ```
  * Both notes are durable before the replacement is sealed, and so before it can be swapped in. Moves are kept for
  * CURSOR_LIFE_MS; a cursor that needs older ones has expired. A rebuild numbers segments again. It forgets all of this,

@@ -6,7 +6,7 @@
  * copied together moved together:
  *
  * ```
- *   runs        [old offset, new offset, length] of each run, in order; a record that was written anew is a run of its own
+ *   runs        [old offset, new offset, length] of each run, in order; a record that was written anew is a run
  *   stored as   base64url of deflated text: old gap, new gap, length of each run in base 36, joined by blanks
  * ```
  */

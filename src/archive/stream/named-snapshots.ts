@@ -4,7 +4,8 @@
  * complete. Deleted captures are not delivered all the same: a snapshot keeps bytes and does not give access to them.
  *
  * ```
- *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...], mark }] }     in the archive's directory; truth
+ *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...],
+ *                    mark }] }; in the archive's directory; truth
  * ```
  * The digest is of the list of snapshots as compact JSON. Files of earlier versions do not have one.
  *

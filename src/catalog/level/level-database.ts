@@ -9,8 +9,9 @@
  *     00 'mark' n mod 512       varint: n, for each of the last 512 batches
  *
  * At power loss LevelDB loses unsynced batches, and not always the last ones: it changes log files without syncing the
- * old one, and when it replays a log it skips torn parts. So a later batch can be there while an earlier one is missing.
- * This would go unnoticed, because the segment's row says that all its records are catalogued. Two rules prevent it:
+ * old one, and when it replays a log it skips torn parts. So a later batch can be there while an earlier one is
+ * missing. This would go unnoticed, because the segment's row says that all its records are catalogued. Two rules
+ * prevent it:
  *
  * - A durable batch, and every 256th, is synced together with all older logs that still exist. Then all batches up to
  *   it are durable.

@@ -6,7 +6,8 @@
  *   table     block, type(1), checksum(4) ...   footer(48) = handles of metaindex and index block, padding, magic(8)
  *   block     entries = shared, unshared, length of value (varints), key, value; ...  restarts(4 each), their number(4)
  *   handle    varints: offset, size. The values of both index blocks are handles
- *   log       blocks of 32 KiB = records: checksum(4) length(2) type(1) bytes; less than 7 bytes at the end of a block are padding
+ *   log       blocks of 32 KiB = records: checksum(4) length(2) type(1) bytes; the last bytes of a block, less than 7,
+ *             are padding
  *   MANIFEST  a log of edits: fields with a tag each; 6 takes a table out, 7 puts one in
  * ```
  * (doc/table_format.md, doc/log_format.md and db/version_edit.cc of LevelDB.)

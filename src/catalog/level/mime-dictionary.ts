@@ -1,6 +1,6 @@
 /**
- * Numbers for media types, so that a capture has one byte instead of thirty. Types are numbered from 1 in order of first
- * use, and numbers never change. 0 means that the type itself follows.
+ * Numbers for media types, so that a capture has one byte instead of thirty. Types are numbered from 1 in order of
+ * first use, and numbers never change. 0 means that the type itself follows.
  *
  *     'm'  number (ordered)  ->  UTF-8
  *

@@ -65,7 +65,8 @@ export async function volumeAdd(
   const before = archive.segments().length;
   await archive.addVolume(
     { name, path: directory, isReadOnly },
-    // In a server, other requests use the archive, so adding a volume cannot be interrupted and finished at the next opening.
+    // In a server, other requests use the archive, so adding a volume cannot be interrupted and finished at the next
+    // opening.
     { onProgress: segmentProgress(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
   );
   terminal.clearStatus();

@@ -61,7 +61,9 @@ function newProgram(terminal: RemoteTerminal): Command {
     });
 }
 
-/** A terminal at the other end of a connection. Both outputs share one queue, so bytes arrive in the order of writing. */
+/**
+ * A terminal at the other end of a connection. Both outputs share one queue, so bytes arrive in the order of writing.
+ */
 class RemoteTerminal extends Terminal {
   override readonly isInteractive: boolean;
   readonly #command: RemoteCommand;

@@ -159,8 +159,8 @@ function directoriesBetween(inner: string, outer: string): string[] {
 }
 
 /**
- * The file name without its suffix. For a file in a package, the names of the packages come first, because many packages
- * contain a `data.warc.gz`.
+ * The file name without its suffix. For a file in a package, the names of the packages come first, because many
+ * packages contain a `data.warc.gz`.
  */
 function stemOf(file: InputFile, input: Visit['input']): string {
   const stem = input.filename.replace(SUFFIX, '');

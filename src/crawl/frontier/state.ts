@@ -4,9 +4,12 @@
  *
  * ```
  *   crawl     one row a run: collection, seeds, settings, how it ended, its report
- *   host      one row a host of a collection; id = bucket of the host * 2^32 + a running number, so that the rows of a host are found by its bucket
- *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): its state and history; for a queued URL also its rank in the queue
- *   queue     what is still to be fetched, by (host, rank); a row is deleted only when the captures of its URL are acknowledged
+ *   host      one row a host of a collection; id = bucket of the host * 2^32 + a running number, so that the rows of a
+ *             host are found by its bucket
+ *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): its state and
+ *             history; for a queued URL also its rank in the queue
+ *   queue     URLs that are still to be fetched, by (host, rank); a row is deleted only when the captures of its URL
+ *             are acknowledged
  *   need      embeds that sitemaps list for pages which are not captured yet, by (host, key, page) of the page
  *   robots    robots.txt files by origin
  *   schedule  repeated crawls

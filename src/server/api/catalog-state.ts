@@ -1,6 +1,7 @@
 /**
  * A short text that changes whenever the archive changes. Results that were computed for one text are valid while the
- * text stays equal. It is a hash of the totals and of the lengths of the segments, which every change of captures alters.
+ * text stays equal. It is a hash of the totals and of the lengths of the segments, which every change of captures
+ * alters.
  */
 import { createHash } from 'node:crypto';
 import type { Archive } from '../../archive/index.ts';

@@ -2,8 +2,8 @@
  * URLs of the archive in pages, in order of their keys, each with a summary of its captures. A page ends early after
  * very many captures, so that no page takes long, and when its URLs are long.
  *
- * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL. A page therefore does not end
- * after a key of tens of thousands of characters, but continues with the next few URLs.
+ * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL. A page therefore does not
+ * end after a key of tens of thousands of characters, but continues with the next few URLs.
  */
 import { type Static, Type } from 'typebox';
 import { type Archive, keyRanges } from '../../archive/index.ts';

@@ -1,8 +1,8 @@
 /**
- * Lines that clients of OutbackCDX post. OutbackCDX adds them to its index. Here the index is made from the records, and
- * an entry without a record would be a capture that points nowhere. So a line is only checked: it is accepted when the
- * archive has its capture, and otherwise refused with advice. Scripts that post the lines of added files (or files linked
- * with `add --in-place`) continue to work.
+ * Lines that clients of OutbackCDX post. OutbackCDX adds them to its index. Here the index is made from the records,
+ * and an entry without a record would be a capture that points nowhere. So a line is only checked: it is accepted when
+ * the archive has its capture, and otherwise refused with advice. Scripts that post the lines of added files (or files
+ * linked with `add --in-place`) continue to work.
  */
 import { basename } from 'node:path';
 import type { Archive } from '../../archive/index.ts';

@@ -5,8 +5,8 @@
  *     /cdx/pywb, /web-cdx                in the dialect of pywb
  *     /cdx/outbackcdx[/COLLECTION]       in the dialect of OutbackCDX; accepts lines by POST
  *
- * A short reply is sent at once, a long one in pieces as fast as the client reads them. When the client disconnects, the
- * scan ends.
+ * A short reply is sent at once, a long one in pieces as fast as the client reads them. When the client disconnects,
+ * the scan ends.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

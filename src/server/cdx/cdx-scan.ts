@@ -19,8 +19,8 @@ const SORTED_CHARACTERS_MAX = 16 * 1024 * 1024;
 export type CdxScan = { readonly archive: Archive; readonly query: CdxQuery; readonly signal: AbortSignal };
 
 /**
- * The lines, filtered, collapsed, in the requested order, cut to offset and limit. `onMore` is called with the last line
- * when there are more.
+ * The lines, filtered, collapsed, in the requested order, cut to offset and limit. `onMore` is called with the last
+ * line when there are more.
  */
 export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void): AsyncGenerator<CdxRow[]> {
   const { query } = scan;

@@ -2,8 +2,8 @@
  * The socket for commands of the command line: a Unix socket, on Windows a named pipe, that only the user of the server
  * can open. No proxy forwards to it, and many connections to the ports cannot block it.
  *
- * Not every system respects the mode of a socket. So the socket is in a new directory that only its owner may enter. The
- * directory is in the archive, or in the runtime directory of the user when the path would be too long or the file
+ * Not every system respects the mode of a socket. So the socket is in a new directory that only its owner may enter.
+ * The directory is in the archive, or in the runtime directory of the user when the path would be too long or the file
  * system does not support sockets. The next server removes the directory of a killed server; the lock of the catalog
  * ensures that no other server runs.
  */

@@ -1,7 +1,7 @@
 /**
  * Checks that the Host field of a request names this server. A web site can point its own name to the address of this
- * server (DNS rebinding); browsers then send requests here under that name. So only known names are served. IP addresses
- * are always allowed, because they cannot be rebound.
+ * server (DNS rebinding); browsers then send requests here under that name. So only known names are served. IP
+ * addresses are always allowed, because they cannot be rebound.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';

@@ -2,8 +2,8 @@
  * Sends complete replies at the end of the turn of the event loop, all replies of a turn in a row.
  *
  * The first bytes wake a sleeping client. Waking another processor can cost the sender more than a small reply, above
- * all on virtual machines. Replies that follow at once find the client awake. A reply waits only until the requests that
- * have already arrived are read.
+ * all on virtual machines. Replies that follow at once find the client awake. A reply waits only until the requests
+ * that have already arrived are read.
  *
  * Gain: with 16 connections, replay of stored bytes takes 0.82 of the processor time, and CDX 0.90; with one connection
  * there is none. Measured by `npm run bench -- compare OTHER_TREE --jobs replay,cdx`, where the other tree ends each

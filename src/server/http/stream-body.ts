@@ -4,13 +4,15 @@
  * The client finds the cursor to continue from in several places, for different clients:
  *
  * ```
- *   field    X-Pinakes-Cursor    where this reply begins;  X-Pinakes-Deleted: possible   when records of the snapshot may have been deleted since
- *   trailer  X-Pinakes-Cursor    where the next reply continues;  X-Pinakes-End: yes | no   no when records remain
- *   jsonl    {"type":"cursor","cursor":"...","end":false}     lines between the others, about one for each mebibyte; the last has "end": true
+ *   field    X-Pinakes-Cursor    where this reply begins
+ *            X-Pinakes-Deleted   `possible` when records of the snapshot may have been deleted since
+ *   trailer  X-Pinakes-Cursor    where the next reply continues
+ *            X-Pinakes-End       `yes` or, when records remain, `no`
+ *   jsonl    {"type":"cursor","cursor":"...","end":false}   a line for about each mebibyte; the last has "end": true
  *   frames   D bytes of the stream | C cursor after all bytes so far | X end: yes | no; always the last
  * ```
- * A failure in the middle breaks the connection, so that the client does not take a part for the whole. When no record is
- * found for long, the fields are sent, and the last cursor is repeated at intervals where the format allows it. The
+ * A failure in the middle breaks the connection, so that the client does not take a part for the whole. When no record
+ * is found for long, the fields are sent, and the last cursor is repeated at intervals where the format allows it. The
  * client sees that the stream is alive.
  */
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * `/warc/NAME`: the bytes of a segment by its bare file name, whole or one range, for tools that append the file name of
- * an index line to a base URL. Names are looked up in the list of segments and never used as paths. An open segment is
- * sent up to its last durable record.
+ * `/warc/NAME`: the bytes of a segment by its bare file name, whole or one range, for tools that append the file name
+ * of an index line to a base URL. Names are looked up in the list of segments and never used as paths. An open segment
+ * is sent up to its last durable record.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page has some thousand
- * mementos, fewer when the URL is long. The address of each further page has the time of its first memento. So a page is
- * found without counting, and does not shift when captures are added.
+ * mementos, fewer when the URL is long. The address of each further page has the time of its first memento. So a page
+ * is found without counting, and does not shift when captures are added.
  *
  *     /web/timemap/link/<url>                       the first page
  *     /web/timemap/link/<17 digits>/<url>           the page that begins there

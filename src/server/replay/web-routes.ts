@@ -5,7 +5,7 @@
  * socket only.
  *
  *     /web/<url>                      TimeGate: redirects to the memento nearest to Accept-Datetime, or to the latest
- *     /web/<time><modifier>/<url>     browsers get the frame page, programs a redirect to the memento or the bytes of `id_`
+ *     /web/<time><modifier>/<url>     browsers get the frame page, programs a redirect to the memento or `id_` bytes
  *     /web/<part of a time>/<url>     redirects to the first capture of that year, month or day, or to the nearest
  *     /web/STAR/<url>[STAR]           screens: the captures of a URL, or the URLs below a prefix
  *     /web/timemap/<format>/<url>     TimeMap

@@ -6,7 +6,7 @@
  *   file              path, as it was typed
  *   record_offset     bytes from the start of the file; of the compressed member, when there is one
  *   record_length     bytes in the file, as stored, including the line ends after the record
- *   type              response, resource, conversion, revisit, or request (only those with a body or another method than GET)
+ *   type              response, resource, conversion, revisit, or request (only with a body or a method other than GET)
  *   uri, date         WARC-Target-URI and WARC-Date, as written; brackets around the URI are taken off
  *   time_ms           the date as milliseconds since 1970
  *   digest            `algorithm:` and lower-case hexadecimal, of the payload

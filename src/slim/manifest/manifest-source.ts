@@ -1,6 +1,6 @@
 /**
- * Makes manifests on disk readable for SQL. Parquet is read directly; text in the layout of warcsum is converted to lines
- * first. A file that is not a manifest is refused by name.
+ * Makes manifests on disk readable for SQL. Parquet is read directly; text in the layout of warcsum is converted to
+ * lines first. A file that is not a manifest is refused by name.
  */
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,9 +53,9 @@ export async function manifestSource(
 }
 
 /**
- * Adds the file and offset of originals. A text line has only the URI and date of the original; the line with copy number
- * 1 has the place, when the manifest still contains it. A content that is stored both with and without chunks can have
- * two such lines.
+ * Adds the file and offset of originals. A text line has only the URI and date of the original; the line with copy
+ * number 1 has the place, when the manifest still contains it. A content that is stored both with and without chunks
+ * can have two such lines.
  */
 function withPlaces(source: string): string {
   return `SELECT m.* REPLACE (o.file AS original_file, o.record_offset AS original_offset, o.record_length AS original_length)

@@ -3,14 +3,14 @@
  * single spaces between the fields.
  *
  * ```
- *   file offset length URI date digest                                                       after warcsum
- *   ... extension                                                                            after warccollres
- *   ... extension copy-number [original-URI original-date]                                   after warcsumproc; the last two from copy 2 on
+ *   file offset length URI date digest                       after warcsum
+ *   ... extension                                            after warccollres
+ *   ... extension copy-number [original-URI original-date]   after warcsumproc; the last two from copy 2 on
  * ```
  * A digest is `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout does not have
- * payload sizes and record ids, so contents are compared byte by byte, and revisits made from it have no WARC-Refers-To.
- * Only records that can be originals or duplicates have a line. Records that other records refer to do not have one,
- * because a line cannot say that its record must stay.
+ * payload sizes and record ids, so contents are compared byte by byte, and revisits made from it have no
+ * WARC-Refers-To. Only records that can be originals or duplicates have a line. Records that other records refer to do
+ * not have one, because a line cannot say that its record must stay.
  */
 import { parseDigest, parseW3cDate, toHex } from '../../base/index.ts';
 

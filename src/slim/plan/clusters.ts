@@ -1,7 +1,7 @@
 /**
- * Finds clusters of equal records by SQL (see resolve-statement.ts). When contents are compared by bytes, every record of
- * a cluster is compared with its original. Records that differ get the next extension and form new clusters, until no
- * record differs.
+ * Finds clusters of equal records by SQL (see resolve-statement.ts). When contents are compared by bytes, every record
+ * of a cluster is compared with its original. Records that differ get the next extension and form new clusters, until
+ * no record differs.
  */
 import type { Finding } from '../../base/index.ts';
 import { type Database, PARQUET, sqlLiteral } from '../database.ts';

@@ -27,9 +27,9 @@ export async function namedFiles(database: Database, source: string): Promise<st
 }
 
 /**
- * The SQL source of the duplicates of `source`, which names `files`. `lookup.fingerprintOf` returns the same text for all names
- * of a file, and undefined for a file that is not here. `lookup.numberOf` returns the number of a file of the run, which becomes
- * the column `file_number`, and undefined for other files.
+ * The SQL source of the duplicates of `source`, which names `files`. `lookup.fingerprintOf` returns the same text for
+ * all names of a file, and undefined for a file that is not here. `lookup.numberOf` returns the number of a file of the
+ * run, which becomes the column `file_number`, and undefined for other files.
  */
 export async function distinctDuplicates(
   database: Database,

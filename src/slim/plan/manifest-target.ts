@@ -11,8 +11,8 @@ export type ManifestFormat = 'parquet' | 'warcsum';
 export const MANIFEST_FORMATS: readonly ManifestFormat[] = ['parquet', 'warcsum'];
 
 /**
- * Writes the manifest to `path`, a temporary path for `putManifest`. `rows` is a query with the columns of a manifest, or
- * of a resolved manifest when `isResolved`.
+ * Writes the manifest to `path`, a temporary path for `putManifest`. `rows` is a query with the columns of a manifest,
+ * or of a resolved manifest when `isResolved`.
  */
 export async function writeManifest(
   database: Database,

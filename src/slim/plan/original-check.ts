@@ -51,7 +51,10 @@ export type OriginalVerdict =
       readonly isUsable: true;
       /** The payload digest for the revisits, so that indexes list both records under one digest. */
       readonly digestText: string;
-      /** Content codings and chunking, joined. A duplicate with other codings stays. Null when the original was not read. */
+      /**
+       * Content codings and chunking, joined. A duplicate with other codings stays. Null when the original was not
+       * read.
+       */
       readonly codings: string | null;
     }
   | { readonly isUsable: false; readonly reason: string };

@@ -1,7 +1,7 @@
 /**
  * Compares payloads byte by byte, which decides whether two records with the same digest have the same content (I7). An
- * original of ordinary size is held in memory while its duplicates are read. A larger one is read again in parallel with
- * each duplicate, so that memory is bounded (I9).
+ * original of ordinary size is held in memory while its duplicates are read. A larger one is read again in parallel
+ * with each duplicate, so that memory is bounded (I9).
  */
 import { closeSync, readSync } from 'node:fs';
 import { equal, fileError, openToRead, PinakesError } from '../../base/index.ts';

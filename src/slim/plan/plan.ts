@@ -1,10 +1,10 @@
 /**
- * The plan of a run: one line for every duplicate whose original was checked and is usable. A plan file has the lines of
- * many files of the collection, chosen by the number of the file. The second pass reads the plan file by file. A resumed
- * run continues from the last checkpoint.
+ * The plan of a run: one line for every duplicate whose original was checked and is usable. A plan file has the lines
+ * of many files of the collection, chosen by the number of the file. The second pass reads the plan file by file. A
+ * resumed run continues from the last checkpoint.
  *
  * ```
- *   plan-0.tsv ...     number of the file TAB number of the original's file TAB offset TAB the planned duplicate as JSON LF
+ *   plan-0.tsv ...   number of the file TAB number of the original's file TAB offset TAB the duplicate as JSON LF
  * ```
  */
 import { existsSync } from 'node:fs';
@@ -133,8 +133,8 @@ export class Plan {
 
   /**
    * The originals that revisits will refer to, possibly repeated. Originals in the file of the duplicate are included,
-   * because a later run with older manifests would not know about the revisit. An original without a known path gets the
-   * path of the duplicate, since it may be beside it.
+   * because a later run with older manifests would not know about the revisit. An original without a known path gets
+   * the path of the duplicate, since it may be beside it.
    */
   async *originals(files: readonly CollectionFile[]): AsyncGenerator<ReferencedRecord> {
     for (const part of this.#parts()) {

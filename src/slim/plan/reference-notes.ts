@@ -1,14 +1,14 @@
 /**
- * Notes which records revisits in other files refer to. A run writes the notes about its originals beside the files that
- * contain them. A later run that names such a file must not replace these originals, even if it does not name the files
- * with the revisits; otherwise a revisit would refer to a revisit.
+ * Notes which records revisits in other files refer to. A run writes the notes about its originals beside the files
+ * that contain them. A later run that names such a file must not replace these originals, even if it does not name the
+ * files with the revisits; otherwise a revisit would refer to a revisit.
  *
  * ```
  *   .pinakes-slim/leaned-<run>.txt     one line per original: MD5 of its URI, a tab and its date, in hexadecimal
  * ```
- * A run respects the notes that exist when it plans, and looks for new notes of other runs before it replaces a file. In
- * a directory that cannot be written, the notes are not written, which is reported as a finding: this user cannot replace
- * its files either, but another user might.
+ * A run respects the notes that exist when it plans, and looks for new notes of other runs before it replaces a file.
+ * In a directory that cannot be written, the notes are not written, which is reported as a finding: this user cannot
+ * replace its files either, but another user might.
  */
 import {
   accessSync,

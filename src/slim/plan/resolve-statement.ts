@@ -1,10 +1,10 @@
 /**
- * Resolving is one SQL statement over a manifest. It runs in DuckDB, which Pinakes includes, and in any other engine that
- * reads the same Parquet files. docs/slim.md explains it; a test keeps the two in agreement.
+ * Resolving is one SQL statement over a manifest. It runs in DuckDB, which Pinakes includes, and in any other engine
+ * that reads the same Parquet files. docs/slim.md explains it; a test keeps the two in agreement.
  *
  * A cluster is all records with the same digest, size and extension, either all stored in chunks or none. Replay shows
- * the body of the original with the head of the duplicate, and a head without chunked coding would leave the chunk framing
- * in the text. The original is the earliest record: by date, then by file, then by offset.
+ * the body of the original with the head of the duplicate, and a head without chunked coding would leave the chunk
+ * framing in the text. The original is the earliest record: by date, then by file, then by offset.
  */
 
 export const RESOLVE_STATEMENT = `SELECT
@@ -27,8 +27,8 @@ WINDOW cluster AS (
 /**
  * The records that must stay, because other records of the collection find their content through them.
  *
- * First the originals of existing revisits, found in four ways. By id. By URI and date, give or take a minute. By URI and
- * digest, since tools write dates that are a second off; a record that does not declare a digest matches any, since
+ * First the originals of existing revisits, found in four ways. By id. By URI and date, give or take a minute. By URI
+ * and digest, since tools write dates that are a second off; a record that does not declare a digest matches any, since
  * indexers compute it. And by URI alone when the revisit does not have more to look up. Ids are compared without their
  * brackets, and URIs at least as loosely as replay compares them: a record that stays needlessly costs space, a record
  * that is replaced wrongly costs a content.

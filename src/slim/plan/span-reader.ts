@@ -3,8 +3,8 @@
  * nothing else. A new cursor for every record would cost more than reading the record. Synchronous, for worker threads;
  * memory is bounded for records of any size (I9).
  *
- * For a span whose bytes are not one complete record any more, `onRecord` is called with undefined, and the next span is
- * read with a new cursor.
+ * For a span whose bytes are not one complete record any more, `onRecord` is called with undefined, and the next span
+ * is read with a new cursor.
  */
 import { closeSync, readSync } from 'node:fs';
 import { fileError, openToRead } from '../../base/index.ts';

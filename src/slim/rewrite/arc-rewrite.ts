@@ -3,8 +3,8 @@
  * records are written again. The new file is then read back: every record must have the expected URI, date, payload and
  * block.
  *
- * Record ids are derived from the place of the record. So revisits in other files can name a record before it is written,
- * and a resumed run writes the same bytes.
+ * Record ids are derived from the place of the record. So revisits in other files can name a record before it is
+ * written, and a resumed run writes the same bytes.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { basename } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Replaces the old file by the rewritten one. The rename is atomic, and the old file can be kept elsewhere before it, so
- * that no content is missing from the disk at any moment.
+ * Replaces the old file by the rewritten one. The rename is atomic, and the old file can be kept elsewhere before it,
+ * so that no content is missing from the disk at any moment.
  */
 import { linkSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,8 +20,8 @@ export async function install(temporary: string, target: string): Promise<void> 
 }
 
 /**
- * Makes `kept` a durable second name of the file at `path`, or on another disk a copy that is compared with it. Repeating
- * this changes nothing. Another file with the name `kept` is refused.
+ * Makes `kept` a durable second name of the file at `path`, or on another disk a copy that is compared with it.
+ * Repeating this changes nothing. Another file with the name `kept` is refused.
  */
 export async function keepOriginal(path: string, kept: string): Promise<void> {
   try {

@@ -1,9 +1,10 @@
 /**
- * The list of replaced members of a rewritten file, for the check that reads the file back. It is on disk, so that a file
- * with millions of duplicates needs little memory (I9).
+ * The list of replaced members of a rewritten file, for the check that reads the file back. It is on disk, so that a
+ * file with millions of duplicates needs little memory (I9).
  *
  * ```
- *   old offset f64 | old length f64 | new length f64 | CRC-32 of the new member u32 | CRC-32 of the record in it u32         32 bytes per entry
+ *   32 bytes per entry:
+ *   old offset f64 | old length f64 | new length f64 | CRC-32 of the new member u32 | CRC-32 of the record in it u32
  * ```
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';

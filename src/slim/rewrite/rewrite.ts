@@ -1,10 +1,11 @@
 /**
- * The second pass over one file: copies it under a temporary name, with a revisit for each duplicate, and reads the copy
- * back. The bytes between duplicates are copied as ranges without being parsed (I4). Synchronous, for worker threads.
+ * The second pass over one file: copies it under a temporary name, with a revisit for each duplicate, and reads the
+ * copy back. The bytes between duplicates are copied as ranges without being parsed (I4). Synchronous, for worker
+ * threads.
  *
- * Only the beginning of a duplicate is read again, because the file is checked to be unchanged since all of it was hashed,
- * before and after. A duplicate is read whole when this run has not hashed it, or when its beginning is not enough. A
- * duplicate that does not match the plan, or whose payload is not worth a revisit, stays.
+ * Only the beginning of a duplicate is read again, because the file is checked to be unchanged since all of it was
+ * hashed, before and after. A duplicate is read whole when this run has not hashed it, or when its beginning is not
+ * enough. A duplicate that does not match the plan, or whose payload is not worth a revisit, stays.
  */
 import { unlinkSync } from 'node:fs';
 import { crc32 } from 'node:zlib';

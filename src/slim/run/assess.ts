@@ -1,9 +1,10 @@
 /**
- * `slim assess`: how much duplication a collection contains and what slimming it would save, by type, by host, and within
- * or across files. The files are only read; temporary lines are written to a directory of the caller.
+ * `slim assess`: how much duplication a collection contains and what slimming it would save, by type, by host, and
+ * within or across files. The files are only read; temporary lines are written to a directory of the caller.
  *
  * Originals of existing revisits are counted like other records, although a run does not replace them. The size of a
- * revisit is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
+ * revisit is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over
+ * half.
  */
 import { type DigestAlgorithm, digestOf, utf8 } from '../../base/index.ts';
 import { ARC_NAME } from '../collection.ts';
@@ -22,7 +23,10 @@ export type AssessOptions = SlimCallbacks & {
   readonly sample: number;
   readonly algorithm: DigestAlgorithm;
   readonly workers: number;
-  /** The temporary files are in a directory beside this path, whose name has some letters added; it is removed afterwards. */
+  /**
+   * The temporary files are in a directory beside this path, whose name has some letters added; it is removed
+   * afterwards.
+   */
   readonly directory: string;
   readonly signal?: AbortSignal | undefined;
 };
@@ -49,8 +53,8 @@ export type Assessment = {
   readonly within: Tally;
   readonly across: Tally;
   /**
-   * The duplicates that a run in place would replace. It does not change ARC files and files with several names, and its
-   * revisits do not refer to their records.
+   * The duplicates that a run in place would replace. It does not change ARC files and files with several names, and
+   * its revisits do not refer to their records.
    */
   readonly inPlace: Pick<Tally, 'duplicates' | 'savedBytes'>;
   readonly byType: readonly (Tally & { readonly type: string })[];
@@ -111,16 +115,17 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
 }
 
 /**
- * The bytes of a revisit in a file: all its text in an uncompressed file, and a measured share of it in a compressed one.
+ * The bytes of a revisit in a file: all its text in an uncompressed file, and a measured share of it in a compressed
+ * one.
  */
 const REVISIT_BYTES = `CASE WHEN file LIKE '%.gz' OR file LIKE '%.zst'
   THEN 330 + 0.42 * (http_head_bytes + uri_length + original_uri_length)
   ELSE 760 + http_head_bytes + 2 * uri_length + original_uri_length END`;
 
 /**
- * The same clusters as in RESOLVE_STATEMENT, but with few columns, and with one hash for the key of a cluster. Sorting is
- * most of the work, and this makes it cheaper. Two clusters with the same hash would be counted as one; among a billion
- * contents this is expected once in forty collections.
+ * The same clusters as in RESOLVE_STATEMENT, but with few columns, and with one hash for the key of a cluster. Sorting
+ * is most of the work, and this makes it cheaper. Two clusters with the same hash would be counted as one; among a
+ * billion contents this is expected once in forty collections.
  */
 const TALLY_STATEMENT = `INSERT INTO tally
   SELECT type, host, is_duplicate, is_within, is_in_place, count(*), sum(payload_bytes),
@@ -182,8 +187,8 @@ function toTally(row: readonly string[]): Tally {
 }
 
 /**
- * Chooses whole files until the share is reached, at least one. They are chosen by a hash of their paths, so that another
- * run chooses the same files.
+ * Chooses whole files until the share is reached, at least one. They are chosen by a hash of their paths, so that
+ * another run chooses the same files.
  */
 function sampleOf<File extends { path: string; bytes: number }>(files: readonly File[], share: number): File[] {
   if (share >= 1) return [...files];

@@ -1,6 +1,6 @@
 /**
- * `slim compare`: the differences between two manifests, to validate a conversion or a run. Captures are compared by URI,
- * date and content; a revisit has the content of the record it refers to. A correct run shows no differences.
+ * `slim compare`: the differences between two manifests, to validate a conversion or a run. Captures are compared by
+ * URI, date and content; a revisit has the content of the record it refers to. A correct run shows no differences.
  */
 import type { Database } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
@@ -9,7 +9,10 @@ import { withStageDirectory } from '../stage-directory.ts';
 export type CompareOptions = {
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** The temporary files are in a directory beside this path, whose name has some letters added; it is removed afterwards. */
+  /**
+   * The temporary files are in a directory beside this path, whose name has some letters added; it is removed
+   * afterwards.
+   */
   readonly directory: string;
   readonly onDifference: (difference: Difference) => Promise<void>;
   readonly signal?: AbortSignal | undefined;
@@ -19,7 +22,9 @@ export type Difference = {
   readonly kind: 'missing' | 'added';
   readonly uri: string;
   readonly date: string;
-  /** The digest of the content. For a revisit without its original in the manifest: `declared` and its declared digest. */
+  /**
+   * The digest of the content. For a revisit without its original in the manifest: `declared` and its declared digest.
+   */
   readonly content: string;
   readonly count: number;
 };

@@ -1,6 +1,6 @@
 /**
- * The first pass: scans and hashes all files on several threads, and writes a manifest line for every record that can be
- * part of deduplication. Files that cannot be part of it are excluded with a reason; their lines are ignored later.
+ * The first pass: scans and hashes all files on several threads, and writes a manifest line for every record that can
+ * be part of deduplication. Files that cannot be part of it are excluded with a reason; their lines are ignored later.
  */
 import type { DigestAlgorithm, Finding, PinakesError } from '../../base/index.ts';
 import { SCAN_ARC, type ScanBatch, scanFiles } from '../../warc/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The steps that a run has done, one JSON text per line. Each line is durable before the next step that depends on it. A
- * line that was cut off by a crash is removed when the journal is opened again, since no step has depended on it yet.
+ * The steps that a run has done, one JSON text per line. Each line is durable before the next step that depends on it.
+ * A line that was cut off by a crash is removed when the journal is opened again, since no step has depended on it yet.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../../base/index.ts';

@@ -17,7 +17,9 @@ export type ResolveOptions = SlimCallbacks & {
   readonly manifests: readonly string[];
   readonly out: string;
   readonly format: ManifestFormat;
-  /** Contents are always compared by bytes for algorithms with known collisions, and for manifests without sizes (I7). */
+  /**
+   * Contents are always compared by bytes for algorithms with known collisions, and for manifests without sizes (I7).
+   */
   readonly verify: Verify;
   readonly workers: number;
   readonly signal?: AbortSignal | undefined;

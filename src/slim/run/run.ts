@@ -2,11 +2,13 @@
  * `slim run`: a whole collection, from scan to rewritten files, resumable at any point.
  *
  * ```
- *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished           the entries of the journal
+ *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished
  * ```
- * The order makes it safe. Nothing is rewritten before all originals are chosen and checked. An original stays in its file
- * byte for byte, even when that file is rewritten. A new file replaces the old one only after it was read back. So a
- * crash at any moment leaves every content on the disk, and the next run with the same arguments continues from the
+ * These are the entries of the journal.
+ *
+ * The order makes it safe. Nothing is rewritten before all originals are chosen and checked. An original stays in its
+ * file byte for byte, even when that file is rewritten. A new file replaces the old one only after it was read back. So
+ * a crash at any moment leaves every content on the disk, and the next run with the same arguments continues from the
  * journal.
  */
 import { existsSync, rmSync } from 'node:fs';
@@ -77,8 +79,8 @@ export type SlimRunOptions = SlimCallbacks & {
   /** How many bytes are scanned between two checkpoints. A killed run repeats at most this much, and its last file. */
   readonly checkpointBytes?: number | undefined;
   /**
-   * How many digits of the digest choose the part in which a record is resolved; derived from the size of the collection
-   * when undefined.
+   * How many digits of the digest choose the part in which a record is resolved; derived from the size of the
+   * collection when undefined.
    */
   readonly prefixDigits?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -300,7 +302,9 @@ class Run {
     this.#record({ kind: 'scanned', files, lines: {} });
   }
 
-  /** The ARC files that cannot be converted, with the reason: converting a damaged file would lose its unreadable parts. */
+  /**
+   * The ARC files that cannot be converted, with the reason: converting a damaged file would lose its unreadable parts.
+   */
   async #unconvertibleArcs(): Promise<Map<string, string>> {
     const faulty = new Map<string, string>();
     if (this.#options.target === undefined) return faulty;
@@ -316,8 +320,8 @@ class Run {
 
   /**
    * Returns a check that reports a file as excluded when it is being written to, or when it has several names and would
-   * be rewritten in place. Rewriting such a file would split it into two files. Where one disk is mounted twice, it would
-   * even replace an original by a revisit to itself.
+   * be rewritten in place. Rewriting such a file would split it into two files. Where one disk is mounted twice, it
+   * would even replace an original by a revisit to itself.
    */
   #exclusionCheck(): (path: string) => '' | 'busy' | 'linked' {
     const openFiles = filesOpenForWriting();

@@ -193,7 +193,10 @@ export class SecondPass {
     await install(temporary, file.target);
   }
 
-  /** Checks that nothing has changed since planning: the file, the files with its originals, and the notes of other runs. */
+  /**
+   * Checks that nothing has changed since planning: the file, the files with its originals, and the notes of other
+   * runs.
+   */
   #expectAsPlanned({ file: number, plan, originalFiles }: FileTask, file: CollectionFile): void {
     this.#expectUntouched(number);
     for (const original of originalFiles) this.#expectUntouched(original);
@@ -226,8 +229,8 @@ export class SecondPass {
   }
 
   /**
-   * Reports the failure of one file. A file that changed during the run is not tried again, because its plan is not valid
-   * any more. After other failures, the user can fix the cause and resume the run.
+   * Reports the failure of one file. A file that changed during the run is not tried again, because its plan is not
+   * valid any more. After other failures, the user can fix the cause and resume the run.
    */
   #reportFailure(number: number, error: PinakesError): void {
     if (error.code === 'FILE_CHANGED' || error.code === 'FILE_BUSY') {
@@ -247,9 +250,9 @@ export class SecondPass {
 }
 
 /**
- * The path under which the new version of a file is written: beside its target, with a name that no tool takes for a WARC
- * file. The name is unique to the run. Otherwise another run over the same files, with its journal elsewhere, could
- * install a file that this run is still writing.
+ * The path under which the new version of a file is written: beside its target, with a name that no tool takes for a
+ * WARC file. The name is unique to the run. Otherwise another run over the same files, with its journal elsewhere,
+ * could install a file that this run is still writing.
  */
 export function temporaryPath(file: CollectionFile, runDirectory: string): string {
   const run = toHex(digestOf('sha256', utf8(resolve(runDirectory))).bytes).slice(0, 8);
