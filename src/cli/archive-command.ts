@@ -5,7 +5,7 @@
 import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import { type EpochMs, type Finding, PinakesError, parseAskedTime } from '../base/index.ts';
-import { type ActionArguments, type CommandContext, commandAction } from './command.ts';
+import type { ActionArguments, CommandContext, CommandLoader } from './command.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes, formatFinding, type Terminal } from './terminal.ts';
 
@@ -24,13 +24,14 @@ export function bytesCommand(parent: Command, name: string, description: string)
   return parent.command(name).description(description).addOption(where);
 }
 
-/** An action of a command that opens the archive first, and closes it even when the work fails. */
+/** An action of a command that opens the archive first, and closes it even when the command fails. */
 export function archiveAction(context: CommandContext, setExitCode: (code: number) => void) {
-  return (purpose: string, work: (archive: Archive, ...args: ActionArguments) => Promise<number>) =>
-    commandAction(setExitCode)((...args) =>
-      // Commander passes the arguments, the options, and the command.
-      withArchive(context, args.at(-2), purpose, (archive) => work(archive, ...args)),
-    );
+  return (purpose: string, load: CommandLoader<[CommandContext, Archive]>) =>
+    async (...args: ActionArguments): Promise<void> => {
+      const given = args.slice(0, -1);
+      const run = async (archive: Archive) => (await load())(context, archive, ...given);
+      setExitCode(await withArchive(context, given.at(-1), purpose, run));
+    };
 }
 
 /** When a server has the archive open, the whole command runs in that server. */

@@ -31,11 +31,18 @@ export type CommandContext = {
 /** What commander passes to an action: the arguments, the options, and the command. */
 export type ActionArguments = Parameters<Parameters<Command['action']>[0]>;
 
-/** An action of a command, whose code returns the exit code. */
-export function commandAction(setExitCode: (code: number) => void) {
-  return (work: (...args: ActionArguments) => Promise<number>) =>
-    async (...args: ActionArguments): Promise<void> =>
-      setExitCode(await work(...args));
+/** Loads the code of a command, which takes the arguments and the options, and returns the exit code. */
+export type CommandLoader<Given extends readonly unknown[]> = () => Promise<
+  (...args: [...Given, ...ActionArguments]) => Promise<number>
+>;
+
+/** An action of a command, which loads the code of the command and runs it. */
+export function commandAction(context: CommandContext, setExitCode: (code: number) => void) {
+  return (load: CommandLoader<[CommandContext]>) =>
+    async (...args: ActionArguments): Promise<void> => {
+      const command = await load();
+      setExitCode(await command(context, ...args.slice(0, -1)));
+    };
 }
 
 /**

@@ -33,7 +33,7 @@ function addSelection(command: Command): Command {
 }
 
 export function registerArchive(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
-  const run = commandAction(setExitCode);
+  const run = commandAction(context, setExitCode);
   const runInArchive = archiveAction(context, setExitCode);
   program.hook('preAction', (_, action) => {
     if (action.getOptionValueSource('archive') === 'cli') context.terminal.namedArchive = action.opts().archive;
@@ -42,7 +42,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
   archiveCommand(program, 'init', 'create an archive')
     .argument('[directory]', 'the directory to create it in (default: the one that --archive names)')
     .option('--name <name>', 'the name of the archive (default: the name of its directory)')
-    .action(run(async (directory, options) => (await import('./init.ts')).archiveInit(context, directory, options)));
+    .action(run(async () => (await import('./init.ts')).archiveInit));
 
   archiveCommand(program, 'add', 'add WARC, ARC and WACZ files; every content is stored once')
     .argument('<paths...>', 'files, or directories that contain WARC, ARC and WACZ files')
@@ -55,11 +55,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
       ).conflicts('inPlace'),
     )
     .option('--volume <name>', 'the volume to copy to (default: spread over all volumes by free space)')
-    .action(
-      runInArchive('add', async (archive, paths, options) =>
-        (await import('./add.ts')).archiveAdd(context, archive, paths, options),
-      ),
-    );
+    .action(runInArchive('add', async () => (await import('./add.ts')).archiveAdd));
 
   archiveCommand(
     program,
@@ -72,11 +68,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .addOption(partOption('headers', 'print the headers of the record and of the HTTP message instead of the body'))
     .addOption(partOption('payload', 'print the body as captured, with its content coding'))
     .addOption(partOption('raw', 'print the record as stored in its segment, still compressed'))
-    .action(
-      runInArchive('get', async (archive, url, options) =>
-        (await import('./get.ts')).archiveGet(context, archive, url, options),
-      ),
-    );
+    .action(runInArchive('get', async () => (await import('./get.ts')).archiveGet));
 
   archiveCommand(program, 'put', 'store the content of a file and print its content key')
     .argument('<file>', 'the file; - for standard input')
@@ -91,47 +83,31 @@ export function registerArchive(program: Command, context: CommandContext, setEx
       ),
     )
     .option('--volume <name>', 'the volume to write to (default: spread over all volumes by free space)')
-    .action(
-      runInArchive('put', async (archive, file, options) =>
-        (await import('./put.ts')).archivePut(context, archive, file, options),
-      ),
-    );
+    .action(runInArchive('put', async () => (await import('./put.ts')).archivePut));
 
   bytesCommand(program, 'cat', 'print the content that has a key')
     .argument('<key>', 'a content key, as `put` and `get --json` print it')
-    .action(runInArchive('cat', async (archive, key) => (await import('./put.ts')).archiveCat(context, archive, key)));
+    .action(runInArchive('cat', async () => (await import('./put.ts')).archiveCat));
 
   addSelection(archiveCommand(program, 'delete', 'delete captures; lists them and asks first'))
     .option('--key <key>', 'only captures of this content')
     .option('--yes', 'delete without asking')
     .option('--dry-run', 'only show what would be deleted')
-    .action(
-      runInArchive('delete', async (archive, options) =>
-        (await import('./delete.ts')).archiveDelete(context, archive, options),
-      ),
-    );
+    .action(runInArchive('delete', async () => (await import('./delete.ts')).archiveDelete));
 
   archiveCommand(program, 'compact', 'remove the bytes of deleted captures from the segments')
     .addOption(new Option('--recompress <coding>', 'also compress segments again, with a dictionary').choices(['zstd']))
     .option('--dry-run', 'only show what would be done')
-    .action(
-      runInArchive('compact', async (archive, options) =>
-        (await import('./compact.ts')).archiveCompact(context, archive, options),
-      ),
-    );
+    .action(runInArchive('compact', async () => (await import('./compact.ts')).archiveCompact));
 
   archiveCommand(program, 'verify', 'check the archive for damage; exits with 1 when there are errors')
     .addOption(new Option('--quick', 'check the structure and the catalog, without hashing payloads').conflicts('full'))
     .option('--full', 'also hash every payload (the default)')
     .option('--known <file>', 'do not exit with 1 for errors that are listed in this earlier --json report')
-    .action(
-      runInArchive('verify', async (archive, options) =>
-        (await import('./verify.ts')).archiveVerify(context, archive, options),
-      ),
-    );
+    .action(runInArchive('verify', async () => (await import('./verify.ts')).archiveVerify));
 
   archiveCommand(program, 'rebuild', 'build the catalog again from the segments').action(
-    run(async (options) => (await import('./rebuild.ts')).archiveRebuild(context, options)),
+    run(async () => (await import('./rebuild.ts')).archiveRebuild),
   );
 
   registerOutputs(program, context, setExitCode);
@@ -156,11 +132,7 @@ function registerOutputs(program: Command, context: CommandContext, setExitCode:
     .option('--odd', 'include malformed records unchanged, although other tools may stop at them')
     .option('--title <title>', 'the title in the file (default: the name of the archive)')
     .option('--force', 'replace an existing file')
-    .action(
-      runInArchive('export', async (archive, file, options) =>
-        (await import('./export.ts')).archiveExport(context, archive, file, options),
-      ),
-    );
+    .action(runInArchive('export', async () => (await import('./export.ts')).archiveExport));
 
   addSelection(
     archiveCommand(
@@ -188,25 +160,17 @@ function registerOutputs(program: Command, context: CommandContext, setExitCode:
     .option('--force', 'replace an existing file')
     .option('--cursor <cursor>', 'continue after the record that this cursor names')
     .option('--cursor-file <file>', 'save the cursor in this file; the same command continues from there')
-    .action(
-      runInArchive('stream', async (archive, options) =>
-        (await import('./stream.ts')).archiveStream(context, archive, options),
-      ),
-    );
+    .action(runInArchive('stream', async () => (await import('./stream.ts')).archiveStream));
 
   archiveCommand(program, 'stats', 'show what the archive holds, the space it takes and the space it saves').action(
-    runInArchive('stats', async (archive, options) =>
-      (await import('./stats.ts')).archiveStats(context, archive, options),
-    ),
+    runInArchive('stats', async () => (await import('./stats.ts')).archiveStats),
   );
 }
 
 function registerVolumes(volume: Command, context: CommandContext, setExitCode: (code: number) => void): void {
   const runInArchive = archiveAction(context, setExitCode);
   archiveCommand(volume, 'ls', 'list the volumes of the archive').action(
-    runInArchive('volume ls', async (archive, options) =>
-      (await import('./volume.ts')).volumeLs(context, archive, options),
-    ),
+    runInArchive('volume ls', async () => (await import('./volume.ts')).volumeLs),
   );
 
   archiveCommand(volume, 'add', 'add a directory as a volume; segments in it become part of the archive')
@@ -214,36 +178,20 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
     .argument('<path>', 'the directory')
     .option('--create', 'create the directory without asking when it does not exist')
     .option('--read-only', 'never write to it')
-    .action(
-      runInArchive('volume add', async (archive, name, path, options) =>
-        (await import('./volume.ts')).volumeAdd(context, archive, name, path, options),
-      ),
-    );
+    .action(runInArchive('volume add', async () => (await import('./volume.ts')).volumeAdd));
 
   archiveCommand(volume, 'set', 'make a volume read-only or writable')
     .argument('<name>')
     .argument('<state>', 'read-only or writable')
-    .action(
-      runInArchive('volume set', async (archive, name, state, options) =>
-        (await import('./volume.ts')).volumeSet(context, archive, name, state, options),
-      ),
-    );
+    .action(runInArchive('volume set', async () => (await import('./volume.ts')).volumeSet));
 
   archiveCommand(volume, 'remove', 'remove an empty volume from the archive; its directory stays')
     .argument('<name>')
-    .action(
-      runInArchive('volume remove', async (archive, name, options) =>
-        (await import('./volume.ts')).volumeRemove(context, archive, name, options),
-      ),
-    );
+    .action(runInArchive('volume remove', async () => (await import('./volume.ts')).volumeRemove));
 
   archiveCommand(volume, 'migrate', 'move all segments of a volume to another')
     .argument('<from>')
     .argument('<to>')
     .option('--dry-run', 'only show what would be moved, and the free space')
-    .action(
-      runInArchive('volume migrate', async (archive, from, to, options) =>
-        (await import('./volume.ts')).volumeMigrate(context, archive, from, to, options),
-      ),
-    );
+    .action(runInArchive('volume migrate', async () => (await import('./volume.ts')).volumeMigrate));
 }

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { archiveAction, archiveCommand } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
-import { addCrawlOptions, type CrawlCommandOptions } from './options.ts';
+import { addCrawlOptions } from './options.ts';
 
 export function registerCrawl(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
   const runInArchive = archiveAction(context, setExitCode);
@@ -13,9 +13,5 @@ export function registerCrawl(program: Command, context: CommandContext, setExit
     archiveCommand(program, 'crawl', 'fetch sites into the archive, politely; every content is stored once'),
   )
     .argument('[seeds...]', 'the URLs to start from')
-    .action(
-      runInArchive('crawl', async (archive, seeds: string[], options: CrawlCommandOptions) =>
-        (await import('./run.ts')).crawlCommand(context, archive, seeds, options),
-      ),
-    );
+    .action(runInArchive('crawl', async () => (await import('./run.ts')).crawlCommand));
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type CommandContext, commandAction } from '../command.ts';
 
 export function registerDemo(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
-  const run = commandAction(setExitCode);
+  const run = commandAction(context, setExitCode);
   program
     .command('demo')
     .description('create an archive of a sample site, without any network, and serve it')
@@ -12,5 +12,5 @@ export function registerDemo(program: Command, context: CommandContext, setExitC
     .option('--replay-port <number>', 'the port of archived pages', '8081')
     .option('--no-open', 'do not open a browser')
     .option('--json', 'print JSON, one value per line')
-    .action(run(async (options) => (await import('./run.ts')).demo(context, options)));
+    .action(run(async () => (await import('./run.ts')).demo));
 }

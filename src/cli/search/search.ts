@@ -7,16 +7,12 @@ import { archiveAction, archiveCommand } from '../archive-command.ts';
 import { type CommandContext, commandAction } from '../command.ts';
 
 export function registerSearch(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
-  const run = commandAction(setExitCode);
+  const run = commandAction(context, setExitCode);
   const runInArchive = archiveAction(context, setExitCode);
   archiveCommand(program, 'index', 'bring the search index up to date with the archive')
     .option('--rebuild', 'build the index again; searches use the old one until it is done')
     .option('--no-rank', 'do not update ranks and citation counts')
-    .action(
-      runInArchive('index', async (archive, options) =>
-        (await import('./indexing.ts')).searchIndex(context, archive, options),
-      ),
-    );
+    .action(runInArchive('index', async () => (await import('./indexing.ts')).searchIndex));
 
   archiveCommand(program, 'search', 'search the pages of the archive')
     .showHelpAfterError(
@@ -36,7 +32,7 @@ export function registerSearch(program: Command, context: CommandContext, setExi
     .option('--as-of <time>', 'only captures up to this time')
     .option('--snapshot <name>', 'only captures up to the time of this snapshot')
     .option('--facets', 'also count the results by site, type, language, year and collection')
-    .action(run(async (query, options) => (await import('./query.ts')).searchQuery(context, query, options)));
+    .action(run(async () => (await import('./query.ts')).searchQuery));
 
   archiveCommand(program, 'links', 'list the links to or from a page, or all links as a table')
     .argument('[url]', 'the URL of the page; not needed with --out')
@@ -49,37 +45,23 @@ export function registerSearch(program: Command, context: CommandContext, setExi
     .option('--limit <number>', 'the number of links', '100')
     .option('--out <file>', 'write all links to this file: .csv or .parquet')
     .option('--force', 'replace an existing file')
-    .action(run(async (url, options) => (await import('./links.ts')).searchLinks(context, url, options)));
+    .action(run(async () => (await import('./links.ts')).searchLinks));
 
   archiveCommand(program, 'rank', 'compute PageRank and citation counts from the links in the index')
     .option('--as-of <time>', 'the links as they were at this time')
     .option('--snapshot <name>', 'the links as they were at the time of this snapshot')
-    .action(
-      runInArchive('rank', async (archive, options) =>
-        (await import('./rank.ts')).searchRank(context, archive, options),
-      ),
-    );
+    .action(runInArchive('rank', async () => (await import('./rank.ts')).searchRank));
 
   const snapshot = program
     .command('snapshot')
     .description('create, list and remove named states of the archive, which compaction keeps');
   archiveCommand(snapshot, 'create', 'give the current state of the archive a name')
     .argument('<name>', 'letters, digits, dots, dashes and underscores')
-    .action(
-      runInArchive('snapshot create', async (archive, name, options) =>
-        (await import('./snapshot.ts')).snapshotCreate(context, archive, name, options),
-      ),
-    );
+    .action(runInArchive('snapshot create', async () => (await import('./snapshot.ts')).snapshotCreate));
   archiveCommand(snapshot, 'ls', 'list the snapshots').action(
-    runInArchive('snapshot ls', async (archive, options) =>
-      (await import('./snapshot.ts')).snapshotLs(context, archive, options),
-    ),
+    runInArchive('snapshot ls', async () => (await import('./snapshot.ts')).snapshotLs),
   );
   archiveCommand(snapshot, 'rm', 'remove a snapshot; compaction may then remove what only it kept')
     .argument('<name>')
-    .action(
-      runInArchive('snapshot rm', async (archive, name, options) =>
-        (await import('./snapshot.ts')).snapshotRm(context, archive, name, options),
-      ),
-    );
+    .action(runInArchive('snapshot rm', async () => (await import('./snapshot.ts')).snapshotRm));
 }

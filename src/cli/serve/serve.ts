@@ -4,7 +4,7 @@ import { archiveCommand } from '../archive-command.ts';
 import { appendValue, type CommandContext, choiceOption, commandAction } from '../command.ts';
 
 export function registerServe(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
-  const run = commandAction(setExitCode);
+  const run = commandAction(context, setExitCode);
   archiveCommand(program, 'serve', 'serve the archive over HTTP: web page, replay, CDX, Memento and API')
     .option('--port <number>', 'the port of the web page and the API', '8080')
     .option('--replay-port <number>', 'the port of archived pages, which have an origin of their own', '8081')
@@ -36,5 +36,5 @@ export function registerServe(program: Command, context: CommandContext, setExit
     )
     .option('--init', 'create an empty archive when there is none')
     .option('--no-index', 'do not update the search index; `pinakes index` does it')
-    .action(run(async (options) => (await import('./run.ts')).serve(context, options)));
+    .action(run(async () => (await import('./run.ts')).serve));
 }

@@ -10,7 +10,7 @@ const WORKERS = 'the number of threads (default: one per processor)';
 
 /** Adds the commands; `setExitCode` is called with the exit code of the command that runs. */
 export function registerSlim(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
-  const run = commandAction(setExitCode);
+  const run = commandAction(context, setExitCode);
   const slim = program.command('slim').description('deduplicate a collection of WARC and ARC files without an archive');
 
   slim
@@ -22,7 +22,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--workers <number>', WORKERS)
     .option('--work <directory>', 'the directory for temporary files (default: the temporary directory of the system)')
     .option('--json', 'print one JSON object')
-    .action(run(async (paths, options) => (await import('./assess.ts')).slimAssessCommand(context, paths, options)));
+    .action(run(async () => (await import('./assess.ts')).slimAssessCommand));
 
   rewriting(
     slim
@@ -32,7 +32,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
   )
     .addOption(algorithmOption())
     .addOption(verifyOption())
-    .action(run(async (paths, options) => (await import('./run.ts')).slimRunCommand(context, paths, options)));
+    .action(run(async () => (await import('./run.ts')).slimRunCommand));
 
   slim
     .command('undo')
@@ -41,7 +41,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--work <directory>', 'the --work directory of the run, if it had one')
     .option('--dry-run', 'only show what would be restored')
     .option('--json', 'print one JSON object')
-    .action(run(async (paths, options) => (await import('./run.ts')).slimUndoCommand(context, paths, options)));
+    .action(run(async () => (await import('./run.ts')).slimUndoCommand));
 
   slim
     .command('sum')
@@ -62,7 +62,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--workers <number>', WORKERS)
     .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object')
-    .action(run(async (paths, options) => (await import('./manifest.ts')).slimSumCommand(context, paths, options)));
+    .action(run(async () => (await import('./manifest.ts')).slimSumCommand));
 
   slim
     .command('split')
@@ -73,11 +73,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .addOption(formatOption())
     .option('--force', 'replace existing parts')
     .option('--json', 'print one JSON object per part')
-    .action(
-      run(async (parts, manifests, options) =>
-        (await import('./manifest.ts')).slimSplitCommand(context, parts, manifests, options),
-      ),
-    );
+    .action(run(async () => (await import('./manifest.ts')).slimSplitCommand));
 
   slim
     .command('resolve')
@@ -89,11 +85,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--workers <number>', WORKERS)
     .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object')
-    .action(
-      run(async (manifests, options) =>
-        (await import('./manifest.ts')).slimResolveCommand(context, manifests, options),
-      ),
-    );
+    .action(run(async () => (await import('./manifest.ts')).slimResolveCommand));
 
   rewriting(
     slim
@@ -103,7 +95,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
   )
     .requiredOption('--manifest <files...>', 'the resolved manifests')
     .option('--trust-manifest', 'trust the manifests about originals that are not on this machine')
-    .action(run(async (paths, options) => (await import('./run.ts')).slimRefsCommand(context, paths, options)));
+    .action(run(async () => (await import('./run.ts')).slimRefsCommand));
 
   slim
     .command('compare')
@@ -112,11 +104,7 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .argument('<after>', 'the manifest from after')
     .option('--work <directory>', 'the directory for temporary files (default: the temporary directory of the system)')
     .option('--json', 'print one JSON object per difference, and a summary')
-    .action(
-      run(async (before, after, options) =>
-        (await import('./manifest.ts')).slimCompareCommand(context, before, after, options),
-      ),
-    );
+    .action(run(async () => (await import('./manifest.ts')).slimCompareCommand));
 }
 
 function algorithmOption(): Option {

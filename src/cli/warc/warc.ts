@@ -15,7 +15,7 @@ function partOption(part: string, description: string): Option {
 const PATHS = 'files, or directories that contain WARC, ARC and WACZ files';
 
 export function registerWarc(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
-  const run = commandAction(setExitCode);
+  const run = commandAction(context, setExitCode);
   const warc = program.command('warc').description('list, print, check, index and convert WARC, ARC and WACZ files');
 
   warc
@@ -23,7 +23,7 @@ export function registerWarc(program: Command, context: CommandContext, setExitC
     .description('list the records of files')
     .argument('<paths...>', PATHS)
     .option('--json', 'print one JSON object per record, with digests')
-    .action(run(async (paths, options) => (await import('./ls.ts')).warcLs(context, paths, options)));
+    .action(run(async () => (await import('./ls.ts')).warcLs));
 
   warc
     .command('cat')
@@ -35,7 +35,7 @@ export function registerWarc(program: Command, context: CommandContext, setExitC
     .addOption(partOption('payload', 'print only the payload: the body without chunk framing, with its content coding'))
     .addOption(partOption('decoded', 'print only the payload without its content coding, as a browser shows it'))
     .addOption(partOption('raw', 'print the bytes as stored in the file, still compressed'))
-    .action(run(async (file, offset, options) => (await import('./cat.ts')).warcCat(context, file, offset, options)));
+    .action(run(async () => (await import('./cat.ts')).warcCat));
 
   warc
     .command('check')
@@ -43,7 +43,7 @@ export function registerWarc(program: Command, context: CommandContext, setExitC
     .argument('<paths...>', PATHS)
     .option('--json', 'print one JSON object per finding and per record, and a summary')
     .option('--verbose', 'also print the result of the digest check of every record')
-    .action(run(async (paths, options) => (await import('./check.ts')).warcCheck(context, paths, options)));
+    .action(run(async () => (await import('./check.ts')).warcCheck));
 
   warc
     .command('index')
@@ -53,7 +53,7 @@ export function registerWarc(program: Command, context: CommandContext, setExitC
     .option('--sort', 'sort the lines in byte order')
     .option('--post-append', 'include method and body of POST requests in the key')
     .option('--compute-sha1', 'with cdx11 and cdx9: compute the SHA-1 of records that declare another digest')
-    .action(run(async (paths, options) => (await import('./indexing.ts')).warcIndex(context, paths, options)));
+    .action(run(async () => (await import('./indexing.ts')).warcIndex));
 
   warc
     .command('convert')
@@ -76,5 +76,5 @@ export function registerWarc(program: Command, context: CommandContext, setExitC
     .option('--level <number>', 'the compression level')
     .option('--force', 'replace existing files')
     .option('--json', 'print one JSON object per file')
-    .action(run(async (paths, options) => (await import('./convert.ts')).warcConvert(context, paths, options)));
+    .action(run(async () => (await import('./convert.ts')).warcConvert));
 }
