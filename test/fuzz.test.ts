@@ -1,4 +1,4 @@
-/** A campaign of the fuzzer that is short enough for every run of the tests. `npm run fuzz` does longer ones. */
+/** A fuzzing campaign short enough for every test run. `npm run fuzz` runs longer ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -27,24 +27,25 @@ function memory(): { held: number; resident: number } {
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_240_301);
 
-function described({ failures }: Pick<Campaign, 'failures'>, again: (failure: Failure) => string = reproducer): string {
+function described({ failures }: Pick<Campaign, 'failures'>, rerun: (failure: Failure) => string = reproducer): string {
   return failures
-    .map((failure) => [again(failure), failure.input, ...failure.damages, failure.fault].join('\n  '))
+    .map((failure) => [rerun(failure), failure.input, ...failure.damages, failure.fault].join('\n  '))
     .join('\n');
 }
 
 test(`${PAGE_RUNS} damaged pages and ${FILE_RUNS} damaged files are read and added without exception or hang (I10)`, async (context) => {
-  context.diagnostic(`seed ${SEED}; another with FUZZ_SEED`);
-  const of = (kind: string) => (failure: Failure) => `npm run fuzz -- --kind ${kind} --runs 50 --seed ${failure.seed}`;
+  context.diagnostic(`seed ${SEED}; set FUZZ_SEED for another`);
+  const rerunOf = (kind: string) => (failure: Failure) =>
+    `npm run fuzz -- --kind ${kind} --runs 50 --seed ${failure.seed}`;
   const pages = await runPageCampaign(SEED, PAGE_RUNS);
-  assert.equal(pages.failures.length, 0, described(pages, of('pages')));
+  assert.equal(pages.failures.length, 0, described(pages, rerunOf('pages')));
   const files = await runAddCampaign(SEED, FILE_RUNS);
-  assert.equal(files.failures.length, 0, described(files, of('files')));
+  assert.equal(files.failures.length, 0, described(files, rerunOf('files')));
 });
 
 test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of undamaged records (I9, I10)`, async (context) => {
   const seed = SEED;
-  context.diagnostic(`seed ${seed}; another with FUZZ_SEED`);
+  context.diagnostic(`seed ${seed}; set FUZZ_SEED for another`);
   await runCampaign(seed, WARM_UP_RUNS);
   const before = memory();
   const campaign = await runCampaign(seed, RUNS);
@@ -69,8 +70,8 @@ test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of 
   ]) {
     assert.ok(campaign.findings.get(code), `${code} was never reported`);
   }
-  const grown = { held: after.held - before.held, resident: after.resident - before.resident };
-  context.diagnostic(`${campaign.steps} steps; ${JSON.stringify(grown)} bytes grown`);
-  assert.ok(grown.held < HELD_BYTES_MAX, `${grown.held} bytes more are held than before`);
-  assert.ok(grown.resident < RESIDENT_BYTES_MAX, `${grown.resident} bytes more are resident than before`);
+  const growth = { held: after.held - before.held, resident: after.resident - before.resident };
+  context.diagnostic(`${campaign.steps} steps; growth in bytes ${JSON.stringify(growth)}`);
+  assert.ok(growth.held < HELD_BYTES_MAX, `${growth.held} bytes more are held than before`);
+  assert.ok(growth.resident < RESIDENT_BYTES_MAX, `${growth.resident} bytes more are resident than before`);
 });

@@ -72,13 +72,13 @@ export class CrawlCaptures {
     for await (const page of this.#archive.captures(range)) {
       for (const capture of page) {
         if (capture.url !== url || capture.collection !== this.#collection) continue;
-        if (this.#settings.browser === 'none' || !(await this.#isOfScript(capture))) return capture;
+        if (this.#settings.browser === 'none' || !(await this.#isFromScript(capture))) return capture;
       }
     }
     return undefined;
   }
 
-  async #isOfScript({ place }: Capture): Promise<boolean> {
+  async #isFromScript({ place }: Capture): Promise<boolean> {
     const [head] = await this.#archive.records.heads([place]);
     return SCRIPT_TYPES.has(head?.get(RESOURCE_TYPE_FIELD.toLowerCase()) ?? '');
   }

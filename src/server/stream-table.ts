@@ -1,6 +1,6 @@
 /**
- * A stream as Parquet tables. Each reply is one complete file with the requested number of rows. The cursor of the next
- * table is known before the reply begins, so it is in the header fields.
+ * Sends a stream as Parquet tables. Each reply is one complete file with the requested number of rows. The cursor of
+ * the next table is known before the reply begins, so it is sent in the header fields.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Archive, type StreamedRecord, type StreamQuery, writeParquet } from '../archive/index.ts';
 import { CURSOR_FIELD, END_FIELD } from './http/stream-body.ts';
 
-/** All texts of a table together. */
+/** A table ends early when its texts have this many characters in total. */
 const TABLE_CHARACTERS_MAX = 32 * 1024 * 1024;
 
 const COLUMNS = [

@@ -1,6 +1,6 @@
 /**
- * Routes of the first socket: files and screens of the web page, the API, CDX, TimeGates and TimeMaps, metrics.
- * Archived bytes are sent here only as downloads of whole segments. What a browser could run is on the other socket.
+ * Routes of the UI socket: files and screens of the web page, the API, CDX, TimeGates and TimeMaps, metrics. Archived
+ * bytes are sent here only as downloads of whole segments. What a browser could run is on the replay socket.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';

@@ -4,17 +4,16 @@ import fc from 'fast-check';
 import { isInRanges, keyRange, type MatchType } from './key-range.ts';
 import { urlKey } from './url-key.ts';
 
-function matches(question: string, matchType: MatchType, url: string): boolean {
-  return isInRanges(urlKey(url), keyRange(question, matchType));
+function matches(query: string, matchType: MatchType, url: string): boolean {
+  return isInRanges(urlKey(url), keyRange(query, matchType));
 }
 
-function check(question: string, matchType: MatchType, inside: string[], outside: string[]): void {
-  for (const url of inside)
-    assert.ok(matches(question, matchType, url), `${url} is missing from ${matchType} ${question}`);
-  for (const url of outside) assert.ok(!matches(question, matchType, url), `${url} is in ${matchType} ${question}`);
+function check(query: string, matchType: MatchType, inside: string[], outside: string[]): void {
+  for (const url of inside) assert.ok(matches(query, matchType, url), `${url} is missing from ${matchType} ${query}`);
+  for (const url of outside) assert.ok(!matches(query, matchType, url), `${url} is in ${matchType} ${query}`);
 }
 
-test('an exact range contains the key and CDX lines that begin with it, but no longer keys', () => {
+test('an exact range contains the key and CDX lines that begin with the key, but not keys that are longer', () => {
   const ranges = keyRange('http://example.com/a', 'exact');
   assert.deepEqual(ranges, [{ from: 'com,example)/a', to: 'com,example)/a!' }]);
   assert.ok(isInRanges('com,example)/a 20240301100000 {}', ranges));
@@ -42,7 +41,7 @@ test('a prefix range contains all keys that begin with the key', () => {
   check('http://example.com', 'prefix', ['http://example.com/', 'https://example.com/x?y'], ['http://a.example.com/']);
 });
 
-test('a prefix with a final slash contains the page and the pages below it, but not longer names', () => {
+test('a prefix with a final slash contains the page and the pages below it, but not pages with longer names', () => {
   check(
     'http://example.com/a/',
     'prefix',
@@ -105,12 +104,12 @@ test('a domain range contains the host, all hosts below it, and all their ports'
   );
 });
 
-test('a URL without a host is matched by itself', () => {
+test('a URL without a host matches only itself', () => {
   check('dns:example.com', 'host', ['dns:example.com'], ['http://example.com/']);
   check('dns:example.com', 'domain', ['dns:example.com'], ['dns:example.org']);
 });
 
-test('an IPv6 host is found with and without a port', () => {
+test('a host range of an IPv6 address contains every port of it', () => {
   check(
     'http://[2001:db8::1]/',
     'host',
@@ -119,7 +118,7 @@ test('an IPv6 host is found with and without a port', () => {
   );
 });
 
-test('every URL is in its own ranges, and ranges are sorted and do not overlap', () => {
+test('every URL is in the ranges made from it, and ranges are sorted and do not overlap', () => {
   const pieces = fc.constantFrom(
     'http://',
     'dns:',

@@ -1,4 +1,4 @@
-/** What adding reports about digests that records declare wrongly. */
+/** What `add` reports about records whose declared digest is wrong. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import { type Finding, utf8 } from '../../src/base/index.ts';
 import { type ForeignRecord, members, response, sha1Of, warcinfo, writeForeign } from './foreign-file.ts';
 import { contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
 
-test('a record that declares a digest of other bytes is reported when it is added, and kept', async (t) => {
+test('a record whose declared SHA-256 does not match its bytes is reported by add, and is still added', async (t) => {
   const sha256 = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  const declaring = (name: string, fields: string[], framed: Uint8Array, payloadDigest: string): ForeignRecord => {
-    const { record } = response(`http://${name}.example/`, NOON, framed);
+  const declares = (name: string, fields: string[], sentBody: Uint8Array, payloadDigest: string): ForeignRecord => {
+    const { record } = response(`http://${name}.example/`, NOON, sentBody);
     const head = utf8(['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n'));
-    return { record: { ...record, payloadDigest }, block: Buffer.concat([head, framed]) };
+    return { record: { ...record, payloadDigest }, block: Buffer.concat([head, sentBody]) };
   };
   const body = contentOf('a page');
   const packed = gzipSync(body);
@@ -24,12 +24,12 @@ test('a record that declares a digest of other bytes is reported when it is adde
     block: utf8('a note'),
   };
   const records = [
-    declaring('right', [], body, sha256(body)),
-    declaring('wrong', [], body, other),
-    declaring('framed', ['Transfer-Encoding: chunked'], chunked, sha256(chunked)),
-    declaring('chunked-wrong', ['Transfer-Encoding: chunked'], chunked, other),
-    declaring('decoded', ['Content-Encoding: gzip'], packed, sha256(body)),
-    declaring('unknown', [], body, sha1Of(utf8('these bytes were not hashed'))),
+    declares('right', [], body, sha256(body)),
+    declares('wrong', [], body, other),
+    declares('chunked-as-sent', ['Transfer-Encoding: chunked'], chunked, sha256(chunked)),
+    declares('chunked-wrong', ['Transfer-Encoding: chunked'], chunked, other),
+    declares('decoded', ['Content-Encoding: gzip'], packed, sha256(body)),
+    declares('unchecked-sha1', [], body, sha1Of(utf8('these bytes were not hashed'))),
     note,
   ];
   for (const { inPlace, workers } of [

@@ -1,4 +1,4 @@
-/** More hosts with long pauses than are in memory at a time. */
+/** Crawls of more hosts than are in memory at a time, each asking for a long pause. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type CrawlOptions, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
@@ -6,9 +6,9 @@ import { makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
 const SETTINGS: Partial<CrawlSettings> = { scope: 'list', delayMs: 0, retries: 1, retryDelayMs: 0, allowPrivate: true };
-/** So long that a crawl which waited for it would be stopped before. */
-const HOLD_SECONDS = 600;
-const STOPPED_MS = 30_000;
+/** A crawl that waits for such a pause is stopped by the time limit first. */
+const PAUSE_SECONDS = 600;
+const TIME_LIMIT_MS = 30_000;
 
 /** A web of many hosts, and an archive whose clock the test can advance. */
 async function manyHosts(t: TestContext, count: number) {
@@ -20,19 +20,19 @@ async function manyHosts(t: TestContext, count: number) {
   return {
     web,
     hosts,
-    letHoursPass: () => (aheadMs += 2 * HOLD_SECONDS * 1000),
+    letHoursPass: () => (aheadMs += 2 * PAUSE_SECONDS * 1000),
     crawl: (settings: Partial<CrawlSettings> = {}, options: CrawlOptions = {}) =>
       crawl(
         archive,
         hosts.map((host) => web.url(host)),
         { ...SETTINGS, ...settings },
-        { resolve: web.resolve, signal: AbortSignal.timeout(STOPPED_MS), ...options },
+        { resolve: web.resolve, signal: AbortSignal.timeout(TIME_LIMIT_MS), ...options },
       ),
   };
 }
 
 for (const path of ['/', '/robots.txt'])
-  test(`hosts whose ${path} is available later do not hold up others, and are tried again after their pause`, async (t) => {
+  test(`hosts whose ${path} answers 503 do not delay others, and are tried again after their pause`, async (t) => {
     const { web, hosts, letHoursPass, crawl } = await manyHosts(t, 300);
     const early: string[] = [];
     const requested = new Set<string>();
@@ -42,14 +42,14 @@ for (const path of ['/', '/robots.txt'])
         const isAgain = requested.has(host);
         if (isAgain && requested.size < hosts.length) early.push(host);
         requested.add(host);
-        response.writeHead(isAgain ? 200 : 503, { 'retry-after': String(HOLD_SECONDS), 'content-type': 'text/html' });
+        response.writeHead(isAgain ? 200 : 503, { 'retry-after': String(PAUSE_SECONDS), 'content-type': 'text/html' });
         end();
         response.end(isAgain ? 'User-agent: *' : '');
       });
     }
     let refused = 0;
     const onSeedTrouble = () => {
-      // The pause has begun by then.
+      // The pause of a host begins before the failure of its seed is reported.
       if (++refused === hosts.length) setImmediate(letHoursPass);
     };
     const { outcome, counts } = await crawl({}, { onSeedTrouble });
@@ -58,9 +58,9 @@ for (const path of ['/', '/robots.txt'])
     assert.deepEqual([outcome, counts.pages, counts.retried, counts.failed], ['done', 300, 300, 0]);
   });
 
-test('a crawl ends without the pause that its last answer asks for', async (t) => {
+test('a crawl does not wait for the Retry-After of its last response', async (t) => {
   const { web, hosts, crawl } = await manyHosts(t, 1);
-  web.put(hosts[0]!, '/', 'later', { 'retry-after': String(HOLD_SECONDS) }, 503);
+  web.put(hosts[0]!, '/', 'later', { 'retry-after': String(PAUSE_SECONDS) }, 503);
   const { outcome, counts } = await crawl({ retries: 0 });
   assert.deepEqual([outcome, counts.statuses], ['done', { 503: 1 }]);
 });

@@ -1,6 +1,6 @@
 /**
- * The addresses of the first socket: every screen can be reloaded, other addresses are missing, and programs such as
- * cdx_toolkit get stored bytes.
+ * The paths of the UI socket: every screen can be reloaded, unknown paths get a 404, and programs such as cdx_toolkit
+ * get stored bytes.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
@@ -14,13 +14,13 @@ import { contentOf, makeArchive, page, temporaryDirectory } from '../archive/tri
 import { ask, makeServer } from './trial-server.ts';
 
 const TIME = Date.UTC(2024, 2, 1, 10);
-const WINDOW = { 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', accept: 'text/html' };
+const NAVIGATION_FIELDS = { 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', accept: 'text/html' };
 const ROUTES = new URL('../../ui/app/route.ts', import.meta.url);
 /** The Python interpreter with cdx_toolkit. */
 const PYTHON = process.env.CDX_TOOLKIT_PYTHON ?? 'python3';
-const isAbsent = spawnSync(PYTHON, ['-c', 'import cdx_toolkit']).status !== 0;
+const isToolkitAbsent = spawnSync(PYTHON, ['-c', 'import cdx_toolkit']).status !== 0;
 
-test('every screen of the web page is served, and no other path', async (t) => {
+test('every screen of the UI is served at its path, and unknown paths get a 404', async (t) => {
   const uiDirectory = await temporaryDirectory(t);
   await writeFile(join(uiDirectory, 'index.html'), '<!doctype html><title>the application</title>');
   await mkdir(join(uiDirectory, 'assets'));
@@ -32,7 +32,7 @@ test('every screen of the web page is served, and no other path', async (t) => {
     const path = screen === '/' ? screen : `/${screen.replace('*', 'a%20name.of-it')}`;
     for (const target of new Set([path, path.replace(/(.)\/$/, '$1'), `${path}?q=a`]))
       assert.match(
-        (await ask(server.uiAddress, target, { headers: { host, ...WINDOW } })).text,
+        (await ask(server.uiAddress, target, { headers: { host, ...NAVIGATION_FIELDS } })).text,
         /the application/,
         target,
       );
@@ -50,7 +50,7 @@ test('every screen of the web page is served, and no other path', async (t) => {
     '/assets',
   ];
   for (const target of unknown) {
-    for (const headers of [{ host, ...WINDOW }, { host }] as Record<string, string>[]) {
+    for (const headers of [{ host, ...NAVIGATION_FIELDS }, { host }] as Record<string, string>[]) {
       const reply = await ask(server.uiAddress, target, { headers });
       assert.equal(reply.status, 404, target);
       assert.doesNotMatch(reply.text, /the application/, target);
@@ -58,7 +58,7 @@ test('every screen of the web page is served, and no other path', async (t) => {
   }
 });
 
-test('a program gets stored bytes at the address it requested, a browser only from the replay origin', async (t) => {
+test('a program gets stored bytes from the UI socket, and a browser is redirected to the replay origin', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://site.test/packed?a=b';
   const packed = gzipSync(contentOf('packed'));
@@ -94,14 +94,18 @@ test('a program gets stored bytes at the address it requested, a browser only fr
     { 'service-worker': 'script' },
   ] as Record<string, string>[];
   for (const headers of fromBrowser) {
-    const led = await ask(server.uiAddress, raw, { headers: { host: new URL(server.uiUrl).host, ...headers } });
-    assert.deepEqual([led.status, led.headers.location], [307, server.replayUrl + raw], JSON.stringify(headers));
+    const redirected = await ask(server.uiAddress, raw, { headers: { host: new URL(server.uiUrl).host, ...headers } });
+    assert.deepEqual(
+      [redirected.status, redirected.headers.location],
+      [307, server.replayUrl + raw],
+      JSON.stringify(headers),
+    );
   }
   assert.deepEqual(failures, []);
 });
 
 test('cdx_toolkit fetches records by replay and by range', {
-  skip: isAbsent && 'cdx_toolkit is not installed; CDX_TOOLKIT_PYTHON names the Python that has it',
+  skip: isToolkitAbsent && 'cdx_toolkit is not installed; set CDX_TOOLKIT_PYTHON to a Python that has it',
 }, async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('a page');

@@ -1,4 +1,4 @@
-/** Replies with URLs of many thousand characters: memory is limited by bytes, not by lines. */
+/** Replies with URLs of many thousand characters: their memory is limited in bytes, not in lines. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -48,7 +48,7 @@ test('replies with long URLs are limited by bytes', async (t) => {
   );
   const { server, failures } = await makeServer(t, { archive });
 
-  await t.test('CDX lines are sent before many of them are in memory', async () => {
+  await t.test('CDX lines are sent in chunks before many of them are in memory', async () => {
     const outputs = [
       '/cdx?output=text',
       '/cdx?output=json',
@@ -58,12 +58,12 @@ test('replies with long URLs are limited by bytes', async (t) => {
     ];
     for (const target of outputs) {
       const sizes = await chunkSizes(server.uiAddress, `${target}&url=site.test/1*&fl=urlkey,original,timestamp`);
-      assert.ok(sizes.length > 50, `${target}: ${sizes.length} pieces`);
-      assert.ok(Math.max(...sizes) < 200_000, `${target}: ${Math.max(...sizes)} bytes in one piece`);
+      assert.ok(sizes.length > 50, `${target}: ${sizes.length} chunks`);
+      assert.ok(Math.max(...sizes) < 200_000, `${target}: ${Math.max(...sizes)} bytes in one chunk`);
     }
   });
 
-  await t.test('lines that must be sorted are refused when they are too long together', async () => {
+  await t.test('a CDX query that sorts is refused when its lines are too long in total', async () => {
     for (const order of ['sort=reverse&collapse=digest', 'sort=closest&closest=2020', 'limit=-10000']) {
       const reply = await ask(server.uiAddress, `/cdx?url=site.test/*&${order}`);
       assert.equal(reply.status, 400, order);
@@ -72,7 +72,7 @@ test('replies with long URLs are limited by bytes', async (t) => {
     }
   });
 
-  await t.test('pages of the API end before their limit, and continue without loss', async () => {
+  await t.test('API pages have fewer items than their limit, and the next pages have the others', async () => {
     const whole = async (path: string): Promise<{ pages: number; items: Record<string, string>[] }> => {
       const items: Record<string, string>[] = [];
       let after: string | undefined = '';
@@ -100,7 +100,7 @@ test('replies with long URLs are limited by bytes', async (t) => {
     assert.deepEqual([urls.items.length, new Set(urls.items.map(({ urlKey }) => urlKey)).size], [COUNT + 1, COUNT + 1]);
   });
 
-  await t.test('a TimeMap continues on a next page, and no memento is lost', async () => {
+  await t.test('a TimeMap is split into pages, and no memento is lost', async () => {
     const seen: string[] = [];
     let target: string | undefined = `/web/timemap/json/http://site.test/${LONG}`;
     let pages = 0;

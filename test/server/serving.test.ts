@@ -63,7 +63,7 @@ test('without the files of the web page, browsers get advice and are not redirec
     assert.match(reply.text, /npm run ui/);
     assert.match(String(reply.headers['content-type']), /^text\/html/);
   }
-  // A browser window at the second socket is redirected here for the frame, and no further.
+  // A browser window at the replay socket is redirected here for the frame, and no further.
   const windowed = await ask(server.replayAddress, '/web/20240301100000mp_/http://site.test/', { headers: WINDOW });
   assert.equal(windowed.headers.location, `${server.uiUrl}${memento}`);
   assert.equal((await ui('/assets/main.js')).status, 404);

@@ -3,7 +3,7 @@
  * prints the results as JSON.
  *
  * Arguments: a directory on the small disk, a sample to copy there, and the number of bytes to leave free. With 0, the
- * journal is on this disk too.
+ * journal is on the small disk too, and does not fit.
  */
 import { copyFileSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { runOptions } from './slim-options.ts';
 
 export type SmallDisk = {
   readonly codes: readonly string[];
-  /** Whether the file was unchanged after the failure, without other files beside it. */
+  /** Whether the file was unchanged after the failure. */
   readonly isIntact: boolean;
   readonly revisitsAfterwards: number;
 };
@@ -21,16 +21,16 @@ export type SmallDisk = {
 async function main(directory: string, sample: string, freeBytes: number): Promise<SmallDisk> {
   const file = join(directory, 'one.warc.gz');
   copyFileSync(sample, file);
-  const image = readFileSync(file);
-  // The free space is smaller than the file to write.
+  const original = readFileSync(file);
+  // The ballast leaves less free space than the new file needs.
   const { bavail, bsize } = statfsSync(directory);
   const ballast = join(directory, 'ballast');
   writeFileSync(ballast, Buffer.alloc(bavail * bsize - freeBytes, 1));
-  // On another disk the journal can be written, so that writing the new file fails.
+  // With the journal on another disk, only writing the new file fails.
   const workDirectory = freeBytes > 0 ? `${sample}-work` : join(directory, '.work');
   const { options, failures } = runOptions(directory, { workDirectory });
   await slimRun(options).catch((error: PinakesError) => failures.push(error));
-  const isIntact = equal(readFileSync(file), image);
+  const isIntact = equal(readFileSync(file), original);
   rmSync(ballast);
   const summary = await slimRun(runOptions(directory, { workDirectory }).options);
   return { codes: failures.map(({ code }) => code), isIntact, revisitsAfterwards: summary.revisits };

@@ -31,8 +31,8 @@ function blockOf(key: BlockKey, references: number): Block {
 }
 
 /**
- * Contents 0 to 299, content n with n % 4 + 1 captures. Every fifth has a further content with its digest and one
- * capture.
+ * 300 contents, where content n has n % 4 + 1 captures. Every fifth collides with a second content, which has the same
+ * digest and one capture.
  */
 function sample(): { captures: Capture[]; blocks: Block[] } {
   const captures: Capture[] = [];
@@ -57,18 +57,18 @@ async function wrongOf(captures: readonly Capture[], blocks: readonly Block[]): 
   return Array.fromAsync(count.wrong(catalog));
 }
 
-test('right counts give no result', async () => {
+test('no count is reported when all counts are correct', async () => {
   const { captures, blocks } = sample();
   assert.deepEqual(await wrongOf(captures, blocks), []);
 });
 
-test('every single count that is one too high or too low is found, and no other is reported', async () => {
+test('a count that is one too high or too low is reported, and no other count', async () => {
   const { captures, blocks } = sample();
   for (const index of [0, 1, 77, blocks.length - 1]) {
     for (const by of [1, -1]) {
       const wrong = blocks.map((block, at) => (at === index ? { ...block, references: block.references + by } : block));
       const [found, ...others] = await wrongOf(captures, wrong);
-      assert.deepEqual([found!.said, found!.counted], [blocks[index]!.references + by, blocks[index]!.references]);
+      assert.deepEqual([found!.recorded, found!.counted], [blocks[index]!.references + by, blocks[index]!.references]);
       assert.deepEqual(others, []);
     }
   }
@@ -83,13 +83,13 @@ test('two counts that are wrong by the same amount in opposite directions do not
   assert.equal((await wrongOf(captures, wrong)).length, 2);
 });
 
-test('a content that captures have and the catalog does not is reported with some of their URLs', async () => {
+test('a content that captures refer to but the catalog lacks is reported with some of their URLs', async () => {
   const { captures, blocks } = sample();
   const [found, ...others] = await wrongOf(
     captures,
     blocks.filter((_, at) => at !== 4),
   );
-  assert.equal(found!.said, undefined);
+  assert.equal(found!.recorded, undefined);
   assert.equal(found!.counted, blocks[4]!.references);
   assert.match(found!.examples[0]!, /^http:\/\/a\.test\//);
   assert.deepEqual(others, []);

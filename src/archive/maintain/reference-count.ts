@@ -50,8 +50,8 @@ function hashOf({ digest, overflow }: BlockKey): { high: number; low: number } {
 
 export type WrongCount = {
   readonly key: string;
-  /** The count in the catalog. Undefined when it does not have the block at all. */
-  readonly said: number | undefined;
+  /** The count in the catalog. Undefined when the catalog does not have the block. */
+  readonly recorded: number | undefined;
   readonly counted: number;
   readonly examples: readonly string[];
 };
@@ -98,11 +98,11 @@ async function* count(catalog: CatalogView, parts: ReadonlySet<number>): AsyncGe
       const entry = counted.get(id);
       counted.delete(id);
       if (entry?.count === references || (!entry && references === 0)) continue;
-      yield { key: nameOf(key), said: references, counted: entry?.count ?? 0, examples: entry?.examples ?? [] };
+      yield { key: nameOf(key), recorded: references, counted: entry?.count ?? 0, examples: entry?.examples ?? [] };
     }
   }
   for (const { key, count: times, examples } of counted.values())
-    yield { key: nameOf(key), said: undefined, counted: times, examples };
+    yield { key: nameOf(key), recorded: undefined, counted: times, examples };
 }
 
 function nameOf(key: BlockKey): string {

@@ -119,11 +119,15 @@ class Verification {
     await this.#countCatalog();
     await this.#examine();
     for await (const wrong of this.#references.wrong(this.#archive.catalog)) {
-      const { said, counted, examples, key } = wrong;
-      const detail = said === undefined ? key : `${key}, ${said} in the catalog, ${counted} counted`;
-      const leaning = said === undefined ? counted : 0;
+      const { recorded, counted, examples, key } = wrong;
+      const detail = recorded === undefined ? key : `${key}, ${recorded} in the catalog, ${counted} counted`;
+      const leaning = recorded === undefined ? counted : 0;
       await this.#reportProblem(
-        verifyProblem(said === undefined ? 'content-missing' : 'references-wrong', {}, { detail, leaning, examples }),
+        verifyProblem(
+          recorded === undefined ? 'content-missing' : 'references-wrong',
+          {},
+          { detail, leaning, examples },
+        ),
       );
     }
   }

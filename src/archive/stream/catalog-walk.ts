@@ -1,11 +1,11 @@
 /**
- * Walks over the captures of a snapshot in the order of their URLs, of their times, or of a ranking of URLs. Their
- * records are read one by one.
+ * Walks over the captures of a snapshot by URL, by time, or in the order of a ranking of URLs. The caller reads the
+ * record of each.
  *
  * Captures of one URL key and time are in storage order, which compaction does not change. So a resumed walk knows
- * which of them were delivered, wherever their records are now (I8). For the order of time, the selection is sorted
- * first, outside of memory (I9). In the order of a ranking, the captures of each URL are together, sorted by time. URLs
- * that the ranking does not have follow at the end, by URL.
+ * which of them were delivered, wherever their records are now (I8). To walk by time, the selection is first sorted on
+ * disk (I9). In the order of a ranking, the captures of each URL are together, sorted by time. URLs that are not in the
+ * ranking follow at the end, by URL.
  */
 import { fromHex, toHex } from '../../base/index.ts';
 import {
@@ -28,7 +28,7 @@ export type CatalogWalkOptions = {
   readonly order: CatalogOrder | KeptRanking;
   readonly selection: Selection;
   readonly after?: StreamPosition | undefined;
-  /** A directory for sorting. */
+  /** A directory for the files of sorting. */
   readonly scratch: string;
   readonly signal?: AbortSignal | undefined;
 };
@@ -58,7 +58,7 @@ class CatalogWalk {
 
   async *byUrl(): AsyncGenerator<Capture> {
     const { after } = this.#options;
-    yield* this.#inGroups(this.#captures(after?.urlKey === undefined ? undefined : after));
+    yield* this.#inStorageOrder(this.#captures(after?.urlKey === undefined ? undefined : after));
   }
 
   async *byTime(): AsyncGenerator<Capture> {
@@ -66,24 +66,24 @@ class CatalogWalk {
     async function* read(lines: AsyncIterable<string>): AsyncGenerator<Capture> {
       for await (const line of lines) yield captureOf(line);
     }
-    yield* this.#inGroups(read(sortLines(this.#lines(after), { directory: scratch })));
+    yield* this.#inStorageOrder(read(sortLines(this.#lines(after), { directory: scratch })));
   }
 
   async *byRanking(ranking: KeptRanking): AsyncGenerator<Capture> {
     const { after, selection } = this.#options;
     const ranges = keyRanges(selection);
-    const begun = after?.urlKey as UrlKey | undefined;
-    const place = begun === undefined ? 0 : await ranking.placeOf(begun);
+    const lastKey = after?.urlKey as UrlKey | undefined;
+    const place = lastKey === undefined ? 0 : await ranking.placeOf(lastKey);
     if (place !== undefined) {
       for await (const keys of ranking.keysFrom(place)) {
         this.#options.signal?.throwIfAborted();
         for (const key of keys) {
           if (!isInKeyRanges(key, ranges)) continue;
-          yield* this.#inGroups(this.#capturesIn(rangeOfKey(key), key === begun ? after : undefined));
+          yield* this.#inStorageOrder(this.#capturesIn(rangeOfKey(key), key === lastKey ? after : undefined));
         }
       }
     }
-    yield* this.#inGroups(this.#unranked(ranking, place === undefined ? after : undefined));
+    yield* this.#inStorageOrder(this.#unranked(ranking, place === undefined ? after : undefined));
   }
 
   async *#unranked(ranking: KeptRanking, after: StreamPosition | undefined): AsyncGenerator<Capture> {
@@ -93,18 +93,18 @@ class CatalogWalk {
     }
   }
 
-  /** The same captures, with those of one key and time in storage order. */
-  async *#inGroups(captures: AsyncIterable<Capture>): AsyncGenerator<Capture> {
+  /** Puts captures of one key and time in storage order, and omits those that were delivered already. */
+  async *#inStorageOrder(captures: AsyncIterable<Capture>): AsyncGenerator<Capture> {
     let group: Capture[] = [];
     for await (const capture of captures) {
       const first = group[0];
       if (first && (first.urlKey !== capture.urlKey || first.time !== capture.time)) {
-        yield* await this.#ordered(group);
+        yield* await this.#remaining(group);
         group = [];
       }
       group.push(capture);
     }
-    yield* await this.#ordered(group);
+    yield* await this.#remaining(group);
   }
 
   async *#lines(after: StreamPosition | undefined): AsyncGenerator<string> {
@@ -147,8 +147,8 @@ class CatalogWalk {
     }
   }
 
-  /** Captures of one key and time in storage order, without those that were delivered already. */
-  async #ordered(group: readonly Capture[]): Promise<Capture[]> {
+  /** The captures of one group (one key and time) that were not delivered yet, in storage order. */
+  async #remaining(group: readonly Capture[]): Promise<Capture[]> {
     const { after } = this.#options;
     const { lineage } = this.#snapshot;
     const first = group[0];
@@ -159,9 +159,11 @@ class CatalogWalk {
       return placed.map(({ capture }) => capture);
     const last = await lineage.translate(after.segment, after.offset);
     const lastOrigin = lineage.originOf(last.segment.number);
-    const came = (offset: number) => (last.isSame ? offset <= last.offset : offset < last.offset);
+    const isDelivered = (offset: number) => (last.isSame ? offset <= last.offset : offset < last.offset);
     return placed
-      .filter(({ capture, origin }) => origin > lastOrigin || (origin === lastOrigin && !came(capture.place.offset)))
+      .filter(
+        ({ capture, origin }) => origin > lastOrigin || (origin === lastOrigin && !isDelivered(capture.place.offset)),
+      )
       .map(({ capture }) => capture);
   }
 }

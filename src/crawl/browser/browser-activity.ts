@@ -29,8 +29,8 @@ export class PageActivity {
    * Called when a request begins; returns a function to call when it ends. `variant`: what distinguishes it from other
    * requests for its URL.
    */
-  begin(url: string, isOfScript: boolean, variant = ''): () => void {
-    if (isOfScript && !this.#isNew(url, variant)) return NOT_AWAITED;
+  begin(url: string, isFromScript: boolean, variant = ''): () => void {
+    if (isFromScript && !this.#isNew(url, variant)) return NOT_AWAITED;
     this.#pending++;
     this.#activeAt = this.#clock();
     return () => {

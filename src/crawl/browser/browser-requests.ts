@@ -1,18 +1,18 @@
 /**
- * Handles the requests of one page while it is rendered: decides on each, captures the answer, and answers the browser
- * from the capture.
+ * Handles the requests of one page while it is rendered: captures the response to each request that is allowed, and
+ * answers the browser from that capture.
  *
  * ```
- *   the page itself                       its capture, from the visit before
- *   another page in its place, a popup    refused, and offered as a link
- *   images, styles, scripts, frames...    once in a run: from the archive, or by a visit like those of the crawl
+ *   the page itself                       answered from the capture of its visit
+ *   navigation to another page, a popup   refused, and added to `links`
+ *   images, styles, scripts, frames...    visited like any URL of the crawl, once in a run; then from the archive
  *   prefetches                            left to the crawl
- *   requests of scripts, preflights       sent as they are, repeated a few times; but HEAD is sent as GET
+ *   requests of scripts, preflights       sent as they are, each at most REPEATS_MAX times; HEAD is sent as GET
  *   forms                                 not sent
  *   sockets, event streams                refused, and counted
  * ```
- * Requests that are running when the time of the page is over are captured to their end. Requests that still wait for a
- * turn are left to the crawl. No error is lost: a failure of the archive is kept, and `finish` throws it.
+ * When the time limit of the page is reached, running requests are still captured completely. Requests that wait for a
+ * turn are left to the crawl. The first failure of the archive is kept, and `finish` throws it.
  */
 import { hash } from 'node:crypto';
 import type { Archive, Capture } from '../../archive/index.ts';
@@ -37,8 +37,9 @@ const REQUESTS_MAX = 5000;
 const BODY_BYTES_MAX = 1024 * 1024;
 /** How often a page may load itself again. */
 const RELOADS_MAX = 3;
+/** How many answers are made at a time. */
 const ANSWERS_MAX = 4;
-/** How often a script gets a new answer to the same request; afterwards it gets the last one. */
+/** How often the same request of a script is sent. Afterwards the script gets the last answer again. */
 const REPEATS_MAX = 3;
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 
@@ -58,10 +59,10 @@ export type PageRequestsOptions = {
   readonly signal: AbortSignal;
   /** Adds the outcome of a visit to the visit log. */
   readonly note: (item: QueuedUrl, outcome: Settled) => Promise<void>;
-  /** Why the rules of an origin could not be fetched, if so. */
+  /** Why the robots.txt of an origin could not be fetched. Undefined when it could. */
   readonly unreachable: (origin: string) => Unreachable | undefined;
   /**
-   * Running visits for all rendered pages, by URL. They return undefined when the time of their page was over first.
+   * The visits that rendered pages are making now, by URL. A visit returns undefined when its page ended first.
    */
   readonly runningVisits: Map<string, Promise<Capture | 'none' | undefined>>;
 };
@@ -75,13 +76,13 @@ export class PageRequests {
   readonly activity: PageActivity;
   /** URLs that are left to the crawl. */
   readonly links: Link[] = [];
-  /** The main frame of the page, and whether a frame is that of another window. */
+  /** Set when the browser opens the page: its main frame, and a check for the main frames of popups. */
   mainFrame = '';
   isWindow: (frame: string) => boolean = () => false;
   #failure: unknown;
-  /** By request; no more entries than requests. */
+  /** By request of a script. REQUESTS_MAX limits the number of entries. */
   readonly #repeated = new Map<string, { times: number; last: Promise<Capture | undefined> | undefined }>();
-  #count = 0;
+  #requestCount = 0;
   #loads = 0;
   #answering: Promise<unknown>[] = [];
 
@@ -94,12 +95,12 @@ export class PageRequests {
 
   /** Answers the browser. Never throws. */
   async answer(request: PausedRequest): Promise<BrowserAnswer | undefined> {
-    const isOfScript = isScript(request);
-    const end = this.activity.begin(request.url, isOfScript, requestVariant(request));
+    const isFromScript = isScriptRequest(request);
+    const end = this.activity.begin(request.url, isFromScript, requestVariant(request));
     try {
-      const capture = await this.#captureFor(request, isOfScript, end !== NOT_AWAITED);
+      const capture = await this.#captureFor(request, isFromScript, end !== NOT_AWAITED);
       if (!capture || this.#ended.signal.aborted) return undefined;
-      return await this.#limited(() => browserAnswer(this.#options.archive, capture, request.method === 'HEAD'));
+      return await this.#limitAnswers(() => browserAnswer(this.#options.archive, capture, request.method === 'HEAD'));
     } catch (error) {
       this.#fail(error);
       return undefined;
@@ -120,44 +121,44 @@ export class PageRequests {
     if (!isStopped) this.#failure ??= error;
   }
 
-  async #captureFor(request: PausedRequest, isOfScript: boolean, isAwaited: boolean): Promise<Capture | undefined> {
+  async #captureFor(request: PausedRequest, isFromScript: boolean, isAwaited: boolean): Promise<Capture | undefined> {
     const { scope, tally } = this.#options;
     const url = frontierUrl(request.url);
     const isForm = request.type === 'Document' && request.method !== 'GET';
     const isBodyAllowed = !request.hasBody || (request.body?.length ?? Number.POSITIVE_INFINITY) <= BODY_BYTES_MAX;
-    const isOverLimit = ++this.#count > REQUESTS_MAX || !isBodyAllowed;
+    const isOverLimit = ++this.#requestCount > REQUESTS_MAX || !isBodyAllowed;
     if (url === undefined || isOverLimit || isForm || isStream(request) || !METHODS.has(request.method)) {
       tally.counts.refused++;
       return undefined;
     }
     if (request.type === 'Document') {
       if (request.frame === this.mainFrame) return this.#ownDocument(url);
-      if (this.isWindow(request.frame)) return this.#leave(url, 'anchor', false);
+      if (this.isWindow(request.frame)) return this.#leaveToCrawl(url, 'anchor', false);
     }
     if (!scope.hasRequest(url)) {
       tally.counts.outOfScope++;
       return undefined;
     }
-    // A prefetch is not needed to show this page: the crawl fetches it once, however many pages name it.
-    if (isPrefetch(request)) return this.#leave(url, 'data', true);
-    return isOfScript ? this.#ask(request, url, isAwaited) : this.#visit(request, url);
+    // This page does not need what it prefetches. The crawl fetches it once for all pages.
+    if (isPrefetch(request)) return this.#leaveToCrawl(url, 'data', true);
+    return isFromScript ? this.#fetchForScript(request, url, isAwaited) : this.#visit(request, url);
   }
 
-  /** A page may load itself again. Another page in its place is refused, since it is a page of its own. */
+  /** A page may reload itself a few times. Navigation to another page is refused: the crawl visits that page itself. */
   #ownDocument(url: string): Capture | undefined {
-    if (url !== this.#page.url) return this.#leave(url, 'refresh', false);
+    if (url !== this.#page.url) return this.#leaveToCrawl(url, 'refresh', false);
     return this.#loads++ <= RELOADS_MAX ? this.#capture : undefined;
   }
 
   /** Leaves a URL to the crawl. */
-  #leave(url: string, kind: LinkKind, isEmbed: boolean): undefined {
+  #leaveToCrawl(url: string, kind: LinkKind, isEmbed: boolean): undefined {
     this.links.push({ url, kind, text: '', isNofollow: false, isEmbed });
   }
 
   /** A resource is fetched once in a run, by the page that requests it first. */
   async #visit(request: PausedRequest, url: string): Promise<Capture | undefined> {
     const { runningVisits, captures } = this.#options;
-    // If the other page did not finish the visit, this page makes it.
+    // If the page that started the visit did not finish it, this page visits the URL.
     let found = await runningVisits.get(url)?.catch(() => undefined);
     if (found) return found === 'none' ? undefined : found;
     const visit = (async () => (await captures.findDone(url)) ?? (await this.#visitNow(request, url)))();
@@ -176,17 +177,17 @@ export class PageRequests {
     const isPage = request.type === 'Document' && scope.hasPage(url, this.#page.depth);
     const { depth, hops } = this.#page;
     const { isSettled, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
-    // A URL that failed or was forbidden in this run is not tried for every page.
+    // A URL that failed or was forbidden in this run is not tried again by each page.
     if (isSettled) return 'none';
     let turn: Awaited<ReturnType<HostTurns['take']>>;
     try {
       turn = await turns.take(url, this.#ended.signal);
     } catch (error) {
       if (error !== this.#ended.signal.reason) throw error;
-      return this.#leave(url, request.type === 'Document' ? 'frame' : 'image', true);
+      return this.#leaveToCrawl(url, request.type === 'Document' ? 'frame' : 'image', true);
     }
     if (!turn) {
-      // A frame that is a page of the crawl is settled when it is visited as a page.
+      // A frame that is also a page of the crawl is settled later, by its visit as a page.
       if (!isPage) await note(item, this.#forbidden(item));
       return 'none';
     }
@@ -201,10 +202,10 @@ export class PageRequests {
       });
       if (outcome.kind === 'retry') {
         if (outcome.isBusy) turn.noteRefusal(outcome.waitMs);
-        // The crawl tries it again, and can wait longer than a page.
-        return this.#leave(url, request.type === 'Document' ? 'frame' : 'image', true);
+        // The crawl tries again, and can wait longer than a page can.
+        return this.#leaveToCrawl(url, request.type === 'Document' ? 'frame' : 'image', true);
       }
-      // A frame that is a page of the crawl is visited as one later, and then this capture is found.
+      // A frame that is also a page of the crawl is settled later: its visit as a page finds this capture.
       if (isPage && outcome.kind === 'visited') tally.add({ ...outcome, settlement: { ...outcome.settlement, item } });
       else if (!isPage) await note(item, outcome);
       return outcome.kind === 'visited' ? outcome.capture : 'none';
@@ -217,16 +218,16 @@ export class PageRequests {
     return forbidden(item, this.#options.unreachable(originOf(item.url)));
   }
 
-  /** Sends a request of a script as it is, each time. */
-  async #ask(request: PausedRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
+  /** Sends a request of a script as it is, up to REPEATS_MAX times. */
+  async #fetchForScript(request: PausedRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
     const name = `${url} ${requestVariant(request)}`;
     const repeated = this.#repeated.get(name) ?? { times: 0, last: undefined };
     if (++repeated.times > REPEATS_MAX) return repeated.last;
     this.#repeated.set(name, repeated);
-    return (repeated.last = this.#askNow(request, url, isAwaited));
+    return (repeated.last = this.#fetchForScriptNow(request, url, isAwaited));
   }
 
-  async #askNow(request: PausedRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
+  async #fetchForScriptNow(request: PausedRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
     const { turns, visitor, signal, tally, frontier } = this.#options;
     const { body, method } = request;
     const { depth, hops } = this.#page;
@@ -236,8 +237,8 @@ export class PageRequests {
       turn = await turns.take(url, this.#ended.signal);
     } catch (error) {
       if (error !== this.#ended.signal.reason) throw error;
-      // Without the page only its URL can be fetched, which is better than nothing.
-      return isAwaited && method === 'GET' ? this.#leave(url, 'data', true) : undefined;
+      // After the page has ended, the crawl can still fetch the URL, without the other fields of the request.
+      return isAwaited && method === 'GET' ? this.#leaveToCrawl(url, 'data', true) : undefined;
     }
     if (!turn) {
       tally.add(this.#forbidden(item));
@@ -282,8 +283,8 @@ export class PageRequests {
     );
   }
 
-  /** Makes few answers at a time, since each is whole in memory. */
-  async #limited<T>(work: () => Promise<T>): Promise<T> {
+  /** Limits how many answers are made at a time, because each is whole in memory. */
+  async #limitAnswers<T>(work: () => Promise<T>): Promise<T> {
     while (this.#answering.length >= ANSWERS_MAX) await Promise.race(this.#answering);
     const answering = work();
     const settled = answering.then(
@@ -298,7 +299,7 @@ export class PageRequests {
   }
 }
 
-function isScript({ type, method }: PausedRequest): boolean {
+function isScriptRequest({ type, method }: PausedRequest): boolean {
   return SCRIPT_TYPES.has(type.toLowerCase()) || method === 'POST' || method === 'OPTIONS';
 }
 
@@ -307,7 +308,7 @@ function requestVariant({ method, body, fields }: PausedRequest): string {
   return [method, requestField(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
 }
 
-/** Chromium reports the type of a script request, but scripts cannot set this field. */
+/** Chromium reports a prefetch as a request of a script, but scripts cannot set this field. */
 function isPrefetch({ fields }: PausedRequest): boolean {
   return /^prefetch\b/.test(requestField(fields, 'sec-purpose') ?? '');
 }
@@ -321,9 +322,9 @@ function requestField(fields: PausedRequest['fields'], lowerName: string): strin
   return Object.entries(fields).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
-/** A range is fetched as the whole, so that the whole is captured. But scripts get the range that they request. */
+/** When a page requests a range of a resource, all of it is fetched. Scripts get the range that they request. */
 function requestFields(request: PausedRequest): Field[] {
-  const isWhole = !isScript(request);
+  const isWhole = !isScriptRequest(request);
   return Object.entries(request.fields)
     .filter(([name, value]) => {
       const lower = name.toLowerCase();
@@ -336,6 +337,6 @@ function requestFields(request: PausedRequest): Field[] {
 function resourceTypeField(request: PausedRequest): Field[] {
   const type = request.type.toLowerCase();
   const resourceType =
-    request.method === 'OPTIONS' ? 'preflight' : isScript(request) && !SCRIPT_TYPES.has(type) ? 'fetch' : type;
+    request.method === 'OPTIONS' ? 'preflight' : isScriptRequest(request) && !SCRIPT_TYPES.has(type) ? 'fetch' : type;
   return [{ name: RESOURCE_TYPE_FIELD, value: resourceType }];
 }

@@ -10,7 +10,7 @@ import type { EpochMs } from '../../base/index.ts';
 const SEGMENTS_MAX = 30;
 const REPEATS_MAX = 3;
 const QUERY_PARTS_MAX = 40;
-/** How far from now a calendar may be. */
+/** How many years from now a date in a calendar may be. */
 const YEARS_AHEAD = 3;
 const YEARS_BACK = 60;
 
@@ -30,7 +30,7 @@ export function trapOf(url: string, now: EpochMs): TrapKind | undefined {
   return isFarCalendar(segments, parts, now) ? 'calendar' : undefined;
 }
 
-/** Whether a run of segments is repeated: `/a/b/a/b/a/b/a/b`, `/x/x/x/x`, or one segment everywhere. */
+/** Whether a run of segments is repeated (`/a/b/a/b/a/b/a/b`, `/x/x/x/x`), or one segment occurs in many places. */
 function repeats(segments: readonly string[]): boolean {
   if (segments.length <= REPEATS_MAX) return false;
   for (const [index, segment] of segments.entries()) {
@@ -42,22 +42,22 @@ function repeats(segments: readonly string[]): boolean {
   for (let length = 1; length <= segments.length / (REPEATS_MAX + 1); length++) {
     for (let start = 0; start + length * (REPEATS_MAX + 1) <= segments.length; start++) {
       let run = 1;
-      while (sameRun(segments, start, start + run * length, length)) run++;
+      while (isSameRun(segments, start, start + run * length, length)) run++;
       if (run > REPEATS_MAX) return true;
     }
   }
   return false;
 }
 
-function sameRun(segments: readonly string[], a: number, b: number, length: number): boolean {
+function isSameRun(segments: readonly string[], a: number, b: number, length: number): boolean {
   if (b + length > segments.length) return false;
   for (let index = 0; index < length; index++) if (segments[a + index] !== segments[b + index]) return false;
   return true;
 }
 
 /**
- * Whether a path or query has a date that a site generated: `/calendar/2093/04/`, `?month=3&year=1821`. A year alone in
- * a path is a subject, not a date.
+ * Whether the path or query has a date far from now, as calendars generate: `/calendar/2093/04/`,
+ * `?month=3&year=1821`. A year alone in a path is a subject, not a date.
  */
 function isFarCalendar(segments: readonly string[], parts: readonly string[], now: EpochMs): boolean {
   const year = yearOf(segments, parts);

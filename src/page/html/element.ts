@@ -1,7 +1,7 @@
 /**
  * The properties of HTML elements by name. Names are compared in place in the source, in buckets by length and first
- * letter. Slicing each name, converting it to lower case and looking it up in several sets would take longer than the
- * rest of a tag.
+ * letter. Slicing each name, converting it to lower case and looking it up in several sets would take longer than
+ * parsing the rest of a tag.
  */
 import { isNameAt } from './markup.ts';
 

@@ -1,4 +1,4 @@
-/** A job: work that runs in the server, as the queue and the journal keep it. */
+/** A job is work that runs in the server. The queue and the journal keep it in this form. */
 import { PinakesError } from '../../base/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { JobProgress } from './job-kind.ts';
@@ -55,7 +55,7 @@ export function jobErrorOf(error: unknown): JobError {
   };
 }
 
-/** The log with one more line. The oldest lines are dropped. */
+/** Adds a line to a log. The oldest line is dropped when the log is full. */
 export function withLine(log: readonly string[], line: string): string[] {
   return [...log, line.slice(0, LOG_LINE_CHARACTERS_MAX)].slice(-LOG_LINES_MAX);
 }

@@ -1,5 +1,5 @@
 /**
- * Routes of the second socket: archived pages and their resources, and the scripts that keep pages inside the archive.
+ * Routes of the replay socket: archived pages and their resources, and the scripts that keep pages inside the archive.
  * Archived scripts run in this origin, so it serves nothing else.
  *
  * Any other path is a path of an archived site, `/images/a.png`, which a script of a page requested. The Referer shows

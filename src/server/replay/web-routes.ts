@@ -1,7 +1,7 @@
 /**
- * `/web/` on the first socket, for people and Memento clients: screens of the web page for browsers, TimeGates,
- * TimeMaps, and redirects to the mementos, which are on the second socket. Stored bytes (`id_`) are also sent here, but
- * to programs only: many know only one address and do not follow redirects. Browsers get archived bytes from the second
+ * `/web/` on the UI socket, for people and Memento clients: screens of the web page for browsers, TimeGates,
+ * TimeMaps, and redirects to the mementos, which are on the replay socket. Stored bytes (`id_`) are also sent here, but
+ * to programs only: many know only one address and do not follow redirects. Browsers get archived bytes from the replay
  * socket only.
  *
  *     /web/<url>                      TimeGate: redirects to the memento nearest to Accept-Datetime, or to the latest
@@ -192,7 +192,7 @@ export class WebRoutes {
     const found = within ?? (await nearestMemento(archive, url, time));
     if (!found) return this.#sendMissing(request, response, url);
     const isFrame = isForWindow(request) && (modifier === '' || modifier === 'if_');
-    // The second socket redirects browser windows here for the frame. Redirecting them back would never end.
+    // The replay socket redirects browser windows here for the frame. Redirecting them back would never end.
     if (isFrame && !uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
     if (isFrame && timestamp.length >= 14) {
       uiFiles.sendScreen(request, response, replayOrigin);

@@ -8,8 +8,8 @@ export type RunSummary = {
   /** Files in which duplicates were replaced by revisits. */
   readonly filesRewritten: number;
   /**
-   * Files that were excluded: damaged files, files being written to, and in place also ARC files and files with several
-   * names.
+   * Files that were excluded: damaged files, and files that something writes to. A run in place also excludes ARC files
+   * and files with several names.
    */
   readonly filesAside: number;
   readonly records: number;
@@ -17,9 +17,9 @@ export type RunSummary = {
   readonly duplicates: number;
   /** Duplicates that were replaced by revisits. */
   readonly revisits: number;
-  /** Duplicates that were not replaced, by reason. */
+  /** Duplicates that were not replaced, by reason. `original`: no revisit can refer to the original. */
   readonly stayed: Readonly<Record<StayReason | 'original', number>>;
-  /** Records that have the same digest as another content, and were kept. */
+  /** Records whose digest is that of a different content. They were not replaced. */
   readonly collisions: number;
   readonly payloadBytesSaved: number;
   readonly bytesBefore: number;

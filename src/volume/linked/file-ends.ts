@@ -3,9 +3,9 @@
  * the same length.
  *
  *     sha256    of the first and the last FINGERPRINT_BYTES, joined; only if all of them can be read
- *     sectors   for each sector there, in order, eight hexadecimal digits of its SHA-256; dashes for an unreadable one
+ *     sectors   for each of their sectors in order, eight hexadecimal digits of its SHA-256; dashes if unreadable
  *
- * With the sectors a file is recognised even when some of them have become unreadable, or readable again.
+ * The sectors identify a file even when some of them have become unreadable, or readable again.
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -15,14 +15,14 @@ import { readRange } from '../file-range.ts';
 export const FINGERPRINT_BYTES = 64 * 1024;
 const SECTORS_MAX = FINGERPRINT_BYTES / SECTOR_BYTES;
 const SECTOR_DIGITS = 8;
-const UNREAD = '-'.repeat(SECTOR_DIGITS);
+const UNREADABLE = '-'.repeat(SECTOR_DIGITS);
 
 export type FileEnds = { readonly sha256?: string; readonly sectors?: string };
 
 /** `failure`: why some sectors could not be read. */
-export type ReadEnds = FileEnds & { readonly sectors: string; readonly failure?: unknown };
+export type FileEndsReading = FileEnds & { readonly sectors: string; readonly failure?: unknown };
 
-export async function readEnds(file: FileHandle, bytes: number): Promise<ReadEnds> {
+export async function readEnds(file: FileHandle, bytes: number): Promise<FileEndsReading> {
   const length = Math.min(bytes, FINGERPRINT_BYTES);
   try {
     const beginning = await readRange(file, 0, length);
@@ -31,13 +31,15 @@ export async function readEnds(file: FileHandle, bytes: number): Promise<ReadEnd
     digest.update(beginning);
     digest.update(end);
     const sectors = endSectors(bytes).map(([from, to]) =>
-      printOf(to <= length ? beginning.subarray(from, to) : end.subarray(from - bytes + length, to - bytes + length)),
+      sectorPrint(
+        to <= length ? beginning.subarray(from, to) : end.subarray(from - bytes + length, to - bytes + length),
+      ),
     );
     return { sha256: toHex(digest.finish().bytes), sectors: sectors.join('') };
   } catch (failure) {
     if (!isEio(failure)) throw failure;
     const sectors: string[] = [];
-    for (const [from, to] of endSectors(bytes)) sectors.push(await printIfGiven(file, from, to));
+    for (const [from, to] of endSectors(bytes)) sectors.push(await readSectorPrint(file, from, to));
     return { sectors: sectors.join(''), failure };
   }
 }
@@ -49,7 +51,7 @@ export function areSameEnds(one: FileEnds, other: FileEnds): boolean | undefined
   let known = 0;
   for (let at = 0; at < one.sectors.length; at += SECTOR_DIGITS) {
     const [a, b] = [one, other].map(({ sectors }) => sectors!.slice(at, at + SECTOR_DIGITS));
-    if (a === UNREAD || b === UNREAD) continue;
+    if (a === UNREADABLE || b === UNREADABLE) continue;
     if (a !== b) return false;
     known++;
   }
@@ -61,7 +63,7 @@ export function areSectors(text: unknown): text is string {
   return typeof text === 'string' && /^(?:[0-9a-f]{8}|-{8})*$/.test(text);
 }
 
-/** The sectors at the beginning and at the end, each once. */
+/** The byte ranges of the sectors at the beginning and at the end, each once. */
 function endSectors(bytes: number): [number, number][] {
   const count = Math.ceil(bytes / SECTOR_BYTES);
   const sectors: [number, number][] = [];
@@ -72,15 +74,15 @@ function endSectors(bytes: number): [number, number][] {
   return sectors;
 }
 
-function printOf(sector: Uint8Array): string {
+function sectorPrint(sector: Uint8Array): string {
   return createHash('sha256').update(sector).digest('hex').slice(0, SECTOR_DIGITS);
 }
 
-async function printIfGiven(file: FileHandle, from: number, to: number): Promise<string> {
+async function readSectorPrint(file: FileHandle, from: number, to: number): Promise<string> {
   try {
-    return printOf(await readRange(file, from, to - from));
+    return sectorPrint(await readRange(file, from, to - from));
   } catch (cause) {
     if (!isEio(cause)) throw cause;
-    return UNREAD;
+    return UNREADABLE;
   }
 }

@@ -45,11 +45,11 @@ test('values are read as UTF-8 if they are valid UTF-8, else as Latin-1', () => 
   assert.equal(parse('HTTP/1.1 200 OK\r\nX: caf\u00e9\r\n\r\n', 'latin1').get('x'), 'caf\u00e9');
 });
 
-test('bytes beyond ASCII in a Location that is not UTF-8 are escaped, as browsers do, but not in its host', () => {
+test('non-ASCII bytes of a Location that is not UTF-8 are percent-encoded as in browsers, except in the host', () => {
   const location = (value: string) => parse(`HTTP/1.1 302 Found\r\nLocation: ${value}\r\n\r\n`).get('location');
   assert.equal(location('/caf\u00e9?q=\u00fc'), '/caf%E9?q=%FC');
   assert.equal(location('http://b\u00fccher.example/\u00fc'), 'http://b\u00fccher.example/%FC');
-  // A head that is UTF-8 except for another field.
+  // The Location is UTF-8, but another field is not.
   assert.equal(location('/caf\u00c3\u00a9\r\nX: \u00e9'), '/caf%C3%A9');
 });
 
@@ -63,7 +63,7 @@ test('a body is chunked if any of its transfer codings is chunked', () => {
   assert.ok(!chunked('Content-Encoding: chunked'));
 });
 
-test('codings are in the order of their application, content before transfer', () => {
+test('codings are listed in the order in which they were applied, content codings before transfer codings', () => {
   const codings = (fields: string) => parse(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n`).contentCodings;
   assert.deepEqual(codings('Content-Encoding: GZIP'), ['gzip']);
   assert.deepEqual(codings('Content-Encoding: br, gzip'), ['br', 'gzip']);
@@ -73,7 +73,7 @@ test('codings are in the order of their application, content before transfer', (
   assert.deepEqual(codings('Content-Encoding: ,'), []);
 });
 
-test('the length of a head is found, or that there is no head', () => {
+test('the length of a head is returned, or 0 when there is no head', () => {
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody'), 25);
   assert.equal(length('HTTP/1.1 200 OK\nA: b\n\nbody'), 22);
   assert.equal(length('ICY 200 OK\r\n\r\n'), 14);
@@ -84,19 +84,19 @@ test('the length of a head is found, or that there is no head', () => {
   assert.equal(length('HTTP/1.1 200 OK\r\naccept: a\r\n\r\n', 'request'), 30);
 });
 
-test('text that only looks like a request is not a response', () => {
+test('text and requests are not parsed as a response', () => {
   assert.equal(length('Once upon a time\r\n\r\nthere was'), 0);
   assert.equal(length('GET / HTTP/1.1\r\n\r\n', 'response'), 0);
 });
 
-test('a head without an end is the whole message, and not a head when it is longer than the limit', () => {
+test('a head without an end is the whole message, but one that is longer than the limit is not a head', () => {
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n'), 23);
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n', 'response', false), -1);
   const endless = `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(HTTP_HEAD_BYTES_MAX / 6)}`;
   assert.equal(length(endless, 'response', false), 0);
 });
 
-test('with more bytes the answer only becomes clearer', () => {
+test('a length that is returned early does not change when more bytes arrive', () => {
   const texts = fc.oneof(
     fc.constantFrom(
       'HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody',
