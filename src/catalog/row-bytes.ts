@@ -108,7 +108,10 @@ export class RowWriter {
   }
 }
 
-/** Reads one row from `at` on. Never reads beyond the row: throws a DamagedRow instead. */
+/**
+ * Reads one row from `at` on. Never reads beyond the row: throws a DamagedRow instead. Files of LevelDB have the same
+ * varints and are read with it too.
+ */
 export class RowReader {
   readonly #row: Buffer;
   #at: number;
@@ -176,6 +179,6 @@ export class RowReader {
   }
 
   #need(bytes: number): void {
-    if (this.#at + bytes > this.#row.length) throw new DamagedRow('a row ends early');
+    if (this.#at + bytes > this.#row.length) throw new DamagedRow('a value ends early');
   }
 }

@@ -10,6 +10,7 @@
  *     'n' notes       name                            text
  *     's' segments    number                          the rest of the segment            segment-codec.ts
  */
+import { RowWriter } from './row-bytes.ts';
 
 export const TABLE = {
   meta: 0x00,
@@ -34,6 +35,13 @@ export function nameRange(table: number, prefix: string): { readonly from: Buffe
   // No byte of UTF-8 is 0xff, so there is no carry.
   to[to.length - 1]! += 1;
   return { from, to };
+}
+
+export function numberKey(table: number, number: number): Buffer {
+  const writer = new RowWriter();
+  writer.byte(table);
+  writer.ordered(number);
+  return writer.finish();
 }
 
 export function tableKey(table: number, name: string): Buffer {

@@ -8,7 +8,7 @@
  */
 import type { Place } from '../catalog.ts';
 import { RowReader, RowWriter } from '../row-bytes.ts';
-import { TABLE } from '../table.ts';
+import { numberKey, TABLE } from '../table.ts';
 import type { Operations } from './level-database.ts';
 
 export class HighWater {
@@ -33,21 +33,14 @@ export class HighWater {
     const writer = new RowWriter();
     for (const segment of this.#raised) {
       writer.varint(this.#marks.get(segment)!);
-      operations.put(markKey(segment), writer.finish());
+      operations.put(numberKey(TABLE.highWater, segment), writer.finish());
     }
   }
 
   #stored(segment: number): number {
-    const row = this.#read(markKey(segment));
+    const row = this.#read(numberKey(TABLE.highWater, segment));
     const mark = row ? new RowReader(row).varint() : 0;
     this.#marks.set(segment, mark);
     return mark;
   }
-}
-
-function markKey(segment: number): Buffer {
-  const writer = new RowWriter();
-  writer.byte(TABLE.highWater);
-  writer.ordered(segment);
-  return writer.finish();
 }

@@ -11,13 +11,13 @@ import { assertCapture, type CaptureLink, readCaptureLink, writeCapture } from '
 import type { Alias, BlockKey, Capture, CatalogBatch, Totals } from '../catalog.ts';
 import { writeCaptureKey } from '../key-order.ts';
 import { RowWriter } from '../row-bytes.ts';
-import { TABLE, tableKey } from '../table.ts';
+import { numberKey, TABLE, tableKey } from '../table.ts';
 import { writeAliasKey } from './alias-key.ts';
 import { BlockRows, findEntry, findOrAddEntry, type TouchedRow } from './block-rows.ts';
 import { HighWater } from './high-water.ts';
 import { type Database, type DatabaseState, type Operations, putBatchRows, readRows } from './level-database.ts';
-import { isWorthNumber, mimeKey, WRITTEN_OUT } from './mime-dictionary.ts';
-import { segmentKey, writeSegment } from './segment-codec.ts';
+import { isWorthNumber, WRITTEN_OUT } from './mime-dictionary.ts';
+import { writeSegment } from './segment-codec.ts';
 
 type Read = (keys: Buffer[]) => Promise<(Buffer | undefined)[]>;
 
@@ -169,17 +169,18 @@ class BatchPlan {
 
   applyPlainRows(): void {
     const { removeSegments = [], putSegments = [], removeNotes = [], putNotes = {} } = this.#batch;
-    for (const number of removeSegments) this.#operations.del(segmentKey(number));
+    for (const number of removeSegments) this.#operations.del(numberKey(TABLE.segments, number));
     for (const segment of putSegments) {
       writeSegment(this.#writer, segment);
-      this.#operations.put(segmentKey(segment.number), this.#writer.finish());
+      this.#operations.put(numberKey(TABLE.segments, segment.number), this.#writer.finish());
     }
     for (const name of removeNotes) this.#operations.del(tableKey(TABLE.notes, name));
     for (const [name, text] of Object.entries(putNotes)) {
       assert(name.isWellFormed() && text.isWellFormed(), `the note ${name} is not valid Unicode`);
       this.#operations.put(tableKey(TABLE.notes, name), Buffer.from(text, 'utf8'));
     }
-    for (const [mime, number] of this.#newMimes) this.#operations.put(mimeKey(number), Buffer.from(mime, 'utf8'));
+    for (const [mime, number] of this.#newMimes)
+      this.#operations.put(numberKey(TABLE.mimes, number), Buffer.from(mime, 'utf8'));
   }
 
   finish(): { totals: Totals; newMimes: string[] } {

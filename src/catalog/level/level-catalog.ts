@@ -141,8 +141,9 @@ class LevelCatalog implements Catalog {
   async view(onBlockRow?: (prefix: number, row: Buffer | undefined) => void): Promise<CatalogView & AsyncDisposable> {
     const snapshot = this.#snapshot();
     const { mimes } = this.#state;
-    const view = new GuardedView(new LevelView(this.#database, snapshot, mimes, onBlockRow), this.#directory);
-    return Object.assign(view, { [Symbol.asyncDispose]: () => snapshot.close() });
+    return Object.assign(new LevelView(this.#database, snapshot, mimes, onBlockRow), {
+      [Symbol.asyncDispose]: () => snapshot.close(),
+    });
   }
 
   /** A caller that looks up contents is about to store them: the rows are kept for that change. */
@@ -154,7 +155,7 @@ class LevelCatalog implements Catalog {
 
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
     // A single row needs no snapshot, and retrieval reads one at a time.
-    if (keys.length === 1) return this.#latest().getBlocks(keys);
+    if (keys.length === 1) return new LevelView(this.#database, undefined, this.#state.mimes).getBlocks(keys);
     return this.#ask((view) => view.getBlocks(keys));
   }
 
@@ -270,11 +271,6 @@ class LevelCatalog implements Catalog {
     }
   }
 
-  /** For reads of a single row, without the cost of a snapshot. */
-  #latest(): CatalogView {
-    return new GuardedView(new LevelView(this.#database, undefined, this.#state.mimes), this.#directory);
-  }
-
   async #ask<Answer>(question: (view: CatalogView) => Promise<Answer>): Promise<Answer> {
     await using view = await this.view();
     return await question(view);
@@ -296,77 +292,4 @@ function within(captures: readonly Capture[], { timeFrom, timeTo, reverse }: Cap
   if (timeFrom !== undefined) wanted = wanted.filter(({ time }) => time >= timeFrom);
   if (timeTo !== undefined) wanted = wanted.filter(({ time }) => time <= timeTo);
   return reverse ? wanted.toReversed() : wanted;
-}
-
-/** A view that turns failures of LevelDB and damaged rows into errors that name the catalog. */
-class GuardedView implements CatalogView {
-  readonly #view: LevelView;
-  readonly #directory: string;
-
-  constructor(view: LevelView, directory: string) {
-    this.#view = view;
-    this.#directory = directory;
-  }
-
-  findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
-    return this.#guard(this.#view.findBlocks(digests));
-  }
-
-  getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
-    return this.#guard(this.#view.getBlocks(keys));
-  }
-
-  findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
-    return this.#guard(this.#view.findAliases(declared));
-  }
-
-  findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
-    return this.#guard(this.#view.findCaptures(questions));
-  }
-
-  capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
-    return this.#guard(this.#view.capturesOf(urlKey));
-  }
-
-  nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
-    return this.#guard(this.#view.nearest(urlKey, time, side));
-  }
-
-  segments(): Promise<Segment[]> {
-    return this.#guard(this.#view.segments());
-  }
-
-  notes(prefix?: string): Promise<Record<string, string>> {
-    return this.#guard(this.#view.notes(prefix));
-  }
-
-  totals(): Promise<Totals> {
-    return this.#guard(this.#view.totals());
-  }
-
-  captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
-    return this.#guardPages(this.#view.captures(range, pageSize));
-  }
-
-  blocks(pageSize?: number): AsyncGenerator<Block[]> {
-    return this.#guardPages(this.#view.blocks(pageSize));
-  }
-
-  notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
-    return this.#guardPages(this.#view.notePages(prefix));
-  }
-
-  async *#guardPages<Page>(pages: AsyncGenerator<Page>): AsyncGenerator<Page> {
-    try {
-      yield* pages;
-    } catch (error) {
-      throw levelError(error, this.#directory);
-    }
-  }
-
-  #guard<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    return answer.catch((error: unknown) => {
-      throw levelError(error, this.#directory);
-    });
-  }
 }

@@ -136,11 +136,7 @@ async function finishDrop(directory: string): Promise<void> {
 /** Removes the files of a database, whatever their state. Fails when a process has it open. */
 export async function removeDatabase(directory: string): Promise<void> {
   await ClassicLevel.destroy(directory);
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
-  for (const name of names.filter((name) => DATABASE_FILE.test(name)))
+  for (const name of (await namesIn(directory)).filter((name) => DATABASE_FILE.test(name)))
     await rm(join(directory, name), { recursive: true, force: true });
 }
 
@@ -172,15 +168,11 @@ export async function syncOlderLogs(directory: string): Promise<void> {
   const logs = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name));
   logs.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
   for (const name of logs.slice(0, -1)) {
-    const file = await openFile(join(directory, name), 'r').catch((error: NodeJS.ErrnoException) => {
+    await using file = await openFile(join(directory, name), 'r').catch((error: NodeJS.ErrnoException): undefined => {
       // LevelDB removes a log once its rows are in a synced table.
       if (error.code !== 'ENOENT') throw error;
     });
-    try {
-      await file?.datasync();
-    } finally {
-      await file?.close();
-    }
+    await file?.datasync();
   }
 }
 
@@ -195,11 +187,7 @@ export async function readRows(
   return database.getMany(keys, options);
 }
 
-export function totalsOf(row: Buffer | undefined): Totals {
-  return readTotals(row).totals;
-}
-
-function readTotals(row: Buffer | undefined): { batchNumber: number; totals: Totals } {
+export function readTotals(row: Buffer | undefined): { batchNumber: number; totals: Totals } {
   if (!row) throw new DamagedRow('the totals are missing');
   const reader = new RowReader(row);
   const batchNumber = reader.varint();
@@ -239,12 +227,17 @@ async function loadMimes(database: Database): Promise<MimeDictionary> {
   return mimes;
 }
 
-/** Fails if the file that names the tables is missing: LevelDB would start a new database and remove them. */
-async function refuseHeadless(directory: string): Promise<void> {
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
+/** The files of a directory; none if it is missing. */
+export function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw levelError(error, directory);
   });
+}
+
+/** Fails if the file that names the tables is missing: LevelDB would start a new database and remove them. */
+async function refuseHeadless(directory: string): Promise<void> {
+  const names = await namesIn(directory);
   if (names.includes('CURRENT') || !names.some((name) => /^MANIFEST-|\.(?:ldb|sst|log)$/.test(name))) return;
   throw new PinakesError('CATALOG_DAMAGED', { where: directory, detail: 'the file CURRENT is missing' });
 }

@@ -15,9 +15,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileDamage } from '../catalog.ts';
-import { DamagedRow } from '../row-bytes.ts';
-import { LevelBytes } from './level-bytes.ts';
-import { levelError } from './level-error.ts';
+import { DamagedRow, RowReader } from '../row-bytes.ts';
+import { namesIn } from './level-database.ts';
 import { levelSum } from './level-sum.ts';
 import { decodeSnappy } from './snappy.ts';
 
@@ -35,10 +34,7 @@ type Edit = { readonly added: number[]; readonly removed: number[] };
 
 /** The damaged files. Tables that are being written or removed meanwhile are skipped. */
 export async function* checkDatabaseFiles(directory: string): AsyncGenerator<FileDamage> {
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
-    if (error.code === 'ENOENT') return [];
-    throw levelError(error, directory);
-  });
+  const names = await namesIn(directory);
   const current = await currentTables(directory, names);
   if ('detail' in current) {
     yield current;
@@ -110,15 +106,15 @@ function checkTable(bytes: Buffer): void {
   const footer = bytes.subarray(-FOOTER_BYTES);
   if (footer.length < FOOTER_BYTES || !footer.subarray(-TABLE_MAGIC.length).equals(TABLE_MAGIC))
     throw new DamagedRow('it does not end like a table');
-  const handles = new LevelBytes(footer);
+  const handles = new RowReader(footer);
   for (let index = 0; index < 2; index++) {
     const entries = indexEntries(blockAt(bytes, handles));
-    for (const entry of entries) blockAt(bytes, new LevelBytes(entry));
+    for (const entry of entries) blockAt(bytes, new RowReader(entry));
   }
 }
 
 /** The block of a handle, still packed, and its type. */
-function blockAt(bytes: Buffer, handle: LevelBytes): { readonly packed: Buffer; readonly type: number } {
+function blockAt(bytes: Buffer, handle: RowReader): { readonly packed: Buffer; readonly type: number } {
   const offset = handle.varint();
   const size = handle.varint();
   const end = offset + size + BLOCK_TRAILER_BYTES;
@@ -135,14 +131,14 @@ function indexEntries({ packed, type }: { readonly packed: Buffer; readonly type
   const restarts = block.length < 4 ? Number.POSITIVE_INFINITY : block.readUInt32LE(block.length - 4);
   const end = block.length - 4 * (restarts + 1);
   if (end < 0) throw new DamagedRow('a block in it has more restarts than bytes');
-  const reader = new LevelBytes(block.subarray(0, end));
+  const reader = new RowReader(block.subarray(0, end));
   const values: Buffer[] = [];
-  while (!reader.isOver) {
+  while (!reader.isAtEnd) {
     reader.varint();
     const keyBytes = reader.varint();
     const valueBytes = reader.varint();
-    reader.slice(keyBytes);
-    values.push(reader.slice(valueBytes));
+    reader.bytes(keyBytes);
+    values.push(reader.bytes(valueBytes));
   }
   return values;
 }
@@ -175,10 +171,10 @@ function logRecords(bytes: Buffer): Buffer[] {
 
 /** The tables that an edit of a MANIFEST adds and removes. */
 function editOf(record: Buffer): Edit {
-  const reader = new LevelBytes(record);
+  const reader = new RowReader(record);
   const edit: Edit = { added: [], removed: [] };
-  const text = () => reader.slice(reader.varint());
-  while (!reader.isOver) {
+  const text = () => reader.bytes(reader.varint());
+  while (!reader.isAtEnd) {
     const tag = reader.varint();
     if (tag === 1) text();
     else if (tag === 2 || tag === 3 || tag === 4 || tag === 9) reader.varint();

@@ -1,7 +1,7 @@
 /**
  * Reads of a LevelDB catalog from one snapshot: a capture and the block that it names are of the same instant.
  *
- * A row that cannot be read throws a DamagedRow; the catalog adds the place.
+ * Failures of LevelDB and damaged rows are thrown as errors that name the catalog.
  */
 import type { Snapshot } from 'classic-level';
 import { assert, type EpochMs, equal } from '../../base/index.ts';
@@ -40,8 +40,9 @@ import {
 import { DamagedRow, RowWriter } from '../row-bytes.ts';
 import { nameRange, TABLE, tableRange } from '../table.ts';
 import { ALIAS_CANDIDATES_MAX, aliasStart, referenceOfAlias } from './alias-key.ts';
-import { captureBounds } from './capture-bounds.ts';
-import { type Database, readRows, TOTALS_KEY, totalsOf } from './level-database.ts';
+import { type CaptureBounds, captureBounds } from './capture-bounds.ts';
+import { type Database, readRows, readTotals, TOTALS_KEY } from './level-database.ts';
+import { levelError } from './level-error.ts';
 import type { MimeDictionary } from './mime-dictionary.ts';
 import { readSegment } from './segment-codec.ts';
 
@@ -59,6 +60,8 @@ const PAGE_BYTES_MAX = 1024 * 1024;
 const ALL_AT_ONCE = 2 ** 31;
 
 type Row = [Buffer, Buffer];
+
+type RowRange = { readonly from: Buffer; readonly to: Buffer } & Partial<Pick<CaptureBounds, 'reverse' | 'skipFrom'>>;
 
 /** Questions that no lane has taken yet, with their indexes. */
 type Questions<Question> = Iterable<[number, Question]>;
@@ -85,48 +88,52 @@ export class LevelView implements CatalogView {
     this.#onBlockRow = onBlockRow;
   }
 
-  async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
-    const rows = await this.#blockRows(digests.map(prefixOf));
-    return digests.map((digest, index) => heldBlocks(rows[index]!.filter((entry) => equal(entry.key.digest, digest))));
-  }
-
-  async getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
-    const rows = await this.#blockRows(keys.map((key) => prefixOf(key.digest)));
-    return keys.map((key, index) => {
-      const entry = rows[index]!.find((candidate) => compareBlockKeys(candidate.key, key) === 0);
-      return entry && blockOf(entry);
+  findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
+    return this.#guard(async () => {
+      const rows = await this.#blockRows(digests.map(prefixOf));
+      const blocksOf = (digest: Uint8Array, index: number) =>
+        heldBlocks(rows[index]!.filter((entry) => equal(entry.key.digest, digest)));
+      return digests.map(blocksOf);
     });
   }
 
-  async findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
-    const references: BlockReference[][] = declared.map(() => []);
-    await inLanes(declared, (left) => this.#findAliasesInLane(left, references));
-    const keys = await this.#blockKeys(references.flat());
-    let at = 0;
-    return references.map((found) => {
-      at += found.length;
-      return keys.slice(at - found.length, at).sort(compareBlockKeys);
+  getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
+    return this.#guard(async () => {
+      const rows = await this.#blockRows(keys.map((key) => prefixOf(key.digest)));
+      return keys.map((key, index) => {
+        const entry = rows[index]!.find((candidate) => compareBlockKeys(candidate.key, key) === 0);
+        return entry && blockOf(entry);
+      });
+    });
+  }
+
+  findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
+    return this.#guard(async () => {
+      const references: BlockReference[][] = declared.map(() => []);
+      await inLanes(declared, (left) => this.#findAliasesInLane(left, references));
+      const keys = await this.#blockKeys(references.flat());
+      let at = 0;
+      return references.map((found) => {
+        at += found.length;
+        return keys.slice(at - found.length, at).sort(compareBlockKeys);
+      });
     });
   }
 
   async #findAliasesInLane(left: Questions<Uint8Array>, references: BlockReference[][]): Promise<void> {
     const { from, to } = tableRange(TABLE.aliases);
-    const iterator = this.#database.keys({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
-    try {
-      for (const [index, digest] of left) {
-        const start = aliasStart(digest);
-        const found: BlockReference[] = [];
-        iterator.seek(start);
-        for (let isDone = false; !isDone; ) {
-          const keys = await iterator.nextv(found.length === 0 ? 2 : ALIAS_CANDIDATES_MAX);
-          const matching = keys.filter((key) => key.subarray(0, start.length).equals(start));
-          found.push(...matching.map(referenceOfAlias));
-          isDone = keys.length === 0 || matching.length < keys.length || found.length >= ALIAS_CANDIDATES_MAX;
-        }
-        references[index] = found.slice(0, ALIAS_CANDIDATES_MAX);
+    await using iterator = this.#database.keys({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
+    for (const [index, digest] of left) {
+      const start = aliasStart(digest);
+      const found: BlockReference[] = [];
+      iterator.seek(start);
+      for (let isDone = false; !isDone; ) {
+        const keys = await iterator.nextv(found.length === 0 ? 2 : ALIAS_CANDIDATES_MAX);
+        const matching = keys.filter((key) => key.subarray(0, start.length).equals(start));
+        found.push(...matching.map(referenceOfAlias));
+        isDone = keys.length === 0 || matching.length < keys.length || found.length >= ALIAS_CANDIDATES_MAX;
       }
-    } finally {
-      await iterator.close();
+      references[index] = found.slice(0, ALIAS_CANDIDATES_MAX);
     }
   }
 
@@ -134,32 +141,18 @@ export class LevelView implements CatalogView {
     assert(pageSize > 0, 'a page holds at least one capture');
     const bounds = captureBounds(range);
     if (!bounds) return;
-    const { from, to, reverse } = bounds;
-    const iterator = this.#database.iterator({
-      gte: from,
-      lt: to,
-      reverse,
-      snapshot: this.#snapshot,
-      highWaterMarkBytes: PAGE_BYTES_MAX,
+    const { holds, holdsKey } = bounds;
+    yield* this.#pages(bounds, pageSize, async (rows) => {
+      const read = await this.#readCaptures(rows.filter(([key]) => holds(timeOfCaptureKey(key))));
+      return holdsKey ? read.filter(({ urlKey }) => holdsKey(urlKey)) : read;
     });
-    try {
-      for (;;) {
-        const rows: Row[] = await iterator.nextv(pageSize);
-        const last = rows.at(-1);
-        if (!last) return;
-        const read = await this.#readCaptures(rows.filter(([key]) => bounds.holds(timeOfCaptureKey(key))));
-        const { holdsKey } = bounds;
-        const page = holdsKey ? read.filter(({ urlKey }) => holdsKey(urlKey)) : read;
-        if (page.length > 0) yield page;
-        const next = bounds.skipFrom(last[0]);
-        if (next) iterator.seek(next);
-      }
-    } finally {
-      await iterator.close();
-    }
   }
 
-  async findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
+    return this.#guard(() => this.#answersTo(questions));
+  }
+
+  async #answersTo(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
     const { scans, scanOf } = scansFor(questions);
     await inLanes(scans, (left) => this.#findCapturesInLane(left));
     const placed = questions.filter(({ at }) => at);
@@ -194,51 +187,47 @@ export class LevelView implements CatalogView {
 
   async #findCapturesInLane(left: Questions<Scan>): Promise<void> {
     const { from, to } = tableRange(TABLE.captures);
-    const iterator = this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
+    await using iterator = this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
     const writer = new RowWriter();
-    try {
-      for (const [, { question, hashes, found }] of left) {
-        const { urlKey, time, timeTo = time, limit = Number.POSITIVE_INFINITY } = question;
-        if (!isWholeTime(time)) continue;
-        writeKeyAndTime(writer, urlKey, time);
-        const start = writer.finish();
-        const end = atTimeOf(start, writer, clampTime(timeTo + 1));
-        iterator.seek(start);
-        for (let page = 2, isDone = false; !isDone; page = PAGE_SIZE) {
-          const rows: Row[] = await iterator.nextv(page);
-          const matching = rows.filter(([key]) => key.compare(end) < 0).slice(0, limit - found.length);
-          for (const [key, value] of matching)
-            if (!hashes || hashes.has(readCaptureHash(value))) found.push(readCapture(key, value, this.#mimes));
-          isDone = rows.length === 0 || matching.length < rows.length;
-        }
+    for (const [, { question, hashes, found }] of left) {
+      const { urlKey, time, timeTo = time, limit = Number.POSITIVE_INFINITY } = question;
+      if (!isWholeTime(time)) continue;
+      writeKeyAndTime(writer, urlKey, time);
+      const start = writer.finish();
+      const end = atTimeOf(start, writer, clampTime(timeTo + 1));
+      iterator.seek(start);
+      for (let page = 2, isDone = false; !isDone; page = PAGE_SIZE) {
+        const rows: Row[] = await iterator.nextv(page);
+        const matching = rows.filter(([key]) => key.compare(end) < 0).slice(0, limit - found.length);
+        for (const [key, value] of matching)
+          if (!hashes || hashes.has(readCaptureHash(value))) found.push(readCapture(key, value, this.#mimes));
+        isDone = rows.length === 0 || matching.length < rows.length;
       }
-    } finally {
-      await iterator.close();
     }
   }
 
-  async capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
-    const iterator = this.#database.iterator({
-      gte: keyAndEnd(urlKey),
-      lt: keyAndTime(urlKey, Number.POSITIVE_INFINITY),
-      limit: FEW_CAPTURES + 1,
-      snapshot: this.#snapshot,
-      fillCache: true,
-      highWaterMarkBytes: ALL_AT_ONCE,
-    });
-    try {
+  capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
+    return this.#guard(async () => {
+      await using iterator = this.#database.iterator({
+        gte: keyAndEnd(urlKey),
+        lt: keyAndTime(urlKey, Number.POSITIVE_INFINITY),
+        limit: FEW_CAPTURES + 1,
+        snapshot: this.#snapshot,
+        fillCache: true,
+        highWaterMarkBytes: ALL_AT_ONCE,
+      });
       const rows: Row[] = await iterator.nextv(FEW_CAPTURES + 1);
       return rows.length > FEW_CAPTURES ? undefined : await this.#readCaptures(rows);
-    } finally {
-      await iterator.close();
-    }
+    });
   }
 
-  async nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
-    const few = await this.capturesOf(urlKey);
-    if (few) return nearestOf(few, time, side);
-    const row = await this.#nearestRow(urlKey, time, side);
-    return row && (await this.#readCaptures([row]))[0];
+  nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
+    return this.#guard(async () => {
+      const few = await this.capturesOf(urlKey);
+      if (few) return nearestOf(few, time, side);
+      const row = await this.#nearestRow(urlKey, time, side);
+      return row && (await this.#readCaptures([row]))[0];
+    });
   }
 
   async #nearestRow(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter'): Promise<Row | undefined> {
@@ -254,16 +243,17 @@ export class LevelView implements CatalogView {
 
   async *blocks(pageSize = PAGE_SIZE): AsyncGenerator<Block[]> {
     assert(pageSize > 0, 'a page holds at least one block');
-    for await (const rows of this.#rowPages(tableRange(TABLE.blocks), pageSize)) {
-      const page = rows.flatMap(([key, value]) => heldBlocks(readBlockRow(prefixOfRowKey(key), value)));
+    const blocksIn = ([key, value]: Row) => heldBlocks(readBlockRow(prefixOfRowKey(key), value));
+    for await (const page of this.#pages(tableRange(TABLE.blocks), pageSize, (rows) => rows.flatMap(blocksIn)))
       for (let at = 0; at < page.length; at += pageSize) yield page.slice(at, at + pageSize);
-    }
   }
 
-  async segments(): Promise<Segment[]> {
-    const { from, to } = tableRange(TABLE.segments);
-    const rows = await this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot }).all();
-    return rows.map(([key, value]) => readSegment(key, value));
+  segments(): Promise<Segment[]> {
+    return this.#guard(async () => {
+      const { from, to } = tableRange(TABLE.segments);
+      const rows = await this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot }).all();
+      return rows.map(([key, value]) => readSegment(key, value));
+    });
   }
 
   async notes(prefix = ''): Promise<Record<string, string>> {
@@ -272,31 +262,44 @@ export class LevelView implements CatalogView {
     return Object.fromEntries(notes);
   }
 
-  async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
-    for await (const rows of this.#rowPages(nameRange(TABLE.notes, prefix), PAGE_SIZE))
-      yield rows.map(([key, value]) => [key.toString('utf8', 1), value.toString('utf8')]);
+  notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
+    const noteOf = ([key, value]: Row): [string, string] => [key.toString('utf8', 1), value.toString('utf8')];
+    return this.#pages(nameRange(TABLE.notes, prefix), PAGE_SIZE, (rows) => rows.map(noteOf));
   }
 
-  async *#rowPages({ from, to }: { from: Buffer; to: Buffer }, pageSize: number): AsyncGenerator<Row[]> {
-    const iterator = this.#database.iterator({
-      gte: from,
-      lt: to,
-      snapshot: this.#snapshot,
-      highWaterMarkBytes: PAGE_BYTES_MAX,
-    });
+  /** Reads the rows of a range page by page, and yields what `read` makes of each page unless that is empty. */
+  async *#pages<Item>(
+    { from, to, reverse = false, skipFrom }: RowRange,
+    pageSize: number,
+    read: (rows: Row[]) => Item[] | Promise<Item[]>,
+  ): AsyncGenerator<Item[]> {
     try {
+      const options = { snapshot: this.#snapshot, highWaterMarkBytes: PAGE_BYTES_MAX };
+      await using iterator = this.#database.iterator({ gte: from, lt: to, reverse, ...options });
       for (;;) {
         const rows: Row[] = await iterator.nextv(pageSize);
-        if (rows.length === 0) return;
-        yield rows;
+        const last = rows.at(-1);
+        if (!last) return;
+        const page = await read(rows);
+        if (page.length > 0) yield page;
+        const next = skipFrom?.(last[0]);
+        if (next) iterator.seek(next);
       }
-    } finally {
-      await iterator.close();
+    } catch (error) {
+      throw levelError(error, this.#database.location);
     }
   }
 
-  async totals(): Promise<Totals> {
-    return totalsOf(this.#database.getSync(TOTALS_KEY, { snapshot: this.#snapshot }));
+  async #guard<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await read();
+    } catch (error) {
+      throw levelError(error, this.#database.location);
+    }
+  }
+
+  totals(): Promise<Totals> {
+    return this.#guard(async () => readTotals(this.#database.getSync(TOTALS_KEY, { snapshot: this.#snapshot })).totals);
   }
 
   /** The last capture of the key before the time. */
@@ -310,12 +313,9 @@ export class LevelView implements CatalogView {
   }
 
   async #oneRow(gte: Buffer, lt: Buffer, reverse: boolean): Promise<Row | undefined> {
-    const iterator = this.#database.iterator({ gte, lt, reverse, limit: 1, snapshot: this.#snapshot, fillCache: true });
-    try {
-      return await iterator.next();
-    } finally {
-      await iterator.close();
-    }
+    const options = { reverse, limit: 1, snapshot: this.#snapshot, fillCache: true };
+    await using iterator = this.#database.iterator({ gte, lt, ...options });
+    return await iterator.next();
   }
 
   async #readCaptures(rows: readonly Row[]): Promise<Capture[]> {

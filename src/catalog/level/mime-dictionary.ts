@@ -7,8 +7,7 @@
  * Servers send anything as a media type, so the dictionary is bounded. Long types, and new ones once it is full, get no
  * number.
  */
-import { RowReader, RowWriter } from '../row-bytes.ts';
-import { TABLE } from '../table.ts';
+import { RowReader } from '../row-bytes.ts';
 
 const ENTRIES_MAX = 16_000;
 const CHARACTERS_MAX = 100;
@@ -42,13 +41,6 @@ export class MimeDictionary {
 /** Whether a type gets a number when the dictionary already has `size`. */
 export function isWorthNumber(mime: string, size: number): boolean {
   return size < ENTRIES_MAX && mime.length <= CHARACTERS_MAX;
-}
-
-export function mimeKey(number: number): Buffer {
-  const writer = new RowWriter();
-  writer.byte(TABLE.mimes);
-  writer.ordered(number);
-  return writer.finish();
 }
 
 export function numberOfMimeKey(row: Buffer): number {

@@ -12,17 +12,9 @@
  */
 import { assert } from '../../base/index.ts';
 import type { Segment } from '../catalog.ts';
-import { DamagedRow, RowReader, RowWriter } from '../row-bytes.ts';
-import { TABLE } from '../table.ts';
+import { DamagedRow, RowReader, type RowWriter } from '../row-bytes.ts';
 
 const SEALED = 1;
-
-export function segmentKey(number: number): Buffer {
-  const writer = new RowWriter();
-  writer.byte(TABLE.segments);
-  writer.ordered(number);
-  return writer.finish();
-}
 
 export function writeSegment(writer: RowWriter, segment: Segment): void {
   assert(segment.volume.isWellFormed() && segment.name.isWellFormed(), 'the name of a segment is not valid Unicode');

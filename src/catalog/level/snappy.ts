@@ -9,20 +9,19 @@
  * ```
  */
 
-import { DamagedRow } from '../row-bytes.ts';
-import { LevelBytes } from './level-bytes.ts';
+import { DamagedRow, RowReader } from '../row-bytes.ts';
 
 export function decodeSnappy(packed: Buffer, bytesMax: number): Buffer {
-  const reader = new LevelBytes(packed);
+  const reader = new RowReader(packed);
   const length = reader.varint();
   if (length > bytesMax) throw new DamagedRow('a block in it is too long');
   const decoded = Buffer.alloc(length);
   let at = 0;
-  while (!reader.isOver) {
+  while (!reader.isAtEnd) {
     const tag = reader.byte();
     const [bytes, offset] = elementOf(tag, reader);
     if (bytes > length - at || offset > at) throw new DamagedRow('a block in it does not decode');
-    if (offset === 0) decoded.set(reader.slice(bytes), at);
+    if (offset === 0) decoded.set(reader.bytes(bytes), at);
     // Byte for byte: a copy may go on into what it copies.
     else for (let index = 0; index < bytes; index++) decoded[at + index] = decoded[at + index - offset]!;
     at += bytes;
@@ -32,7 +31,7 @@ export function decodeSnappy(packed: Buffer, bytesMax: number): Buffer {
 }
 
 /** Length and offset; the offset of a literal is 0. */
-function elementOf(tag: number, reader: LevelBytes): readonly [length: number, offset: number] {
+function elementOf(tag: number, reader: RowReader): readonly [length: number, offset: number] {
   const high = tag >> 2;
   switch (tag & 3) {
     case 0:
@@ -51,6 +50,6 @@ function copyOf(length: number, offset: number): readonly [number, number] {
   return [length, offset];
 }
 
-function littleEndian(reader: LevelBytes, bytes: number): number {
-  return reader.slice(bytes).readUIntLE(0, bytes);
+function littleEndian(reader: RowReader, bytes: number): number {
+  return reader.bytes(bytes).readUIntLE(0, bytes);
 }
