@@ -25,7 +25,7 @@ import {
 import { parseContentKey } from './content-key.ts';
 import { Exclusive } from './exclusive.ts';
 import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
-import type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
+import { exportParquet, type ParquetExportOptions, type ParquetExportReport } from './export/export-parquet.ts';
 import { exportWacz, type WaczExportReport } from './export/export-wacz.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export/export-warc.ts';
 import { type CompactOptions, type CompactReport, compactArchive } from './maintain/compact.ts';
@@ -396,13 +396,7 @@ export class Archive implements CaptureReader {
     return exportCdxj(this.#opened, selection, format, options);
   }
 
-  async exportParquet(
-    selection: Selection,
-    path: string,
-    options: ParquetExportOptions = {},
-  ): Promise<ParquetExportReport> {
-    // Loading the Parquet engine takes time and memory, so it is loaded only here.
-    const { exportParquet } = await import('./export/export-parquet.ts');
+  exportParquet(selection: Selection, path: string, options: ParquetExportOptions = {}): Promise<ParquetExportReport> {
     return exportParquet(this.#opened, selection, path, options);
   }
 

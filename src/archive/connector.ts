@@ -2,11 +2,11 @@
  * The connector: `archive.yaml`, which makes a directory an archive. It has the volumes and the policies. Together with
  * the segments, it is everything that is needed to keep the captures.
  */
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { fileError, PinakesError, syncDirectory } from '../base/index.ts';
+import { fileError, PinakesError, replaceFile } from '../base/index.ts';
 
 export const CONNECTOR_NAME = 'archive.yaml';
 const CONNECTOR_VERSION = 1;
@@ -180,21 +180,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Writes the connector durably. A crash leaves the old one or the new one. */
 export async function writeConnector(directory: string, connector: Connector): Promise<void> {
   const path = join(directory, CONNECTOR_NAME);
-  const temporary = `${path}.tmp`;
   const { crawl, ...always } = connector;
   const content = { version: CONNECTOR_VERSION, ...always, ...(crawl.privateNetworks.length > 0 && { crawl }) };
   const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify(content)}`;
-  try {
-    const handle = await open(temporary, 'w');
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, path);
-    await syncDirectory(directory);
-  } catch (cause) {
+  await replaceFile(path, text).catch((cause: unknown) => {
     throw fileError(cause, path, 'writing');
-  }
+  });
 }

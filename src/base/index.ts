@@ -22,6 +22,7 @@ export * from './mime.ts';
 export * from './open-file.ts';
 export * from './random.ts';
 export * from './record-date.ts';
+export * from './replace-file.ts';
 export * from './sector.ts';
 export * from './sync-directory.ts';
 export * from './thread.ts';

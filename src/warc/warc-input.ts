@@ -100,13 +100,9 @@ export async function beginsAsPackage(handle: FileHandle): Promise<boolean> {
 
 async function inspect(path: string): Promise<{ size: number; isPackage: boolean }> {
   try {
-    const handle = await open(path, 'r');
-    try {
-      const isPackage = extname(path).toLowerCase() === '.wacz' || (await beginsAsPackage(handle));
-      return { size: (await handle.stat()).size, isPackage };
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(path, 'r');
+    const isPackage = extname(path).toLowerCase() === '.wacz' || (await beginsAsPackage(handle));
+    return { size: (await handle.stat()).size, isPackage };
   } catch (cause) {
     throw fileError(cause, path);
   }

@@ -32,13 +32,8 @@ export async function samplesOf(path: string, handle: FileHandle): Promise<FileS
 export async function isReplaced(path: string, samples: FileSamples): Promise<boolean> {
   const now = await stat(path).catch(() => undefined);
   if (!now || hasSameTimes(path, now, samples)) return false;
-  const handle = await open(path, 'r').catch(() => undefined);
-  if (!handle) return false;
-  try {
-    return await hasOtherBytes(path, handle, samples);
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, 'r').catch(() => undefined);
+  return handle !== undefined && (await hasOtherBytes(path, handle, samples));
 }
 
 /** Whether the bytes of a file have changed. A file that grew has the same bytes. */

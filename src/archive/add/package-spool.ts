@@ -15,12 +15,8 @@ let spooledFiles = 0;
 export async function isPackage(path: string): Promise<boolean> {
   if (extname(path).toLowerCase() === '.wacz') return true;
   try {
-    const handle = await open(path, 'r');
-    try {
-      return await beginsAsPackage(handle);
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(path, 'r');
+    return await beginsAsPackage(handle);
   } catch (cause) {
     throw fileError(cause, path);
   }
@@ -56,12 +52,8 @@ export async function* spoolPackage(
 
 async function write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   try {
-    const handle = await open(path, 'w');
-    try {
-      for await (const piece of bytes) await handle.writeFile(piece);
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(path, 'w');
+    for await (const piece of bytes) await handle.writeFile(piece);
   } catch (cause) {
     throw fileError(cause, path, 'writing');
   }

@@ -1,19 +1,16 @@
 /**
  * The captures of a slice as a Parquet table, with the columns of Common Crawl's columnar index that an archive can
- * fill, and a few more: `collection`, `record_type`, `payload_bytes`. DuckDB writes it in this process within a fixed
- * amount of memory, and spills to a file beside the output.
+ * fill, and a few more: `collection`, `record_type`, `payload_bytes`.
  */
-import { mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { type DuckDBAppender, DuckDBInstance, DuckDBTimestampMillisecondsValue } from '@duckdb/node-api';
-import { fileError, formatDigest, PinakesError, refuseExisting } from '../../base/index.ts';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { formatDigest } from '../../base/index.ts';
 import type { Block, Capture } from '../../catalog/index.ts';
 import { hostOfKey } from '../../url/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
-
-const MEMORY_MEBIBYTES = 256;
-const THREADS = 2;
+import { writeParquet } from './parquet.ts';
+import type { ParquetValue } from './parquet-table.ts';
 
 export type ParquetExportOptions = {
   readonly force?: boolean;
@@ -24,26 +21,26 @@ export type ParquetExportOptions = {
 export type ParquetExportReport = { captures: number; bytes: number };
 
 const COLUMNS = [
-  'url_surtkey VARCHAR',
-  'url VARCHAR',
-  'url_host_name VARCHAR',
-  'url_host_tld VARCHAR',
-  'url_host_name_reversed VARCHAR',
-  'url_protocol VARCHAR',
-  'url_port INTEGER',
-  'url_path VARCHAR',
-  'url_query VARCHAR',
-  'fetch_time TIMESTAMP_MS',
-  'fetch_status SMALLINT',
-  'content_digest VARCHAR',
-  'content_mime_type VARCHAR',
-  'warc_filename VARCHAR',
-  'warc_record_offset BIGINT',
-  'warc_record_length BIGINT',
-  'collection VARCHAR',
-  'record_type VARCHAR',
-  'payload_bytes BIGINT',
-];
+  { name: 'url_surtkey', type: 'VARCHAR' },
+  { name: 'url', type: 'VARCHAR' },
+  { name: 'url_host_name', type: 'VARCHAR' },
+  { name: 'url_host_tld', type: 'VARCHAR' },
+  { name: 'url_host_name_reversed', type: 'VARCHAR' },
+  { name: 'url_protocol', type: 'VARCHAR' },
+  { name: 'url_port', type: 'INTEGER' },
+  { name: 'url_path', type: 'VARCHAR' },
+  { name: 'url_query', type: 'VARCHAR' },
+  { name: 'fetch_time', type: 'TIMESTAMP_MS' },
+  { name: 'fetch_status', type: 'SMALLINT' },
+  { name: 'content_digest', type: 'VARCHAR' },
+  { name: 'content_mime_type', type: 'VARCHAR' },
+  { name: 'warc_filename', type: 'VARCHAR' },
+  { name: 'warc_record_offset', type: 'BIGINT' },
+  { name: 'warc_record_length', type: 'BIGINT' },
+  { name: 'collection', type: 'VARCHAR' },
+  { name: 'record_type', type: 'VARCHAR' },
+  { name: 'payload_bytes', type: 'BIGINT' },
+] as const;
 
 export async function exportParquet(
   archive: OpenedArchive,
@@ -51,116 +48,53 @@ export async function exportParquet(
   path: string,
   options: ParquetExportOptions = {},
 ): Promise<ParquetExportReport> {
-  await refuseExisting(path, options.force);
-  const scratch = await mkdtemp(join(dirname(path), `.${basename(path)}-`)).catch((cause: unknown) => {
-    throw fileError(cause, path, 'writing');
-  });
-  try {
-    const table = join(scratch, 'table.parquet');
-    const captures = await writeTable(archive, selection, scratch, table, options);
-    const { size } = await stat(table);
-    await place(table, path);
-    return { captures, bytes: size };
-  } catch (error) {
-    throw fileError(error, path, 'writing');
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
+  const { force = false } = options;
+  const captures = await writeParquet(path, COLUMNS, rowsOf(archive, selection, options), { force });
+  return { captures, bytes: (await stat(path)).size };
 }
 
-async function place(from: string, to: string): Promise<void> {
-  const file = await open(from, 'r+');
-  await file.sync().finally(() => file.close());
-  await rename(from, to);
-}
-
-async function writeTable(
+async function* rowsOf(
   archive: OpenedArchive,
   selection: Selection,
-  scratch: string,
-  table: string,
-  options: ParquetExportOptions,
-): Promise<number> {
-  const instance = await DuckDBInstance.create(join(scratch, 'captures.duckdb'), {
-    memory_limit: `${MEMORY_MEBIBYTES}MiB`,
-    threads: String(THREADS),
-    temp_directory: scratch,
-  });
-  const connection = await instance.connect();
-  try {
-    await connection.run(`CREATE TABLE captures (${COLUMNS.join(', ')})`);
-    const appender = await connection.createAppender('captures');
-    const captures = await appendAll(archive, selection, appender, options);
-    appender.closeSync();
-    const target = table.replaceAll("'", "''");
-    await connection.run(`COPY captures TO '${target}' (FORMAT parquet, COMPRESSION zstd)`);
-    return captures;
-  } catch (cause) {
-    throw engineError(cause);
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-async function appendAll(
-  archive: OpenedArchive,
-  selection: Selection,
-  appender: DuckDBAppender,
-  options: ParquetExportOptions,
-): Promise<number> {
+  { onProgress, signal }: ParquetExportOptions,
+): AsyncGenerator<ParquetValue[]> {
   let captures = 0;
   await using view = await archive.catalog.view();
   for await (const page of selectCaptures(view, selection)) {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     const held = page.filter((capture) => capture.block !== undefined);
     const blocks = await view.getBlocks(held.map((capture) => capture.block!));
     const sizes = new Map(held.map((capture, index) => [capture, blocks[index]]));
-    for (const capture of page) appendRow(archive, appender, capture, sizes.get(capture));
-    appender.flushSync();
+    for (const capture of page) yield rowOf(archive, capture, sizes.get(capture));
     captures += page.length;
-    options.onProgress?.({ captures, bytes: 0 });
+    onProgress?.({ captures, bytes: 0 });
   }
-  return captures;
 }
 
-function appendRow(archive: OpenedArchive, appender: DuckDBAppender, capture: Capture, block: Block | undefined): void {
-  const url = partsOf(capture.url);
+function rowOf(archive: OpenedArchive, capture: Capture, block: Block | undefined): ParquetValue[] {
+  const url = URL.parse(capture.url);
   // In the key of an IPv6 address, the port looks like one more group.
   const host = /^\[(.+)\]$/.exec(url?.hostname ?? '')?.[1] ?? hostOfKey(capture.urlKey);
-  const text = (value: string | undefined) => (value ? appender.appendVarchar(value) : appender.appendNull());
-  text(capture.urlKey);
-  text(capture.url);
-  text(host);
-  text(host.includes('.') ? host.slice(host.lastIndexOf('.') + 1) : undefined);
-  text(host.split('.').reverse().join('.'));
-  text(url?.protocol.slice(0, -1));
-  if (url?.port) appender.appendInteger(Number(url.port));
-  else appender.appendNull();
-  text(url?.pathname);
-  text(url?.search.slice(1));
-  appender.appendTimestampMilliseconds(new DuckDBTimestampMillisecondsValue(BigInt(capture.time)));
-  if (capture.status > 0) appender.appendSmallInt(capture.status);
-  else appender.appendNull();
-  text(capture.block && formatDigest({ algorithm: 'sha256', bytes: capture.block.digest }));
-  text(capture.mime);
   const segment = archive.segmentRegistry.find(capture.place.segment);
-  text(segment && basename(segment.name));
-  appender.appendBigInt(BigInt(capture.place.offset));
-  appender.appendBigInt(BigInt(capture.place.length));
-  text(archive.collections.name(capture.collection));
-  text(capture.kind);
-  if (block) appender.appendBigInt(BigInt(block.size));
-  else appender.appendNull();
-  appender.endRow();
-}
-
-function partsOf(url: string): URL | undefined {
-  return URL.canParse(url) ? new URL(url) : undefined;
-}
-
-function engineError(cause: unknown): unknown {
-  if (cause instanceof PinakesError || !(cause instanceof Error)) return cause;
-  const isFull = /no space left|disk full|max_temp_directory_size/i.test(cause.message);
-  return isFull ? new PinakesError('DISK_FULL', { where: 'the table', cause }) : cause;
+  return [
+    capture.urlKey || null,
+    capture.url || null,
+    host || null,
+    (host.includes('.') && host.slice(host.lastIndexOf('.') + 1)) || null,
+    host.split('.').reverse().join('.') || null,
+    url?.protocol.slice(0, -1) || null,
+    url?.port ? Number(url.port) : null,
+    url?.pathname || null,
+    url?.search.slice(1) || null,
+    capture.time,
+    capture.status || null,
+    capture.block ? formatDigest({ algorithm: 'sha256', bytes: capture.block.digest }) : null,
+    capture.mime || null,
+    segment ? basename(segment.name) : null,
+    capture.place.offset,
+    capture.place.length,
+    archive.collections.name(capture.collection),
+    capture.kind,
+    block?.size ?? null,
+  ];
 }

@@ -6,18 +6,22 @@ import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type DuckDBAppender, DuckDBInstance, DuckDBTimestampMillisecondsValue } from '@duckdb/node-api';
-import { fileError, refuseExisting } from '../../base/index.ts';
+import { fileError, PinakesError, refuseExisting } from '../../base/index.ts';
 
 const FLUSH_ROWS = 10_000;
 
-export type ParquetColumn = { readonly name: string; readonly type: 'VARCHAR' | 'BIGINT' | 'BOOLEAN' | 'TIMESTAMP_MS' };
+export type ParquetColumn = {
+  readonly name: string;
+  readonly type: 'VARCHAR' | 'SMALLINT' | 'INTEGER' | 'BIGINT' | 'BOOLEAN' | 'TIMESTAMP_MS';
+};
 export type ParquetValue = string | number | boolean | null;
+type ParquetRows = Iterable<readonly ParquetValue[]> | AsyncIterable<readonly ParquetValue[]>;
 
 /** Writes the rows. Returns their number. */
 export async function writeParquetTable(
   path: string,
   columns: readonly ParquetColumn[],
-  rows: Iterable<readonly ParquetValue[]>,
+  rows: ParquetRows,
   options: { readonly force?: boolean; readonly signal?: AbortSignal } = {},
 ): Promise<number> {
   await refuseExisting(path, options.force);
@@ -42,7 +46,7 @@ async function fill(
   scratch: string,
   table: string,
   columns: readonly ParquetColumn[],
-  rows: Iterable<readonly ParquetValue[]>,
+  rows: ParquetRows,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const settings = { memory_limit: '256MiB', threads: '2', temp_directory: scratch };
@@ -52,18 +56,20 @@ async function fill(
     await connection.run(`CREATE TABLE rows (${columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')})`);
     const appender = await connection.createAppender('rows');
     let count = 0;
-    for (const row of rows) {
+    for await (const row of rows) {
       for (const [at, value] of row.entries()) append(appender, columns[at]!.type, value);
       appender.endRow();
       if (++count % FLUSH_ROWS > 0) continue;
       appender.flushSync();
-      // Rows are produced synchronously, so without a pause nothing else would run, not even an abort.
+      // Rows may be produced synchronously; without a pause nothing else would run, not even an abort.
       await setImmediate();
       signal?.throwIfAborted();
     }
     appender.closeSync();
     await connection.run(`COPY rows TO '${table.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`);
     return count;
+  } catch (cause) {
+    throw engineError(cause);
   } finally {
     connection.closeSync();
     instance.closeSync();
@@ -74,6 +80,14 @@ function append(appender: DuckDBAppender, type: ParquetColumn['type'], value: Pa
   if (value === null) appender.appendNull();
   else if (type === 'VARCHAR') appender.appendVarchar(String(value));
   else if (type === 'BOOLEAN') appender.appendBoolean(Boolean(value));
+  else if (type === 'SMALLINT') appender.appendSmallInt(Number(value));
+  else if (type === 'INTEGER') appender.appendInteger(Number(value));
   else if (type === 'BIGINT') appender.appendBigInt(BigInt(value));
   else appender.appendTimestampMilliseconds(new DuckDBTimestampMillisecondsValue(BigInt(value)));
+}
+
+function engineError(cause: unknown): unknown {
+  if (cause instanceof PinakesError || !(cause instanceof Error)) return cause;
+  const isFull = /no space left|disk full|max_temp_directory_size/i.test(cause.message);
+  return isFull ? new PinakesError('DISK_FULL', { where: 'the table', cause }) : cause;
 }

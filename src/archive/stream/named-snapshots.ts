@@ -16,9 +16,9 @@
  * The bounds of a snapshot (`mark` in the file) serve streams until the next rebuild, which numbers segments again. The
  * names of its segments stay valid.
  */
-import { open, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { digestOf, type EpochMs, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../../base/index.ts';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { digestOf, type EpochMs, fileError, PinakesError, replaceFile, toHex, utf8 } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { PLAIN_NAME } from '../collections.ts';
 import { Exclusive } from '../exclusive.ts';
@@ -115,21 +115,10 @@ export class NamedSnapshots {
   }
 
   async #write(snapshots: NamedSnapshot[]): Promise<void> {
-    const temporary = `${this.#path}.tmp`;
-    try {
-      const handle = await open(temporary, 'w');
-      try {
-        const file = { version: FILE_VERSION, sha256: sha256Of(snapshots), snapshots };
-        await handle.writeFile(`${JSON.stringify(file, null, 1)}\n`);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(temporary, this.#path);
-      await syncDirectory(dirname(this.#path));
-    } catch (cause) {
+    const file = { version: FILE_VERSION, sha256: sha256Of(snapshots), snapshots };
+    await replaceFile(this.#path, `${JSON.stringify(file, null, 1)}\n`).catch((cause: unknown) => {
       throw fileError(cause, this.#path, 'writing');
-    }
+    });
     this.#snapshots = snapshots;
   }
 }

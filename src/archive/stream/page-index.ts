@@ -93,8 +93,8 @@ export class PageIndex {
     const fingerprint = segmentsFingerprint(this.#archive);
     const draft = `${this.#path}.tmp`;
     try {
-      const file = await open(draft, 'w');
-      try {
+      {
+        await using file = await open(draft, 'w');
         let batch: string[] = [];
         for await (const line of sortLines(this.#lines(), { directory: scratch, unique: true })) {
           batch.push(`${line}\n`);
@@ -104,8 +104,6 @@ export class PageIndex {
         }
         await file.appendFile(batch.join(''));
         await file.sync();
-      } finally {
-        await file.close();
       }
       await rename(draft, this.#path);
     } catch (cause) {

@@ -15,13 +15,10 @@ export type Sentinel = { readonly name: string | undefined };
 
 /** The sentinel of a directory; undefined when there is none. */
 export async function readSentinel(directory: string): Promise<Sentinel | undefined> {
-  let text: string;
-  try {
-    text = await readFile(join(directory, VOLUME_SENTINEL), 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw cause;
-  }
+  const text = await readFile(join(directory, VOLUME_SENTINEL), 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT') throw cause;
+  });
+  if (text === undefined) return undefined;
   // A sentinel whose text is damaged still counts; only the name is unknown.
   try {
     const value: unknown = JSON.parse(text);
@@ -34,19 +31,13 @@ export async function readSentinel(directory: string): Promise<Sentinel | undefi
 
 /** Writes the sentinel, unless there is one. It is durable once the directory is synced. */
 export async function writeSentinel(directory: string, name: string): Promise<void> {
-  let file: Awaited<ReturnType<typeof open>>;
-  try {
-    file = await open(join(directory, VOLUME_SENTINEL), 'wx');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return;
-    throw cause;
-  }
-  try {
-    await file.writeFile(`${JSON.stringify({ pinakes: 'volume', name })}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await using file = await open(join(directory, VOLUME_SENTINEL), 'wx').catch(
+    (cause: NodeJS.ErrnoException): undefined => {
+      if (cause.code !== 'EEXIST') throw cause;
+    },
+  );
+  await file?.writeFile(`${JSON.stringify({ pinakes: 'volume', name })}\n`);
+  await file?.sync();
 }
 
 export async function removeSentinel(directory: string): Promise<void> {

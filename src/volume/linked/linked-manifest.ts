@@ -9,9 +9,8 @@
  * - A last line without its line feed was never acknowledged. It is cut off before the next line is added.
  * - An unreadable line in the middle costs only itself. `damagedLines` has its number.
  */
-import { open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { fromUtf8, LF, PinakesError, syncDirectory, utf8 } from '../../base/index.ts';
+import { open, readFile } from 'node:fs/promises';
+import { fromUtf8, LF, PinakesError, replaceFile, utf8 } from '../../base/index.ts';
 import { isGone } from '../directory/directory-layout.ts';
 import { isObjectName } from '../object-name.ts';
 import { volumeError, whereIn } from '../volume-error.ts';
@@ -37,13 +36,7 @@ export async function createManifest(volume: string, path: string): Promise<void
     });
     if (text && isHead(text)) return;
     if (text && text.length > 0) throw notManifest(volume, path);
-    {
-      await using file = await open(`${path}.new`, 'w');
-      await file.writeFile(`${JSON.stringify({ pinakes: 'linked-volume', name: volume })}\n`);
-      await file.sync();
-    }
-    await rename(`${path}.new`, path);
-    await syncDirectory(dirname(path));
+    await replaceFile(path, `${JSON.stringify({ pinakes: 'linked-volume', name: volume })}\n`, `${path}.new`);
   } catch (cause) {
     throw volumeError(cause, `${whereIn(volume)} at ${path}`, 'writing');
   }

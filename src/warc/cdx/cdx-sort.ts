@@ -82,24 +82,20 @@ class RunDirectory {
     try {
       this.#directory ??= await mkdtemp(join(this.#parent, 'sort-'));
       const path = join(this.#directory, `run-${this.#made++}`);
-      const file = await open(path, 'wx');
-      try {
-        let parts: string[] = [];
-        let bytes = 0;
-        const flush = async () => {
-          await file.appendFile(Buffer.from(parts.join(''), 'latin1'));
-          parts = [];
-          bytes = 0;
-        };
-        for await (const line of lines) {
-          parts.push(line, '\n');
-          bytes += line.length + 1;
-          if (bytes >= WRITE_BYTES) await flush();
-        }
-        await flush();
-      } finally {
-        await file.close();
+      await using file = await open(path, 'wx');
+      let parts: string[] = [];
+      let bytes = 0;
+      const flush = async () => {
+        await file.appendFile(Buffer.from(parts.join(''), 'latin1'));
+        parts = [];
+        bytes = 0;
+      };
+      for await (const line of lines) {
+        parts.push(line, '\n');
+        bytes += line.length + 1;
+        if (bytes >= WRITE_BYTES) await flush();
       }
+      await flush();
       this.#runs.push(path);
     } catch (error) {
       throw fileError(error, this.#parent);
