@@ -65,7 +65,7 @@ test('when the path of the archive is too long, the socket is in the runtime dir
   }
 });
 
-test('the socket of a killed server is removed, but not other things with such a name', {
+test('a leftover directory is removed only when it contains nothing but a socket', {
   skip: isWindows && 'named pipes are not files',
 }, async (t) => {
   const archive = scratch(t);

@@ -21,7 +21,7 @@ const PATH_BYTES_MAX = 100;
 const SOCKET_NAME = 'socket';
 /** How many characters `mkdtemp` adds to a prefix. */
 const RANDOM_CHARACTERS = 6;
-/** No limits: a person may take any time to answer, and the connection of a client that dies closes. */
+/** No limits: a person may take any time to answer. When a client dies, its connection closes. */
 const CLIENT_TIMEOUTS = { silenceMs: 0, body: undefined };
 
 export class CommandSocket {

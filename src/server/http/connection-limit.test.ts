@@ -6,7 +6,7 @@ import { ConnectionLimit, isAddressOrNetwork } from './connection-limit.ts';
 
 const from = (remoteAddress: string) => Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket;
 
-test('each address has its own limit, and a closed connection makes room for another', () => {
+test('the open connections of each address are limited separately', () => {
   const limit = new ConnectionLimit([], 2);
   const first = from('192.0.2.1');
   assert.deepEqual(
@@ -17,7 +17,7 @@ test('each address has its own limit, and a closed connection makes room for ano
   assert.deepEqual([limit.admit(from('192.0.2.1')), limit.admit(from('192.0.2.1'))], [true, false]);
 });
 
-test('IPv6 clients are counted by their network', () => {
+test('IPv6 clients are counted by their /64 network', () => {
   const limit = new ConnectionLimit([], 1);
   for (const [address, isAdmitted] of [
     ['2001:db8::1', true],

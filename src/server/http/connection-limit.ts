@@ -1,7 +1,7 @@
 /**
  * Limits the connections of one client address, so that a single client cannot use all connections of the server. IPv6
  * clients are counted by their /64 network, because a client can choose any address in it. Proxies are not limited,
- * because their connections are those of many clients.
+ * because a proxy has the connections of many clients.
  */
 import { BlockList, isIP, type Socket } from 'node:net';
 

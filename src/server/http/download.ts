@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FileFacts, fileReply } from './file-reply.ts';
 
 export type Downloadable = FileFacts & {
-  /** The name for the disk of the user. */
+  /** The name under which the browser saves the file. */
   readonly filename: string;
   /** The bytes from one offset up to another. A piece is valid until the next is read. */
   readonly read: (from: number, to: number) => AsyncIterable<Uint8Array>;

@@ -44,7 +44,7 @@ export function fileReply({ method, headers }: IncomingMessage, { mime, bytes, t
   return { status: range.kind === 'part' ? 206 : 200, fields, from, to };
 }
 
-/** Whether an If-None-Match field has a tag. Proxies may have changed it to a weak tag. */
+/** Whether an If-None-Match field has a tag, in its strong form or in the weak form that some proxies make of it. */
 export function hasTag(field: string | undefined, etag: string): boolean {
   if (field === undefined) return false;
   return field.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);

@@ -1,6 +1,7 @@
 /**
- * The script by which a page of the server's own, shown in the frame of the web page, reports where the frame is.
- * Archived pages do so through wombat. Without it the banner would go on naming the page that the reader came from.
+ * A script for pages that the server generates and the web interface shows in its frame. It reports the address of the
+ * page to the banner around the frame; archived pages report theirs through wombat. Without the script the banner would
+ * still name the previous page.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -8,15 +9,17 @@ import { formatTimestamp } from '../../base/index.ts';
 import { inPageScript, parseReplayPath } from '../../replay/index.ts';
 
 export type FrameReport = {
-  /** The script element; empty where a page reports nothing. */
+  /** The script element; empty when the page reports nothing. */
   readonly element: string;
-  /** What it adds to the policy of the page. */
+  /** The part that allows the script, to be added to the policy of the page. */
   readonly policy: string;
 };
 
 const NONE: FrameReport = { element: '', policy: '' };
 
-/** For a capture that a frame asks for. Some browsers do not say what asks; there the script itself finds out. */
+/**
+ * The report for a capture that a frame requests. For browsers without Sec-Fetch-Dest, the script checks for a frame.
+ */
 export function frameReport(request: IncomingMessage, title: string, uiOrigin: string | undefined): FrameReport {
   const destination = request.headers['sec-fetch-dest'];
   const asked = parseReplayPath(request.url ?? '');

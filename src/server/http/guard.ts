@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { HttpProblem } from './problem.ts';
 
 const WRONG_TOKEN_DELAY_MS = 400;
-/** How many refusals may be delayed at one time. Further ones are sent at once, which reveals nothing either. */
+/** How many refusals may be delayed at one time. Further refusals are sent at once, which reveals nothing either. */
 const WAITING_MAX = 32;
 
 export class Guard {
@@ -29,7 +29,7 @@ export class Guard {
     // The page may have been opened under another name of this server. The Host field was checked before.
     const isOwnPage = origin === this.#origin || (host !== undefined && origin === `http://${host}`);
     const isForeign = origin !== undefined && !isOwnPage;
-    // A page on another port of this host is of the same site, but not a page of the API's origin.
+    // A page on another port of this host has the same site, but another origin than the API.
     const isOtherSite = site !== undefined && site !== 'same-origin' && site !== 'none';
     if (!isForeign && !isOtherSite) return;
     throw new HttpProblem({

@@ -17,12 +17,12 @@ export const URL_CHARACTERS_MAX = 64 * 1024;
 const HEAD_BYTES_MAX = 128 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 const CONNECTIONS_MAX = 4096;
-/** How long bytes after a refusal are read and discarded, so that the client receives the refusal. */
+/** After a refusal, bytes are read and discarded for this long, so that the client receives the refusal. */
 const LINGER_MS = 2000;
 
-/** How long clients are waited for. */
+/** How long the server waits for a client. */
 export type ClientTimeouts = {
-  /** For the head of a request, from the first byte or the connection on. */
+  /** For the whole head of a request, counted from its first byte or from the start of the connection. */
   readonly headMs: number;
   /** While a client sends nothing in the middle of a request, or reads nothing of a reply; 0 for no limit. */
   readonly silenceMs: number;
@@ -46,7 +46,7 @@ export class ListeningSocket {
   #handler: RequestHandler | undefined;
   #early: [IncomingMessage, ServerResponse][] = [];
   #isStopping = false;
-  /** Connections without a request so far, such as browsers open in advance. Node does not count them as idle. */
+  /** Connections without a request so far. Browsers open some in advance. Node does not count them as idle. */
   readonly #silent = new Set<Socket>();
   readonly #pipelines = new WeakMap<Socket, RequestPipeline>();
   readonly #latest = new WeakMap<Socket, ServerResponse>();
@@ -115,7 +115,7 @@ export class ListeningSocket {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Sets the handler of requests. Requests that arrived before are passed to it now. */
+  /** Sets the handler of requests, and passes it the requests that arrived before it was set. */
   handleWith(handler: RequestHandler): void {
     this.#handler = handler;
     const early = this.#early;

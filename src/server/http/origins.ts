@@ -1,6 +1,6 @@
 /**
- * The origins at which browsers reach the two sockets: those that the operator set, or the address that the server
- * listens at.
+ * The origins at which browsers reach the two sockets: the origins that the operator set, or the addresses that the
+ * server listens on.
  *
  * A server that listens on all addresses does not know which of them a client can reach. It then uses the host name of
  * each request, which the host check has accepted: an address, or a name of the machine. The ports are always those of
@@ -15,7 +15,7 @@ type Given = Pick<ServerOptions, 'host' | 'uiOrigin' | 'replayOrigin'>;
 type Ports = { readonly ui: number; readonly replay: number };
 
 export class Origins {
-  /** The origins without regard to a request. */
+  /** The origins with the server's own host name, independent of a request. */
   readonly own: ReplayOrigins;
   readonly #given: Given;
   readonly #ports: Ports;

@@ -67,7 +67,7 @@ export const NOT_FOUND: ProblemDetails = {
   advice: 'The web page is at /, the captures of a URL are at /web/*/URL, and /api/openapi.json describes the API.',
 };
 
-/** For a browser that requests a screen when the server was started without the files of the web page. */
+/** For a browser that requests a screen when the server was started without the files of the web interface. */
 export const SCREENS_MISSING: ProblemDetails = {
   status: 503,
   code: 'SCREENS_MISSING',
@@ -143,7 +143,7 @@ export const PLAIN_PAGE_FIELDS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** A generated page loads nothing. Its search box can send to the web page only. */
+/** A generated page loads nothing. Its search box can send to the web interface only. */
 export function pagePolicy(home: string | undefined): string {
   return `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action ${home ?? "'none'"}`;
 }
@@ -162,7 +162,7 @@ export function isFramed(request: IncomingMessage): boolean {
   return /^i?frame$/.test(String(request.headers['sec-fetch-dest'] ?? ''));
 }
 
-/** `home` is the origin of the web page, to which the error page links; without it there are no links. */
+/** `home` is the origin of the web interface, to which the error page links. Without `home` there are no links. */
 export function sendProblem(
   request: IncomingMessage,
   response: ServerResponse,
@@ -201,7 +201,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => named[character]!);
 }
 
-/** With the colours of the web page. */
+/** The style of generated pages, in the colours of the web interface. */
 const STYLE =
   'html{color-scheme:light dark;--ink:#23211d;--paper:#faf8f3;--surface:#fff;--muted:#655f55;--line:#b9b1a1;--accent:#1d5c57;--accent-ink:#fff}' +
   '@media(prefers-color-scheme:dark){html{--ink:#ebe7de;--paper:#161513;--surface:#1f1d1a;--muted:#a8a195;--line:#5d564c;--accent:#82cabd;--accent-ink:#0e2421}}' +
@@ -229,7 +229,7 @@ export function navigation(home: string, links: readonly string[] = []): string 
   );
 }
 
-/** The message without `where`, which has a line of its own because its text comes from elsewhere. */
+/** The message without `where`. The text of `where` comes from elsewhere, so the page shows it on a line of its own. */
 function titleOf({ message, where }: ProblemDetails): string {
   const sentence = where !== undefined && message.startsWith(`${where}: `) ? message.slice(where.length + 2) : message;
   return `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`;

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Holds a few dozen requests without fields. */
+/** A piece of this size holds a few dozen requests without fields. */
 const PIECE_BYTES_MIN = 1024;
 /** While a body of unknown length arrives, pieces grow up to this. Some 300 requests fit into it. */
 const PIECE_BYTES_MAX = 8 * 1024;

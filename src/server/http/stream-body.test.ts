@@ -10,7 +10,7 @@ import { sendStreamBody } from './stream-body.ts';
 const HEARTBEAT_MS = 15_000;
 
 for (const format of ['jsonl', 'warc'] as const)
-  test(`a stream as ${format} that finds nothing for long sends heartbeats, which are valid`, {
+  test(`a stream as ${format} sends valid heartbeats while it finds no record`, {
     timeout: 30_000,
   }, async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });

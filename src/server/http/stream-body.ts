@@ -1,5 +1,5 @@
 /**
- * A stream as the body of a reply. It is sent as fast as the client reads it, and never more than a chunk is buffered.
+ * A stream as the body of a reply. It is sent as fast as the client reads it. At most one chunk is buffered.
  *
  * The client finds the cursor to continue from in several places, for different clients:
  *
@@ -11,9 +11,9 @@
  *   jsonl    {"type":"cursor","cursor":"...","end":false}   a line for about each mebibyte; the last has "end": true
  *   frames   D bytes of the stream | C cursor after all bytes so far | X end: yes | no; always the last
  * ```
- * A failure in the middle breaks the connection, so that the client does not take a part for the whole. When no record
- * is found for long, the fields are sent, and the last cursor is repeated at intervals where the format allows it. The
- * client sees that the stream is alive.
+ * After a failure in the middle, the server breaks the connection, so that the client does not take a part for the
+ * whole. While no record is found, the server sends the fields, and repeats the last cursor every HEARTBEAT_MS where
+ * the format allows it. This shows the client that the stream is alive.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
