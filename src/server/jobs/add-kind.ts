@@ -56,7 +56,7 @@ async function filesBelow(
   roots: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<InputFiles> {
-  // Before the walk, so that nothing is revealed about other directories; and after it, because of symbolic links.
+  // Roots are checked before the walk, to reveal nothing about other directories, and after it, for symbolic links.
   await checkRoots(paths, roots);
   const found = await inputFiles(paths, { signal });
   await checkRoots(pathsOf(found), roots);
@@ -136,7 +136,7 @@ async function checkRoots(paths: readonly string[], roots: readonly string[] | u
   }
 }
 
-/** The real path of a file, or of where it would be when it does not exist. */
+/** The real path of a file. For a missing file, the real path that it would have. */
 async function realPlace(path: string): Promise<string> {
   try {
     return await realpath(path);

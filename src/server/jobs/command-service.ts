@@ -1,7 +1,7 @@
 /**
  * Runs commands of the command line in the server, because the server has the archive open. Their output is returned in
- * frames (base/frame.ts). Long commands and commands that change the archive are also jobs, which the web page shows
- * and can cancel. Commands that only read are not jobs.
+ * frames (base/frame.ts). Long commands and commands that change the archive are also jobs, which the web interface
+ * shows and can cancel. Commands that only read are not jobs.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
@@ -107,7 +107,7 @@ export class CommandService {
   }
 }
 
-/** Whether a command changes nothing and ends soon, although others with its verb are jobs. */
+/** Whether a command only reads and ends soon, although other commands with the same verb are jobs. */
 function onlyReads(verb: string, argv: readonly string[]): boolean {
   if (argv.some((argument) => argument === '--dry-run' || argument === '--help' || argument === '-h')) return true;
   const isAboutSchedules = argv.some(

@@ -31,7 +31,7 @@ const ExportInput = closed({
   title: Type.Optional(Type.String({ maxLength: 300 })),
 });
 
-/** `software` is written into the files as their maker. */
+/** `software` is written into the files as the program that made them. */
 export function exportKind(store: ExportStore, software: string): JobKind {
   return defineJobKind({
     name: 'export',

@@ -13,7 +13,7 @@ import { JobEvents } from './job-events.ts';
 import { JobJournal } from './job-journal.ts';
 import { JobQueue } from './job-queue.ts';
 
-test('events do not pile up for a client that does not read, and it gets the latest state of each job when it reads again', async (t) => {
+test('no events are queued for a client that does not read; when it reads again, it gets the latest state of each job', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-events-'));
   await createArchive(directory);
   const options = { clock: () => 0, newId: seededIds(seededRandom(3)) };

@@ -1,10 +1,10 @@
 /**
  * Server-sent events of jobs. An event carries a whole job, so a client that missed events still gets the latest state
- * of each job. Nothing is queued for a client that does not read. It gets no events until it reads again, and is
- * disconnected at the second heartbeat that it does not read.
+ * of each job. Nothing is queued for a client that does not read. The client gets its next event when it reads again.
+ * It is disconnected at the second heartbeat that it does not read.
  *
- * The id of an event is `<server>-<change>`. A client that reconnects with one gets the jobs that changed since. After
- * a restart of the server it gets all jobs.
+ * The id of an event is `<server>-<change>`. A client that reconnects with an id gets the jobs that changed after that
+ * change. After a restart of the server it gets all jobs.
  */
 import type { ServerResponse } from 'node:http';
 import { UNBUFFERED } from '../http/unbuffered.ts';

@@ -29,7 +29,7 @@ test('the last line of a job is its state, and jobs keep their order of creation
   assert.deepEqual(jobs, [job('a', 'done'), job('b', 'done')]);
 });
 
-test('a torn last line and foreign lines are ignored, and the next line is not lost', async (t) => {
+test('a torn last line and foreign lines are ignored; the line appended next is kept', async (t) => {
   const path = pathIn(t);
   writeFileSync(path, `${JSON.stringify(job('a', 'done'))}\nnull\n17\n{"id":4}\n{"id":"b","kind":"ad`);
   const { journal, jobs } = await JobJournal.open(path);
@@ -79,7 +79,7 @@ const FULL_DISK = `
 
 const noLimit = process.platform === 'win32' && 'no limits on the size of files here';
 
-test('a line that does not fit on the disk leaves nothing, and the next line is not lost', {
+test('a line that does not fit on the disk is removed; the line appended next is kept', {
   skip: noLimit,
 }, async (t) => {
   const path = pathIn(t);

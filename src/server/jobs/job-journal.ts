@@ -1,7 +1,7 @@
 /**
  * The history of jobs: `jobs.jsonl` in the archive, one line of JSON for each change of state. The last line of a job
- * is its state. A line is durable before anything else is done about the change. When most lines are outdated, the
- * whole file is rewritten. A torn last line is ignored.
+ * is its state. A line is durable before the change has any other effect. When most lines are outdated, the whole file
+ * is rewritten. A torn last line is ignored.
  */
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -9,7 +9,7 @@ import { fileError, syncDirectory } from '../../base/index.ts';
 import type { Job } from './job.ts';
 import { FILE_MODE, makePrivate } from './private-file.ts';
 
-/** Outdated lines that a file may have before it is rewritten, besides four for each job. */
+/** The file is rewritten when it has more lines than this plus four for each job. */
 const LINES_SPARE = 500;
 
 export class JobJournal {

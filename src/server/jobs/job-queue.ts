@@ -47,16 +47,16 @@ export type NewJob = {
 
 type Entry = {
   job: Job;
-  /** The number of its last change. */
+  /** The number of the last change of the job. */
   change: number;
   readonly newJob: NewJob | undefined;
   readonly controller: AbortController;
   readonly over: Promise<Job>;
   readonly settle: (job: Job) => void;
   isCancelled: boolean;
-  /** The ended job, between its line in the journal and the notification. */
+  /** The ended job, from the moment it ends until listeners are notified. */
   ending: Job | undefined;
-  /** Set while listeners are not to be notified of progress again. */
+  /** Set for NOTIFY_MS after a notification of progress. The next notification waits for this timer. */
   notifyTimer: NodeJS.Timeout | undefined;
   hasProgress: boolean;
 };

@@ -65,7 +65,7 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
 
 export const rebuildKind: JobKind = defineJobKind({
   name: 'rebuild',
-  // A half-built catalog is wrong until the archive is opened again, which completes it.
+  // A half-built catalog is wrong until the archive is opened again, which completes the rebuild.
   isCancellable: false,
   input: closed({}),
   run: async ({ archive, signal, progress }) => {

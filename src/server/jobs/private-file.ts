@@ -5,7 +5,7 @@ export const FILE_MODE = 0o600;
 export const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
-/** File systems without permissions and files of another owner are left unchanged. */
+/** Errors for file systems without permissions and for files of another owner. These files are left unchanged. */
 const UNCHANGEABLE: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EROFS']);
 
 /** Removes all permissions of other users from a file or a directory. */

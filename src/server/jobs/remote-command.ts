@@ -15,7 +15,7 @@ export type RemoteCommand = {
   status(text: string): void;
   /** Reports the result as JSON, for the job. */
   report(report: object): void;
-  /** Called before the first change by a command that previews and asks first: from here on it is a job. */
+  /** A command that shows a preview and asks the user calls this before its first change. It then becomes a job. */
   begins(): Promise<void>;
 };
 

@@ -1,7 +1,8 @@
 /**
- * Uploaded files that are to be added. Each is written to `uploads/` of the archive under a name that the server
- * chooses, checked, and passed to a job, which removes it at its end. An upload that is incomplete or is not an archive
- * file is removed at once. When a server dies, the files of its jobs stay, so that the jobs can be run again.
+ * Uploaded files that wait to be added to the archive. Each is written to `uploads/` of the archive under a name that
+ * the server chooses, checked, and passed to a job, which removes the file when the job ends. An upload that is
+ * incomplete or is not an archive file is removed at once. When a server dies, the files of its jobs stay, so that the
+ * jobs can be run again.
  */
 import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,13 +18,13 @@ const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 /** Space on the disk that uploads leave free for the archive. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
 /**
- * After how many bytes of an upload the free space is checked again: other writers use the disk too, and some clients
- * send no Content-Length.
+ * The free space is checked again after this many bytes of an upload, because other writers use the disk too, and some
+ * clients send no Content-Length.
  */
 const SPACE_CHECK_BYTES = 8 * 1024 * 1024;
 
 export type Upload = {
-  /** Its name in the input of jobs. */
+  /** The name of the upload in the input of jobs. */
   readonly name: string;
   readonly bytes: number;
 };
@@ -64,7 +65,7 @@ export class UploadStore {
     return new UploadStore(options, kept);
   }
 
-  /** Receives a file. `bytes` is its length, when the client announces it. */
+  /** Receives a file. `bytes` is the length of the file, when the client announces it. */
   async receive(name: string, stream: Readable, bytes: number | undefined, signal: AbortSignal): Promise<Upload> {
     const { directory, newId, bytesMax = Number.POSITIVE_INFINITY } = this.#options;
     if (bytes !== undefined && bytes > bytesMax) throw tooLarge(bytesMax);
