@@ -3,7 +3,7 @@
  *
  *     dupecount      how many earlier lines have the same digest
  *     skipcount      how many captures between this line and the next were filtered or collapsed
- *     endtimestamp   the time of the last of these; the time of the line itself when there are none
+ *     endtimestamp   the time of the last capture in skipcount; without one, the time of the line itself
  *
  * Only the most recent digests are remembered (I9). The last line of a reply of the Internet Archive counts one capture
  * too few; here the count is right.

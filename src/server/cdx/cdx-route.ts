@@ -1,7 +1,7 @@
 /**
  * The CDX server over HTTP.
  *
- *     /cdx, /cdx/search/cdx              in the dialect of the Internet Archive, or that of `dialect=`
+ *     /cdx, /cdx/search/cdx              in the dialect of the Internet Archive, or the one in `dialect=`
  *     /cdx/pywb, /web-cdx                in the dialect of pywb
  *     /cdx/outbackcdx[/COLLECTION]       in the dialect of OutbackCDX; accepts lines by POST
  *

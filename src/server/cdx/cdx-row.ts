@@ -1,8 +1,8 @@
 /**
  * One line of a CDX reply, and its fields under the names of all dialects. An absent value is `-`, as in CDX files.
  *
- * Digests are those of the archive, SHA-256 of the payload in hexadecimal. The dialect determines whether they have a
- * label. File names are those of segments, which are unique in an archive.
+ * Digests are SHA-256 of the payload in hexadecimal, as in the archive. The dialect determines whether digests have a
+ * label. File names are the names of segments, which are unique in an archive.
  */
 import { basename } from 'node:path';
 import { type Archive, type RecordLocation, releasePayload } from '../../archive/index.ts';
@@ -21,7 +21,7 @@ export type CdxRow = {
   readonly offset: string;
   readonly filename: string;
   readonly collection: string;
-  /** The record with the content of a revisit; `-` for other captures, and unless requested. */
+  /** The record with the content of a revisit; `-` for other captures, and when the client did not request it. */
   readonly originalLength: string;
   readonly originalOffset: string;
   readonly originalFilename: string;
@@ -69,8 +69,8 @@ export class CdxRows {
   }
 
   /**
-   * Status and type are those of the HTTP head of the capture itself. When it lacks them, or has the status "not
-   * modified", they are those of the record with the content.
+   * Status and type come from the HTTP head of the capture itself. When the head lacks them, or has the status "not
+   * modified", they come from the record with the content.
    */
   async #responseFacts(capture: Capture, { holder }: Block): Promise<ResponseFacts> {
     const hasStatus = capture.status !== 0 && capture.status !== 304;

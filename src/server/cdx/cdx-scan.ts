@@ -1,6 +1,6 @@
 /**
- * Walks the catalog for a CDX query and yields the lines of the reply in pages. One page is in memory, and lines that
- * must be sorted first, which SORTED_LINES_MAX and SORTED_CHARACTERS_MAX limit (I9).
+ * Walks the catalog for a CDX query and yields the lines of the reply in pages. Memory holds one page, and the lines
+ * that must be sorted before the first page. SORTED_LINES_MAX and SORTED_CHARACTERS_MAX limit these lines (I9).
  */
 import type { Archive } from '../../archive/index.ts';
 import type { Capture, CapturePosition, CaptureRange } from '../../catalog/index.ts';
@@ -13,7 +13,10 @@ import { BLOCK_LINES, type CdxQuery, SORTED_LINES_MAX } from './cdx-query.ts';
 import { type CdxRow, CdxRows } from './cdx-row.ts';
 
 const PAGE_LINES = 1000;
-/** URLs and keys of all lines to sort. A typical line has 100 characters, but one URL may have 64 Ki. */
+/**
+ * The maximum total length of URLs and keys of the lines to sort. A typical line has 100 characters, but one URL may
+ * have 64 Ki.
+ */
 const SORTED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 export type CdxScan = { readonly archive: Archive; readonly query: CdxQuery; readonly signal: AbortSignal };
@@ -76,7 +79,7 @@ function needsSorting(query: CdxQuery): boolean {
   return query.isLast || (query.order === 'reverse' && query.collapse !== undefined);
 }
 
-/** The last lines, the nearest lines, or all in reverse, when the whole result must be read first. */
+/** The last lines, the nearest lines, or all lines in reverse. They are collected before the first line is sent. */
 async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
   const { query } = scan;
   const wanted = Math.min(query.limit ?? SORTED_LINES_MAX, SORTED_LINES_MAX);
@@ -134,7 +137,7 @@ function requireSortable(rows: readonly CdxRow[]): void {
   throw badRequest('the lines to sort are too long', 'Set a lower limit, or use the order of the index.');
 }
 
-/** In seconds, the unit of times in index lines. */
+/** The distance in seconds, the unit of times in index lines. */
 function distanceOf(capture: Capture, query: CdxQuery): number {
   return Math.abs(Math.floor(capture.time / 1000) - Math.floor(query.closest / 1000));
 }
@@ -158,7 +161,7 @@ async function collapserOf(scan: CdxScan): Promise<Collapser | undefined> {
   return collapser;
 }
 
-/** The line of a resume key. When the key names a second only, the last line of that second. */
+/** The line of a resume key. When the key has no milliseconds, the last line of its second. */
 async function lineAt(scan: CdxScan, { urlKey, time, place }: CapturePosition): Promise<CdxRow[]> {
   const range = { keyFrom: urlKey, keyTo: `${urlKey}\0`, timeFrom: Math.floor(time / 1000) * 1000, timeTo: time };
   const toRows = rowMaker(scan);

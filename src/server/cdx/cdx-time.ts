@@ -1,6 +1,6 @@
 /**
- * Times in CDX queries: any number of digits, for all moments that begin with them. A range begins with the first such
- * moment and ends with the last.
+ * Times in CDX queries. A time of any number of digits means all moments that begin with these digits. As the start of
+ * a range it means the first of these moments, as the end the last.
  */
 import { type EpochMs, parseTimestamp, parseTimestampEnd } from '../../base/index.ts';
 import { badRequest } from '../http/problem.ts';
@@ -31,7 +31,9 @@ function latest(text: string): EpochMs | undefined {
   return firstValid(wholeForms(year, DIGITS.toReversed()), parseTimestampEnd);
 }
 
-/** The tens digit of a number alone, as in 2024-02-3, is completed with the first digit that makes a valid date. */
+/**
+ * A number that has only its tens digit, as in 2024-02-3, is completed with the first digit that makes a valid date.
+ */
 function wholeForms(text: string, units: readonly string[]): string[] {
   return text.length >= 14 || text.length % 2 === 0 ? [text] : units.map((unit) => text + unit);
 }

@@ -1,4 +1,4 @@
-/** The reply for a URL without captures to show: nearby pages that the archive has, as HTML or JSON. */
+/** The reply for a URL without captures to show. It lists nearby pages that the archive has, as HTML or JSON. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatTimestamp } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';

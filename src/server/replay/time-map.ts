@@ -1,7 +1,7 @@
 /**
- * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page has some thousand
- * mementos, fewer when the URL is long. The address of each further page has the time of its first memento. So a page
- * is found without counting, and does not shift when captures are added.
+ * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page has up to
+ * TIMEMAP_MEMENTOS_MAX mementos, fewer when the URL is long. The address of each further page has the time of the first
+ * memento on that page. So a page is found without counting, and does not shift when captures are added.
  *
  *     /web/timemap/link/<url>                       the first page
  *     /web/timemap/link/<17 digits>/<url>           the page that begins there
@@ -24,7 +24,7 @@ import { badRequest } from '../http/problem.ts';
 import { firstMemento, mementosFrom } from './mementos.ts';
 
 const TIMEMAP_MEMENTOS_MAX = 5000;
-/** All URIs of a page together. One URL may have 64 Ki characters. */
+/** The maximum total length of the URIs of a page. One URL may have 64 Ki characters. */
 const TIMEMAP_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export type TimeMapFormat = 'link' | 'json' | 'cdxj';

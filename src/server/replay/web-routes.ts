@@ -1,8 +1,8 @@
 /**
- * `/web/` on the UI socket, for people and Memento clients: screens of the web page for browsers, TimeGates,
+ * `/web/` on the UI socket, for people and Memento clients: screens of the web interface for browsers, TimeGates,
  * TimeMaps, and redirects to the mementos, which are on the replay socket. Stored bytes (`id_`) are also sent here, but
- * to programs only: many know only one address and do not follow redirects. Browsers get archived bytes from the replay
- * socket only.
+ * to programs only, because many programs know only one address and do not follow redirects. Browsers get archived
+ * bytes from the replay socket only.
  *
  *     /web/<url>                      TimeGate: redirects to the memento nearest to Accept-Datetime, or to the latest
  *     /web/<time><modifier>/<url>     browsers get the frame page, programs a redirect to the memento or `id_` bytes
