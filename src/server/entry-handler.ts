@@ -28,7 +28,7 @@ export type EntryHandlerOptions = {
   readonly dispatch: (context: RequestContext) => Dispatched;
   readonly hosts: HostCheck;
   readonly metrics: Metrics;
-  /** The origin of the web page, for links on error pages; undefined when the server has no web page. */
+  /** The origin of the web interface, for links on error pages; undefined when the server has no web interface. */
   readonly homeFor: (request: IncomingMessage) => string | undefined;
   readonly clock: Clock;
   /** Milliseconds that never go back. */

@@ -1,5 +1,6 @@
 /**
- * server: HTTP over an archive: the web page, replay, CDX, Memento, the API and its jobs. The only room that listens.
+ * server: HTTP over an archive: the web interface, replay, CDX, Memento, the API and its jobs. The only room that
+ * listens.
  */
 export { apiDocument } from './api/route-table.ts';
 export { isAddressOrNetwork } from './http/connection-limit.ts';

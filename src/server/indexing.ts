@@ -1,9 +1,9 @@
 /**
  * Keeps the search index up to date with the archive while a server runs.
  *
- * It checks at intervals whether the archive has changed. When the changes have stopped, or have continued for long, an
- * indexer adds the new records; its own thread reads pages and fills tables. After each run there is a pause, four
- * times as long as the run. Between runs the index is closed, so that `pinakes index` can open it.
+ * It checks at intervals whether the archive has changed. When the changes have stopped, or after CHANGING_CHECKS_MAX
+ * checks, an indexer adds the new records. The thread of the indexer reads pages and fills tables. After each run there
+ * is a pause, four times as long as the run. Between runs the index is closed, so that `pinakes index` can open it.
  *
  * A failure does not affect the archive or the server. It is reported once, shown in the status, and the run is
  * repeated later.
@@ -18,7 +18,7 @@ const CHANGING_CHECKS_MAX = 30;
 const PAUSE_FACTOR = 4;
 const PAUSE_MS_MAX = 5 * 60_000;
 const PAUSE_AFTER_FAILURE_MS = 60_000;
-/** Smaller than for `pinakes index`, so that new captures are found soon. */
+/** Batches are smaller than for `pinakes index`, so that searches find new captures soon. */
 const BATCH_DOCUMENTS = 1000;
 /** How long a stop waits until the indexer has reached a safe point. */
 const STOP_MS = 10_000;

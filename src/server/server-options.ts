@@ -1,4 +1,4 @@
-/** What a server is started with, and what its starter gets back. */
+/** The options of a server, and the interface of a running server. */
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs, IdSource } from '../base/index.ts';
 import type { ClientTimeouts } from './http/listening-socket.ts';
@@ -6,8 +6,8 @@ import type { JobKind } from './jobs/job-kind.ts';
 import type { CommandRunner } from './jobs/remote-command.ts';
 
 /**
- * One answered request, for the access log. Nothing in it is secret: no fields of the request but those named, and
- * never a token.
+ * One answered request, for the access log. It contains no secrets: of the header fields, only user agent and referrer,
+ * and never a token.
  */
 export type AccessLine = {
   readonly time: EpochMs;
@@ -27,14 +27,14 @@ export type AccessLine = {
 export type ServerOptions = {
   readonly archive: Archive;
   readonly host: string;
-  /** The port of the web page and the API; 0 for any free port. */
+  /** The port of the web interface and the API; 0 for any free port. */
   readonly port: number;
   /** The port of archived pages. They have an origin of their own, so that archived scripts reach nothing else. */
   readonly replayPort: number;
   /** The origins for browsers, when they differ from the listening addresses: `https://archive.example.org`. */
   readonly uiOrigin?: string;
   readonly replayOrigin?: string;
-  /** The directory of the built web page. Without it, the server has no screens. */
+  /** The directory of the built web interface. Without it, the server has no screens. */
   readonly uiDirectory?: string;
   /** Requests that write must send this token. */
   readonly token: string;
@@ -45,12 +45,15 @@ export type ServerOptions = {
   readonly program?: string;
   readonly jobKinds: readonly JobKind[];
   readonly runCommand?: CommandRunner;
-  /** Directories from which jobs may add files by path. Without it, every file that the server can read. */
+  /**
+   * Directories from which jobs may add files by path. Without it, jobs may add every file that the server can read.
+   */
   readonly addRoots?: readonly string[];
   /** The maximum size of an upload. Without it, the free space of the disk is the limit. */
   readonly uploadBytesMax?: number;
   /**
-   * Addresses and networks (`172.18.0.0/16`) of proxies. Their connections are those of many clients, and not limited.
+   * Addresses and networks (`172.18.0.0/16`) of proxies. A proxy has the connections of many clients, so its
+   * connections are not limited.
    */
   readonly proxies?: readonly string[];
   /** How long the server waits for clients. Each field has a default. */
@@ -67,7 +70,7 @@ export type ServerOptions = {
 };
 
 export type RunningServer = {
-  /** Where the web page is: `http://localhost:8080`. */
+  /** The URL of the web interface: `http://localhost:8080`. */
   readonly uiUrl: string;
   readonly replayUrl: string;
   /** Where the sockets listen. Behind a proxy this differs from the URLs. */

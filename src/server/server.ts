@@ -1,6 +1,6 @@
 /**
- * The server: two ports on one archive. The first serves the web page, the API, CDX and Memento. The second, an origin
- * of its own, serves only what archived pages consist of. The command line has a socket of its own, which takes
+ * The server: two ports on one archive. The first serves the web interface, the API, CDX and Memento. The second, an
+ * origin of its own, serves only what archived pages consist of. The command line has a socket of its own, which takes
  * commands only.
  *
  * Every request first passes the entry handler of its socket. Frequent requests are then served directly; requests
@@ -32,7 +32,7 @@ import { UiRoutes } from './ui-routes.ts';
 const BODY_BYTES_MAX = 1024 * 1024;
 /** How long the replies under way may take after the server was asked to stop. */
 const STOP_TIMEOUT_MS = 10_000;
-/** For how many host names the routes are kept. */
+/** Routes are kept for this many host names. */
 const HOST_NAMES_MAX = 16;
 
 type Sockets = { readonly ui: ListeningSocket; readonly replay: ListeningSocket; readonly command?: CommandSocket };

@@ -1,7 +1,7 @@
 /**
- * The files of the web page, read once when the server starts. Only these files are served, whatever a path contains.
- * Files with a hash of their content in the name can be cached forever. `index.html` is sent for every screen and is
- * revalidated each time.
+ * The files of the web interface, read once when the server starts. Only these files are served, whatever a path
+ * contains. Files with a hash of their content in the name can be cached forever. `index.html` is sent for every screen
+ * and is revalidated each time.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -64,7 +64,7 @@ export class UiFiles {
     return path !== '/index.html' && this.#files.has(path);
   }
 
-  /** Whether the web page is there. */
+  /** Whether the files of the web interface exist. */
   get hasScreens(): boolean {
     return this.#files.has('/index.html');
   }

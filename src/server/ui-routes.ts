@@ -1,6 +1,7 @@
 /**
- * Routes of the UI socket: files and screens of the web page, the API, CDX, TimeGates and TimeMaps, metrics. Archived
- * bytes are sent here only as downloads of whole segments. What a browser could run is on the replay socket.
+ * Routes of the UI socket: files and screens of the web interface, the API, CDX, TimeGates and TimeMaps, metrics.
+ * Archived bytes are sent here only as downloads of whole segments. Content that browsers could run is on the replay
+ * socket.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
@@ -51,7 +52,7 @@ export class UiRoutes {
   }
 
   /**
-   * The web page works under one host name only, which the API and the frames of replay know. A browser that uses
+   * The web interface works under one host name only, which the API and the frames of replay know. A browser that uses
    * another name is redirected.
    */
   #redirected({ request, response }: RequestContext): Promise<void> | undefined {

@@ -63,8 +63,8 @@ export type ApiServices = {
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
   /**
-   * Asks jobs and event streams to stop at a safe point, and settles when all have ended. `force` ends the waiting and
-   * stops indexing at once.
+   * Asks jobs and event streams to stop at a safe point, and settles when all have ended. `force` stops indexing at
+   * once and does not wait for the rest.
    */
   stop(force: AbortSignal): Promise<void>;
 };

@@ -1,7 +1,7 @@
 /**
  * A figure whose computation walks over the whole catalog. It is computed in the background, one walk at a time, and
- * cached with its time. `get` returns the cached figure, and starts a new walk when the archive has changed since.
- * Because a busy archive changes all the time, there is a pause after each walk of four times its duration.
+ * cached with its time. `get` returns the cached figure, and starts a new walk when the archive has changed since. A
+ * busy archive changes all the time, so each walk is followed by a pause of four times the duration of the walk.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 
@@ -27,7 +27,7 @@ export class CachedFigure<T> {
     this.#options = options;
   }
 
-  /** `isFresh`: waits for the figure of the present state. */
+  /** `isFresh`: waits for the figure of the present state of the archive. */
   async get(isFresh = false): Promise<Cached<T>> {
     const { clock, state } = this.#options;
     const now = await state();

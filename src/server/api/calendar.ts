@@ -1,4 +1,7 @@
-/** The captures of a URL by day: how many, and how many with new content. One walk over them in order of time. */
+/**
+ * The captures of a URL by day: how many, and how many with new content. Computed in one walk over the captures in
+ * order of time.
+ */
 import { type Static, Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';

@@ -11,7 +11,7 @@ import { typedUrl, type UrlKey, urlKey } from '../../url/index.ts';
 import { invalidCursor } from '../http/problem.ts';
 import type { WithPrevious } from './capture-item.ts';
 
-/** All URLs of a page together. One URL may have 64 Ki characters. */
+/** The maximum total length of the URLs of a page. One URL may have 64 Ki characters. */
 const CHARACTERS_MAX = 2 * 1024 * 1024;
 const READ_CAPTURES = 50;
 

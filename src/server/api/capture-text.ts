@@ -9,7 +9,7 @@ import { HttpProblem } from '../http/problem.ts';
 /** How much of a content is decoded to find its text. Markup is longer than its text. */
 const DECODED_BYTES_MAX = 16 * 1024 * 1024;
 
-/** How far a record is read beyond the limit: only at its end is it known whether it is damaged. */
+/** How many bytes of a record are read beyond the limit. The end of a record shows whether the record is damaged. */
 const CHECKED_BYTES_MAX = 16 * 1024 * 1024;
 
 export type CaptureText = { readonly text: string; readonly truncated: boolean; readonly charset: string };

@@ -26,9 +26,9 @@ export type CollectionFigures = {
   captures: number;
   revisits: number;
   payloadBytes: number;
-  /** Of distinct contents of the collection. */
+  /** Payload bytes of the distinct contents of the collection. */
   uniquePayloadBytes: number;
-  /** Size in the segments of the records of its captures. */
+  /** Bytes that the records of the collection's captures take in the segments. */
   storedBytes: number;
   first: EpochMs;
   last: EpochMs;

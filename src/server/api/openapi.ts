@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, generated from the table of routes that is also registered. */
+/** The OpenAPI 3.1 document, generated from the table of routes that the server registers. */
 import type { TObject, TSchema } from 'typebox';
 import { ErrorReply } from '../schema.ts';
 import type { ApiRoute, ReplyShape } from './route.ts';
@@ -103,7 +103,8 @@ function responseOf(reply: ReplyShape, schemas: NamedSchemas): Json {
 
 /**
  * Replaces each part of a schema that has a title by a reference, and adds the part to the named schemas. With
- * `isInline` the parts stay in place: the web page generates forms from request bodies, and does not follow references.
+ * `isInline` the parts stay in place: the web interface generates forms from request bodies, and does not follow
+ * references.
  */
 function withReferences(schema: unknown, schemas: NamedSchemas, isInline = false): unknown {
   if (Array.isArray(schema)) return schema.map((part) => withReferences(part, schemas, isInline));

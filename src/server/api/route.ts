@@ -1,6 +1,6 @@
 /**
- * A route of the API: one row of a table. From the table the routes are registered, requests are checked, and the
- * OpenAPI document is generated. There are no other routes under /api.
+ * A route of the API: one row of a table. The server uses the table to register the routes, to check requests, and to
+ * generate the OpenAPI document. There are no other routes under /api.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';

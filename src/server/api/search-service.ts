@@ -111,7 +111,7 @@ function stopping(): Error {
   return new DOMException('the server is stopping', 'AbortError');
 }
 
-/** Without the path of the index, which clients must not see. */
+/** The sentence of an error without the path of the index, which clients must not see. */
 function sentenceOf({ code }: PinakesError): string {
   return code === 'INDEX_DAMAGED' ? 'the search index is damaged' : 'there is no search index';
 }

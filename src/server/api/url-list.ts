@@ -1,9 +1,9 @@
 /**
- * URLs of the archive in pages, in order of their keys, each with a summary of its captures. A page ends early after
- * very many captures, so that no page takes long, and when its URLs are long.
+ * URLs of the archive in pages, in order of their keys, each with a summary of its captures. A page ends early when its
+ * URLs have very many captures, so that no page takes long, and when its URLs are long.
  *
- * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL. A page therefore does not
- * end after a key of tens of thousands of characters, but continues with the next few URLs.
+ * The cursor is the key of the last URL of a page, as base64url. The cursor has to fit into a URL. So after a key of
+ * tens of thousands of characters, a page continues with the next few URLs.
  */
 import { type Static, Type } from 'typebox';
 import { type Archive, keyRanges } from '../../archive/index.ts';
@@ -18,7 +18,7 @@ const PAGE_CAPTURES_MAX = 200_000;
 const CURSOR_KEY_CHARACTERS_MAX = 40_000;
 /** How many URLs a page may have beyond its limit because of long keys. */
 const EXTRA_URLS_MAX = 100;
-/** All URLs and keys of a page together. */
+/** The maximum total length of the URLs and keys of a page. */
 const CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export const UrlItem = named('UrlSummary', {
@@ -77,7 +77,7 @@ function hasShortKey({ urlKey }: UrlItem): boolean {
   return urlKey.length <= CURSOR_KEY_CHARACTERS_MAX;
 }
 
-/** The key of the last URL of the page before. */
+/** The key of the last URL of the previous page. */
 function lastKeyOf(cursor: string): UrlKey {
   const key = fromUtf8(Buffer.from(cursor, 'base64url'));
   if (key === '') throw invalidCursor();
