@@ -15,7 +15,8 @@ export type StoredResponse = { readonly head: HttpHead; readonly content: Conten
 /** The kind of request that a page made, in the field that crawlers with browsers use. */
 export const RESOURCE_TYPE_FIELD = 'WARC-Resource-Type';
 /**
- * Kinds of requests that scripts make, perhaps with a body. The answer is not what a plain visit of the URL would get.
+ * Kinds of requests that scripts make. They may have a body, so their answers can differ from the answer to a plain
+ * visit of the URL.
  */
 export const SCRIPT_TYPES: ReadonlySet<string> = new Set([
   'xhr',
@@ -57,14 +58,14 @@ export class CrawlCaptures {
         fields: () => [...exchange.fields(), ...recordFields],
         ...(notModified && { notModified }),
       },
-      // A rendered page waits for each answer.
+      // A rendered page waits until its answer is stored, so the store must not be delayed.
       { collection: this.#settings.collection, mayWait: this.#settings.browser === 'none' },
     );
   }
 
   /**
-   * A capture of this crawl later than `loggedAt`: an interrupted process did not log it, or a page requested it.
-   * Captures of script requests do not count.
+   * A capture of this run later than `loggedAt`. An interrupted process stored it without logging the visit, or a
+   * rendered page requested it. Captures of script requests do not count.
    */
   async findDone(url: string, loggedAt: EpochMs = 0): Promise<Capture | undefined> {
     this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
@@ -83,7 +84,7 @@ export class CrawlCaptures {
     return SCRIPT_TYPES.has(head?.get(RESOURCE_TYPE_FIELD.toLowerCase()) ?? '');
   }
 
-  /** The capture whose validators may be sent: the archive must still hold its content. */
+  /** The capture whose validators may be sent; undefined when the archive no longer holds its content. */
   async validatorCapture(item: QueuedUrl): Promise<Capture | undefined> {
     if (!this.#settings.conditional || item.captured === undefined) return undefined;
     if (item.etag === undefined && item.modified === undefined) return undefined;
@@ -94,7 +95,7 @@ export class CrawlCaptures {
     return block && capture;
   }
 
-  /** Reads a capture, decoded, up to the bound for reading links. */
+  /** Reads and decodes a capture, up to READ_BYTES_MAX. */
   async readResponse(capture: Capture): Promise<StoredResponse | undefined> {
     const { http, holderHttp, payload } = await this.#archive.open(capture);
     const head = capture.status === 304 ? holderHttp : http;

@@ -15,7 +15,7 @@ test('seeds are accepted as people type them', () => {
     assert.deepEqual(seedUrls([typed]), [url], typed);
 });
 
-test('text that does not name a page is not a seed, and the host in it is not taken for one', () => {
+test('text that does not name a page is refused as a seed, even if it contains a host', () => {
   for (const typed of [
     '',
     ' ',

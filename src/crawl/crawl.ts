@@ -1,4 +1,4 @@
-/** Crawls from seeds along links, recrawls what is known, and resumes interrupted crawls. */
+/** Crawls from seeds along links, recrawls known URLs, and resumes interrupted crawls. */
 import type { Archive } from '../archive/index.ts';
 import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.ts';
 import { findBrowser } from './browser/browser-path.ts';
@@ -44,7 +44,7 @@ export function crawl(
     throw new PinakesError('BAD_ARGUMENT', { where: 'seeds', detail: 'a crawl needs at least one URL' });
   return crawlAlone(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
     const whole = { ...CRAWL_DEFAULTS, ...settings };
-    // Wrong names and patterns, and a missing browser, must fail before the run is written.
+    // A wrong name, a wrong pattern or a missing browser must fail before the run is written.
     archive.collections.check(whole.collection);
     new Scope(whole, urls);
     await checkBrowser(whole);
@@ -58,7 +58,7 @@ export function crawl(
   });
 }
 
-/** Resumes an interrupted crawl. Settings that are given replace the old ones. */
+/** Resumes an interrupted crawl. The given settings replace the old ones. */
 export function resumeCrawl(
   archive: Archive,
   collection: string,
@@ -73,7 +73,7 @@ export function resumeCrawl(
   });
 }
 
-/** Crawls a collection again: known URLs by the recrawl plan, and new links on pages that changed. */
+/** Crawls a collection again. It visits known URLs by the recrawl plan, and new links of changed pages. */
 export function recrawl(
   archive: Archive,
   collection: string,
@@ -82,7 +82,7 @@ export function recrawl(
 ): Promise<CrawlReport> {
   return crawlAlone(archive, collection, async (state) => {
     const left = unfinishedRun(state, collection);
-    // A new run visits first what a limit left over, and has the limit for itself.
+    // The URLs that a limit left unvisited come first in the new run, which has the whole limit for itself.
     if (left?.state === 'limited') dropRun(state, left);
     else if (left)
       return runCrawl(archive, state, resumeRun(state, left, { ...left.settings, ...settings }), options, true);
@@ -158,7 +158,7 @@ async function runCrawl(
     }
     const resumedAt = archive.clock();
     const { outcome, limit } = await engine.run();
-    // An interrupted run expunges when it is resumed and ends.
+    // An interrupted run expunges at its end, after it was resumed.
     if (outcome !== 'interrupted' && settings.gone === 'expunge')
       engine.tally.counts.expunged += await expunge(archive, state, run);
     const report = reportOf(archive, run, engine, { outcome, limit, resumedAt });
@@ -173,7 +173,9 @@ async function runCrawl(
   }
 }
 
-/** A seed that cannot be fetched may be mistyped. So its first failure is reported at once, before the other tries. */
+/**
+ * A seed that cannot be fetched may be mistyped. So its first failure is reported at once, before it is tried again.
+ */
 function seedFailureReporter({ seeds }: CrawlRun, { onSeedTrouble }: CrawlOptions): (url: string, why: string) => void {
   const unreported = new Set(seeds);
   return (url, why) => {
@@ -230,7 +232,7 @@ function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
   );
 }
 
-/** Deletes the captures and screenshots of pages that are gone. Other URLs with the same key keep theirs. */
+/** Deletes the captures and screenshots of pages that are gone. Other URLs with the same key keep their captures. */
 async function expunge(archive: Archive, state: CrawlState, run: CrawlRun): Promise<number> {
   const collection = await archive.collections.number(run.collection);
   let removed = 0;
@@ -251,7 +253,7 @@ export function seedUrls(seeds: readonly string[]): string[] {
   return seeds.map(seedUrl);
 }
 
-/** A scheme ends with a colon. A colon before a number follows a host. */
+/** A scheme ends with a colon. A colon before a digit is that of a host and port. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
 const MAIL_ADDRESS = /^[^/?#]*@/;
 

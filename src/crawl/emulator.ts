@@ -1,9 +1,10 @@
 /**
  * Replays a stored archive as if it were being crawled (WebBase, crawl emulator). It stores the pages in another
- * archive, in order of time and at a set rate. It tests what comes after a crawler: storing, indexing, streams.
+ * archive, in order of time and at a set rate. It tests storing, indexing and streams without a crawler.
  *
- * Times and addresses stay those of the source, so no page seems to be captured now. Damaged records and revisits of
- * contents that the source does not hold are left out and reported. A new copy of them would look intact.
+ * Each copy keeps the time and the address of its source record, so no page seems to be captured now. Damaged records
+ * are left out and reported, since a new copy would look intact. So are revisits whose content the source does not
+ * hold.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Archive, type Capture, type Retrieved, soundPayload } from '../archive/index.ts';
@@ -13,9 +14,9 @@ import type { CrawlReport } from './report.ts';
 import { UNBOUNDED } from './settings.ts';
 
 export type EmulateOptions = {
-  /** Pages a second; without it, as fast as possible. */
+  /** Pages stored per second. If undefined, pages are stored as fast as possible. */
   readonly rate?: number;
-  /** The limits at which it stops. */
+  /** The emulation stops at these limits. */
   readonly pagesMax?: number;
   readonly bytesMax?: number;
   readonly timeMsMax?: number;
@@ -32,17 +33,17 @@ export type EmulateReport = {
   new: number;
   duplicate: number;
   bytes: number;
-  /** Left out because they are damaged in the source. */
+  /** Records left out because they are damaged in the source. */
   damaged: number;
-  /** Left out because they are revisits of contents that the source does not hold. */
+  /** Revisits left out because the source does not hold their content. */
   unresolved: number;
   elapsedMs: number;
-  /** The limit at which it stopped with pages left. */
+  /** The limit that ended the emulation while pages were left. */
   limit?: CrawlReport['limit'];
 };
 
 const CONCURRENCY = 16;
-/** Fields about the exchange, which are true of the copy too. */
+/** Fields about the exchange, which the copy keeps. */
 const KEPT_FIELDS = /^(warc-ip-address|warc-protocol|warc-cipher-suite|warc-truncated)$/i;
 
 export async function emulate(target: Archive, source: Archive, options: EmulateOptions): Promise<EmulateReport> {
@@ -64,7 +65,7 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
   for await (const capture of capturesByTime(source, onDamage)) {
     options.signal?.throwIfAborted();
     if (failure !== undefined) break;
-    // Pages that are being stored may yet be left out, and then do not count.
+    // Wait for pages that are being stored: damaged ones are left out and do not count.
     while (pending.size > 0 && report.pages + pending.size >= pagesMax) await Promise.race(pending);
     const limit = reachedLimit();
     if (limit) {
@@ -104,8 +105,8 @@ async function* capturesByTime(
   let isFed = false;
   const stream = await source.stream({
     order: 'time',
-    // Damage in a capture that was yielded is reported when it is stored. A head may be so damaged that it names no
-    // capture.
+    // `feed` reports the damage of a yielded capture. A damaged head may name no capture, so its damage is reported
+    // here.
     onDamage: ({ comes, url, segment, offset, message }) => {
       if (comes === 'nothing' || !isFed) onDamage(url ?? `${segment}:${offset}`, message);
     },

@@ -36,23 +36,23 @@ import { steadyClock } from './steady-clock.ts';
 import { type VisitOptions, Visitor } from './visit.ts';
 import { VisitLog } from './visit-log.ts';
 
-/**
- * How many visits may wait, with their body received, until it is stored and its links are read. And how many bytes
- * they may hold in memory.
- */
+/** How many received bodies may wait to be stored and read for links, and how many bytes these bodies may have. */
 const UNACKNOWLEDGED_MAX = 768;
 const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 /**
- * After this many URLs of a host that need no request, other hosts have their turn, and the crawl can be stopped. A
- * host can have millions of them.
+ * How many URLs of a host are settled without a request before other hosts have their turn, and the crawl can be
+ * stopped. A host can have millions of such URLs.
  */
 const SETTLED_AT_ONCE_MAX = 256;
 const PROGRESS_MS = 500;
 /** Shorter pauses are usual between two requests and are not reported. */
 const WAIT_MS_MIN = 5000;
-/** How long running visits may still take when the time limit is reached. */
+/** How long running visits may still take after the time limit is reached. */
 const GRACE_MS = 5000;
-/** Further tries while the network may be down. With their growing pauses they last about ten minutes. */
+/**
+ * Further tries of a request while the network may be down. With the growing pauses between them they last about ten
+ * minutes.
+ */
 const OFFLINE_TRIES = 3;
 
 export type CrawlEngineOptions = {
@@ -87,7 +87,7 @@ export class CrawlEngine {
   readonly #visitLog: VisitLog;
   /** Visits that have not ended. */
   #running = 0;
-  /** Visits among them that still receive something. */
+  /** Running visits that still receive their response. */
   #receiving = 0;
   #unacknowledgedBytes = 0;
   /** Resolved when no large page is being read. */
@@ -98,13 +98,13 @@ export class CrawlEngine {
   #progressAt: EpochMs = 0;
   #lastUrl = '';
   /**
-   * Whether a host that had answered could not be connected to, and none has answered since. Then the network may be
-   * down, and not the hosts.
+   * Set when a host that had answered can no longer be connected to, and cleared by the next answer of any host. While
+   * it is set, the network may be down, and not the hosts.
    */
   #mayBeOffline = false;
-  /** When the next request may be sent, as last computed. */
+  /** When the next request may be sent, as `#visitAll` last computed it. */
   #nextAt: EpochMs = 0;
-  /** Elapsed time counts from here: an interrupted crawl did not run in between. */
+  /** Elapsed time is counted from here, since an interrupted crawl did not run in between. */
   readonly #resumedAt: EpochMs;
   readonly #stop = new AbortController();
   readonly #isWantedKnown: (known: KnownUrl) => boolean;
@@ -120,7 +120,7 @@ export class CrawlEngine {
       urlsPerHostMax: settings.urlsPerHostMax,
       depthMatters: depthMatters(settings),
     });
-    // A recrawl reads only pages that changed.
+    // A recrawl reads changed pages only.
     this.frontier.rereadsNearer = run.kind === 'first';
     this.#robots = new RobotsCache(state, settings.productToken);
     this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
@@ -136,7 +136,7 @@ export class CrawlEngine {
     });
     this.tally = new CrawlTally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
-    // A process that was killed did not write when it ended.
+    // A killed process wrote no end time.
     const lastRequestAt = options.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
     this.#delays = new HostDelays(settings, this.#clock, lastRequestAt);
     this.#hosts = new ActiveHosts(this.frontier, settings.hostConcurrency, this.#delays);
@@ -178,7 +178,8 @@ export class CrawlEngine {
         this.#oneAtATime(async () => {
           const findings = outcome.kind === 'visited' ? await outcome.findLinks() : {};
           this.#visitLog.addPageRequest(item, outcome, findings);
-          // A URL that failed must be written before the next page asks for it. A capture is found in the archive.
+          // The failure must be written before the next page requests this URL. A capture can be written later: the
+          // next page finds it in the archive.
           if (outcome.kind !== 'visited') this.#visitLog.write();
         }),
     };
@@ -197,7 +198,7 @@ export class CrawlEngine {
     return this.#hosts.get(host)?.delay ?? this.#delays.of(host);
   }
 
-  /** Why nothing of an origin can be fetched in this run. */
+  /** Why no URL of an origin can be fetched in this run; undefined when URLs can be fetched. */
   #unreachable(origin: string): Unreachable | undefined {
     const delay = this.#delayOf(hostName(origin));
     if (delay.isPostponed || delay.isNameMissing)
@@ -258,7 +259,7 @@ export class CrawlEngine {
     await this.#waitForVisits();
   }
 
-  /** The limit of pages is reached. From now on only what captured pages need is visited. */
+  /** Called at the limit of pages. From now on only the embeds that captured pages need are visited. */
   #continueWithNeeds(): void {
     this.#visitLog.write();
     this.frontier.onlyNeeds = true;
@@ -266,19 +267,20 @@ export class CrawlEngine {
   }
 
   /**
-   * Waits for the running visits. They are finished, unless the crawl must stop at once, or has reached its time limit.
+   * Waits for the running visits. They are aborted when the crawl failed or was interrupted, and GRACE_MS after its
+   * time limit.
    */
   async #waitForVisits(): Promise<void> {
     if (this.#failure !== undefined) this.#stop.abort();
     const graceEnd = this.#limit === 'time' ? this.#clock() + GRACE_MS : Number.POSITIVE_INFINITY;
     while (this.#running > 0) {
       await this.#sleep(Math.min(graceEnd, this.#startTurns()));
-      // URLs whose body is not received by now stay queued.
+      // URLs whose body has not been received at the end of GRACE_MS stay queued.
       if (this.#clock() >= graceEnd) this.#stop.abort();
     }
   }
 
-  /** Starts requests of rendered pages. They go first, like the other needs of pages. */
+  /** Starts requests of rendered pages. They go before the queue, since pages need them. */
   #startTurns(): EpochMs {
     return this.#turns.start(this.#options.run.settings.concurrency - this.#receiving);
   }
@@ -291,7 +293,7 @@ export class CrawlEngine {
     return this.#clock() - this.#resumedAt >= timeMsMax ? 'time' : undefined;
   }
 
-  /** Starts all requests that may be sent now, and returns when the next one may be. */
+  /** Starts all requests that may be sent now, and returns the time when the next one may be sent. */
   #startAll(): EpochMs {
     let nextAt = Number.POSITIVE_INFINITY;
     this.#hosts.fill(this.#clock());
@@ -319,16 +321,19 @@ export class CrawlEngine {
     return isFree && hasMemory && !(this.#renderer?.isFull ?? false);
   }
 
-  /** Whether as many pages are visited or being visited as the limit allows. */
+  /** Whether the visited pages and the running visits together reach the limit of pages. */
   #isFull(): boolean {
     const { pagesMax } = this.#options.run.settings;
     return !this.frontier.onlyNeeds && this.tally.counts.pages + this.#running >= pagesMax;
   }
 
-  /** Starts one request to a host if one may be sent now. Forbidden URLs before it are settled on the way. */
+  /**
+   * Starts one request to a host if one may be sent now. Forbidden URLs before it in the queue are settled without a
+   * request.
+   */
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
-    // A host whose queue has become empty needs no wait.
+    // If the queue is empty, this peek shows that the host need not wait.
     if (host.isWaiting(now)) host.peek(now, () => this.#visitLog.write());
     for (let settled = 0; settled < SETTLED_AT_ONCE_MAX && host.readyAt <= now; settled++) {
       const next = host.peek(now, () => this.#visitLog.write());
@@ -344,7 +349,7 @@ export class CrawlEngine {
         this.#startRobots(host, next.url, now);
         return true;
       }
-      // The sitemaps now come before the URL that was peeked at.
+      // The queued sitemaps come before `next`, so peek again.
       if (this.#visitLog.offerSitemaps(origin, rules)) continue;
       host.delay.useCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
@@ -446,7 +451,7 @@ export class CrawlEngine {
       if (outcome.kind === 'robots') return this.#takeRules(origin, outcome);
       this.tally.counts.retried++;
       const delay = this.#delayOf(hostName(`${origin}/`));
-      // A page does not wait until the name is looked up again.
+      // A rendered page does not wait until the name is looked up again.
       if (this.#isNameMissing(delay, outcome.failure)) delay.noteMissingName(this.#clock());
       else turn.noteRefusal(outcome.waitMs);
       return undefined;
@@ -467,12 +472,12 @@ export class CrawlEngine {
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
       else if (outcome.kind === 'visited') {
-        // The host must be free before the page is rendered and requests more of it.
+        // The host must be free before rendering, because the page sends further requests to it.
         options.onReceived(undefined, 0);
         const rendered = await this.#renderer?.render(outcome);
         const { visited, findLinks } = rendered ?? { visited: outcome, findLinks: outcome.findLinks };
         if (visited.isInMemory && !rendered) {
-          // A recrawl reads only pages that changed, and does not visit seeds first, so it may not omit links.
+          // A recrawl must not omit links: it reads changed pages only, and does not visit seeds first.
           const omitsReported = run.kind === 'first' && mayOmitReported(this.frontier, run.settings, item);
           this.#visitLog.add(host, item, visited, await findLinks(omitsReported));
         } else await this.#oneAtATime(async () => this.#visitLog.add(host, item, visited, await findLinks()));
@@ -491,7 +496,7 @@ export class CrawlEngine {
     return failure?.reason === 'dns' && !delay.hasEverAnswered && !this.#mayBeOffline;
   }
 
-  /** Runs work on large pages one at a time, each until its links are in the visit log. */
+  /** Runs work on large pages one at a time. The next begins when the links of the last are in the visit log. */
   #oneAtATime(work: () => Promise<void>): Promise<void> {
     const turn = this.#reading.then(work);
     this.#reading = turn.catch(() => {});
@@ -514,7 +519,8 @@ export class CrawlEngine {
   }
 
   /**
-   * Runs a visit. The host and the connection are free as soon as everything is received, even if storing takes longer.
+   * Runs a visit. The host and the connection are free as soon as the response is received, even if storing takes
+   * longer.
    */
   #launch(host: ActiveHost, work: (options: Pick<VisitOptions, 'signal' | 'onReceived'>) => Promise<void>): void {
     this.#running++;
@@ -530,7 +536,7 @@ export class CrawlEngine {
       const now = this.#clock();
       if (exchange) this.#mayBeOffline = false;
       if (exchange && BUSY_STATUSES.has(exchange.status)) {
-        // This refusal is captured, since it was the last try. The host still gets its pause.
+        // This was the last try, so the refusal is captured. The host still gets its pause.
         const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#options.archive.clock());
         host.delay.noteRefusal(now, waitMs, exchange.status);
       } else if (exchange) host.delay.noteAnswer(originOf(exchange.url));
@@ -539,7 +545,7 @@ export class CrawlEngine {
     };
     work({ signal: this.#stop.signal, onReceived })
       .catch((error: unknown) => {
-        // A visit that was stopped on purpose stays queued and is not a failure.
+        // An aborted visit is not a failure: its URL stays queued.
         if (!this.#stop.signal.aborted) this.#failure ??= error;
       })
       .finally(() => {
@@ -559,7 +565,7 @@ export class CrawlEngine {
         resolve();
       };
       const timer = setTimeout(goOn, waitMs);
-      // All answers that have arrived are handled before new requests are sent: a burst wakes the servers only once.
+      // Handle all answers that have arrived before sending new requests, which then go out in one burst.
       this.#wake = () => {
         this.#wake = undefined;
         clearTimeout(timer);

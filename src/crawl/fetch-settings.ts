@@ -1,4 +1,7 @@
-/** How to fetch: the identity that is sent, what is accepted, and the bounds that a hostile server cannot exceed. */
+/**
+ * Settings of a fetcher: the identity it sends, the connections it accepts, and the bounds that a hostile server cannot
+ * exceed.
+ */
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../base/index.ts';
 
@@ -15,11 +18,11 @@ export type FetchSettings = {
   /** Whether HTTP/2 is offered on TLS connections. */
   readonly http2: boolean;
   readonly connectTimeoutMs: number;
-  /** From the request to the end of the head of the response. */
+  /** Time from the request to the end of the head of the response. */
   readonly headTimeoutMs: number;
-  /** Time without any byte. */
+  /** Time in which no byte arrives. */
   readonly idleTimeoutMs: number;
-  /** For the whole exchange. */
+  /** Time for the whole exchange. */
   readonly exchangeTimeoutMs: number;
   /** A body that arrives more slowly than this, measured after `slowAfterMs`, is cut. */
   readonly bytesPerSecondMin: number;

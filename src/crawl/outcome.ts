@@ -1,4 +1,4 @@
-/** How visits end: what they found, and the outcome of URLs that were not visited. */
+/** How visits end: the result of a visit, and the outcome of a URL that was not visited. */
 import type { Capture } from '../archive/index.ts';
 import type { FailureReason, Truncation } from './fetch/exchange.ts';
 import {
@@ -25,21 +25,21 @@ export type Visited = {
   readonly truncated: Truncation | undefined;
   readonly redirect: string | undefined;
   /**
-   * Reads the links of the page. With `omitsReported`, links may be left out that were reported for another page. Must
-   * be called only once; the result can be large.
+   * Reads the links of the page. With `omitsReported`, it may leave out links that were reported for another page. It
+   * must be called once only, since the result can be large.
    */
   readonly findLinks: (omitsReported?: boolean) => Promise<PageFindings>;
-  /** Whether the bytes to read are few and in memory. */
+  /** Whether the bytes that links are read from are few and in memory. */
   readonly isInMemory: boolean;
   /** Whether an earlier process made the visit. */
   readonly isRecovered: boolean;
-  /** Whether a rendered page had requested the URL, and it was counted then. */
+  /** Whether a rendered page had requested the URL before. The capture was counted then. */
   readonly isCounted: boolean;
-  /** Whether the run had visited it before and only reads it again: everything was counted then. */
+  /** Whether this run visited the page before and now reads it again. The visit was counted then. */
   readonly isReadAgain?: boolean;
 };
 
-/** How a visit ended for good: it was made, failed, or must not be made. */
+/** The final outcome of a URL: its visit was made, failed, or must not be made. */
 export type Settled =
   | Visited
   | ({ readonly kind: 'failed'; readonly settlement: Settlement } & Unreachable)
@@ -48,7 +48,7 @@ export type Settled =
       readonly settlement: Settlement;
       /** Set for a URL that is part of a trap. */
       readonly trap?: string;
-      /** Whether the settings leave it out. */
+      /** Whether the settings exclude the URL. */
       readonly isOutOfScope?: boolean;
     };
 
@@ -67,7 +67,7 @@ export type VisitOutcome = Settled | Retry;
 /** Why a URL could not be fetched. */
 export type Unreachable = { readonly reason: FailureReason | 'robots-unreachable' | 'busy'; readonly detail: string };
 
-/** The settlement of a URL that could not be visited: what was known of it stays. */
+/** The settlement of a URL that could not be visited. It keeps the results of earlier visits. */
 export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Settlement {
   const { status, etag, modified } = item;
   return {
@@ -88,7 +88,7 @@ export function trapped(item: QueuedUrl, trap: string): Settled {
   return { kind: 'skipped', settlement: failedSettlement(item, STATE_DROPPED), trap };
 }
 
-/** The outcome of a queued URL that the settings leave out. */
+/** The outcome of a queued URL that the settings exclude. */
 export function outOfScope(item: QueuedUrl): Settled {
   return { kind: 'skipped', settlement: failedSettlement(item), isOutOfScope: true };
 }

@@ -1,4 +1,4 @@
-/** What a crawl did: counted and reported while it runs, and stored in the collection at its end. */
+/** The counts of a crawl, reported while it runs, and its report, stored in the collection at its end. */
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
 import { isGoneStatus, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
@@ -13,23 +13,24 @@ export type CrawlCounts = {
   pages: number;
   /** Bytes of bodies as received. */
   bytes: number;
-  /** Contents that the archive did not hold. */
+  /** Captures whose content was new to the archive. */
   new: number;
-  /** Contents that the archive held, under any URL. */
+  /** Captures whose content the archive already held, under any URL. */
   duplicate: number;
-  /** Pages with the same content as at the visit before. */
+  /** Pages whose content is the same as at their last visit. */
   unchanged: number;
   /** Unchanged pages that the server confirmed with a 304. */
   notModified: number;
   redirects: number;
   truncated: number;
   /**
-   * Pages and sitemaps that may name more than was read: their body was cut, or is larger than the part that is read.
+   * Pages and sitemaps that were read in part: their body was cut, or is larger than the part that is read. They may
+   * have more links.
    */
   partlyRead: number;
   failed: number;
   retried: number;
-  /** Forbidden by robots.txt. */
+  /** URLs that robots.txt forbids. */
   forbidden: number;
   nofollow: number;
   outOfScope: number;
@@ -54,12 +55,12 @@ export type CrawlReport = {
   readonly run: number;
   readonly kind: 'first' | 'again';
   readonly outcome: 'done' | 'limited' | 'interrupted';
-  /** The limit that ended it. */
+  /** The limit that ended the crawl. */
   readonly limit?: 'pages' | 'bytes' | 'time';
   readonly seeds: readonly string[];
   readonly startedAt: string;
   readonly endedAt: string;
-  /** Since it was started or resumed. */
+  /** Time since the crawl was started or resumed. */
   readonly elapsedMs: number;
   readonly pagesPerSecond: number;
   readonly known: number;
@@ -72,7 +73,7 @@ export type CrawlReport = {
   readonly software?: string;
 };
 
-/** True when a crawl reached no page at all, as without a network: it has not done what it was started for. */
+/** True when a crawl reached no page at all, for example because there was no network. */
 export function hasReachedNothing({ counts }: CrawlReport): boolean {
   return counts.failed > 0 && counts.pages === 0;
 }
@@ -117,7 +118,7 @@ export class CrawlTally {
   readonly startedAt: EpochMs;
   readonly #pagesBefore: number;
 
-  /** `counts` and `report`: of the part of the run before it was interrupted. */
+  /** `counts` and `report` are those of the run before it was interrupted. */
   constructor(counts: CrawlCounts | undefined, startedAt: EpochMs, report?: CrawlReport) {
     this.counts = { ...zeroCounts(), ...counts };
     this.failedUrls = [...(report?.failedUrls ?? [])];
@@ -126,7 +127,7 @@ export class CrawlTally {
     this.#pagesBefore = this.counts.pages;
   }
 
-  /** Counts the pages since the run was started or resumed. */
+  /** The rate of pages since the run was started or resumed. */
   pagesPerSecond(elapsedMs: number): number {
     return elapsedMs > 0 ? ((this.counts.pages - this.#pagesBefore) * 1000) / elapsedMs : 0;
   }

@@ -1,17 +1,14 @@
-/** The runs of crawls: begins, resumes and ends them, and stores what is known of each. */
+/** Begins, resumes and ends the runs of crawls, and stores a row for each run. */
 import { type EpochMs, PinakesError } from '../base/index.ts';
 import { Frontier } from './frontier/frontier.ts';
 import type { CrawlState } from './frontier/state.ts';
 import type { CrawlCounts, CrawlReport } from './report.ts';
 import { CRAWL_DEFAULTS, type CrawlSettings } from './settings.ts';
 
-/** `first`: from seeds along links. `again`: known URLs, and new links on changed pages. */
+/** `first`: a crawl from seeds along links. `again`: a recrawl of known URLs, and of new links on changed pages. */
 export type RunKind = 'first' | 'again';
 
-/**
- * `running`: if no process has the file open, the process of the run died. `limited`: a limit was reached with URLs
- * left.
- */
+/** `running`: also when the process of the run died. `limited`: a limit was reached while URLs were queued. */
 export type CrawlRunState = 'running' | 'interrupted' | 'limited' | 'done' | 'dropped';
 
 export type CrawlRun = {
@@ -59,7 +56,7 @@ function runOf(row: RunRow): CrawlRun {
   };
 }
 
-/** The runs of a collection, or of all, latest first. */
+/** The runs of a collection, or of all collections. The latest run comes first. */
 export function runsOf(state: CrawlState, collection?: string, count = 100): CrawlRun[] {
   const rows =
     collection === undefined
@@ -92,7 +89,7 @@ export function beginRun(
   return runsOf(state, settings.collection, 1)[0]!;
 }
 
-/** Resumes an interrupted run, perhaps with other limits or other politeness. */
+/** Resumes an interrupted run. Its settings may differ from those it began with. */
 export function resumeRun(state: CrawlState, run: CrawlRun, settings: CrawlSettings): CrawlRun {
   state.run(
     "UPDATE crawl SET state = 'running', settings = ?, ended = NULL WHERE number = ?",

@@ -12,17 +12,17 @@ import { type CrawlReport, hasReachedNothing } from './report.ts';
 import { lastFirstRun, runsOf } from './run.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
 
-/** When a crawl that reached nothing is tried again: a laptop that just woke up has its network back by then. */
+/** A crawl that reached nothing is tried again after this time. A laptop that just woke up may have no network yet. */
 const TRY_AGAIN_MS = 60 * 60 * 1000;
 
 export type Schedule = {
   readonly collection: string;
-  /** As given: `day`, `6h`, `0 3 * * 1`. */
+  /** The recurrence as the user wrote it: `day`, `6h`, `0 3 * * 1`. */
   readonly every: string;
   readonly seeds: readonly string[];
   readonly settings: Partial<CrawlSettings>;
   readonly due: EpochMs;
-  /** When it last ran and reached something. */
+  /** The end of the last crawl. A crawl that reached nothing does not count. */
   readonly last: EpochMs | undefined;
 };
 
@@ -56,15 +56,15 @@ function withState<T>(archive: Archive, work: (state: CrawlState) => T): T {
 }
 
 /**
- * Sets the schedule of a collection, and replaces the one it had. Seeds are needed unless the collection was crawled
- * before. The first run is after now.
+ * Sets the schedule of a collection, or replaces it. Seeds are needed unless the collection was crawled before. The
+ * first run is at the next matching time.
  */
 export function putSchedule(
   archive: Archive,
   { collection, every, seeds, settings }: Pick<Schedule, 'collection' | 'every' | 'seeds' | 'settings'>,
 ): Schedule {
   const due = nextTime(every, archive.clock());
-  // Settings that can never work are refused now, while the user can see the error.
+  // Refuse settings that can never work while the user can see the error.
   archive.collections.check(collection);
   new Scope({ ...CRAWL_DEFAULTS, ...settings }, seedUrls(seeds));
   return withState(archive, (state) => {
@@ -81,7 +81,7 @@ export function putSchedule(
   });
 }
 
-/** Returns whether there was one. */
+/** Returns whether the collection had a schedule. */
 export function removeSchedule(archive: Archive, collection: string): boolean {
   return withState(archive, (state) => state.run('DELETE FROM schedule WHERE collection = ?', collection) > 0);
 }
@@ -91,16 +91,16 @@ export function schedules(archive: Archive): Schedule[] {
   return withState(archive, (state) => state.all<ScheduleRow>('SELECT * FROM schedule ORDER BY due').map(scheduleOf));
 }
 
-/** Schedules that are due, the longest due first. */
+/** Schedules that are due. The longest overdue comes first. */
 export function dueCrawls(archive: Archive): Schedule[] {
   const now = archive.clock();
   return schedules(archive).filter(({ due }) => due <= now);
 }
 
 /**
- * Runs a scheduled crawl: from its seeds the first time, afterwards as a recrawl. The next due time is set only at its
- * end, so a crawl that was killed is resumed. A crawl that reached nothing is due again soon, and does not count as
- * run.
+ * Runs a scheduled crawl: from its seeds the first time, afterwards as a recrawl. The next due time is set when the
+ * crawl ends, so a killed crawl is still due and is resumed. A crawl that reached nothing is due again after
+ * TRY_AGAIN_MS, and `last` stays as it was.
  */
 export async function runScheduled(
   archive: Archive,

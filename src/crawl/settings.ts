@@ -1,4 +1,4 @@
-/** The settings of a crawl: how far, how much, how fast, and what is kept. */
+/** The settings of a crawl: its scope, its limits, its speed, and which documents it keeps. */
 import type { LookupFunction } from 'node:net';
 import type { FetchSettings } from './fetch-settings.ts';
 
@@ -17,11 +17,11 @@ export type BrowserUse = 'none' | 'empty' | 'all';
 export type CrawlSettings = {
   readonly collection: string;
   readonly scope: ScopeKind;
-  /** Links followed from a seed; 0 means the seeds alone. */
+  /** How many links in a row are followed from a seed. With 0, the seeds alone are visited. */
   readonly depthMax: number;
   /**
-   * Regular expressions on whole URLs. If there is any `include`, a page must match one. A URL that matches an
-   * `exclude` is left out, embeds too.
+   * Regular expressions that whole URLs are matched against. If `include` has any, a page must match one of them. A URL
+   * that matches an `exclude` is left out, even if it is an embed.
    */
   readonly include: readonly string[];
   readonly exclude: readonly string[];
@@ -31,26 +31,26 @@ export type CrawlSettings = {
   readonly urlsPerHostMax: number;
   /** Least time between two requests to a host. */
   readonly delayMs: number;
-  /** Requests at a time, over all hosts. */
+  /** How many requests run at a time, over all hosts. */
   readonly concurrency: number;
-  /** Requests at a time to one host. */
+  /** How many requests run at a time to one host. */
   readonly hostConcurrency: number;
   /** The pause of a host, as a multiple of its response time. */
   readonly delayFactor: number;
   readonly delayMsMax: number;
-  /** A longer Crawl-delay is shortened to this. */
+  /** A longer `Crawl-delay` of robots.txt is shortened to this. */
   readonly crawlDelayMsMax: number;
   readonly robots: 'obey' | 'ignore';
-  /** Whether `nofollow` of pages and links is respected. */
+  /** Whether the `nofollow` of pages and of links is respected. */
   readonly nofollow: 'obey' | 'ignore';
   readonly sitemaps: boolean;
-  /** Keeps only HTML, and fetches nothing that is needed only to show a page. */
+  /** Keeps HTML only. Images, styles and other embeds are not fetched. */
   readonly htmlOnly: boolean;
-  /** Whether stored validators are sent. */
+  /** Whether the validators of earlier captures are sent (`If-None-Match`, `If-Modified-Since`). */
   readonly conditional: boolean;
   readonly retries: number;
   readonly retryDelayMs: number;
-  /** Pages that a recrawl may visit, besides those that expire. */
+  /** How many pages a recrawl may visit besides the expiring pages. */
   readonly budget: number;
   /** Recrawl every page, whatever its rate of change. */
   readonly fixed: boolean;
@@ -64,21 +64,21 @@ export type CrawlSettings = {
   readonly browser: BrowserUse;
   /** Whether a screenshot is kept of every rendered page. */
   readonly screenshots: boolean;
-  /** The program file of the browser; '' for the one that the environment or the system has. */
+  /** The program file of the browser. If it is '', PINAKES_BROWSER or the usual paths give the browser. */
   readonly browserPath: string;
   /** Whether the browser runs its pages in its sandbox. */
   readonly browserSandbox: boolean;
   /** Memory that a browser may take with its page. A browser that takes more is killed. */
   readonly browserBytesMax: number;
-  /** Pages that are rendered at a time, each in its own browser. */
+  /** How many pages are rendered at a time, each in its own browser. */
   readonly browsers: number;
   /** How long rendering a page may take, with all requests of the page. */
   readonly renderMsMax: number;
-  /** Bounds of a single fetch, in place of the defaults. */
+  /** Bounds of a single fetch, which replace FETCH_DEFAULTS. */
   readonly fetch: Partial<Omit<FetchSettings, 'clock' | 'resolve'>>;
 };
 
-/** The default bound only ends traps. A smaller bound means that the exact depth of each page matters. */
+/** The default bound is there to end traps. With a smaller bound the exact depth of each page matters. */
 const DEPTH_MAX_DEFAULT = 100;
 
 /** Whether the shortest path to a page must be found. */
@@ -89,7 +89,7 @@ export function depthMatters({ depthMax }: CrawlSettings): boolean {
 const SECOND_MS = 1000;
 const DAY_MS = 24 * 3600 * SECOND_MS;
 
-/** No bound. A number, so that settings can be stored as JSON. */
+/** No bound. It is a finite number, because settings are stored as JSON. */
 export const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
 export const CRAWL_DEFAULTS: CrawlSettings = {
@@ -151,12 +151,12 @@ export type CrawlProgress = {
   readonly unchanged: number;
   readonly duplicate: number;
   readonly failed: number;
-  /** Pages rendered in a browser, and screenshots of them. */
+  /** Counts of the pages rendered in a browser, and of their screenshots. */
   readonly rendered: number;
   readonly screenshots: number;
   readonly pagesPerSecond: number;
   readonly elapsedMs: number;
-  /** How long until the next request, if longer than usual: all hosts with queued URLs have a pause. */
+  /** How long until the next request when all hosts with queued URLs have a long pause; otherwise 0. */
   readonly waitMs: number;
   /** The hosts with the most queued URLs. */
   readonly hosts: readonly { readonly host: string; readonly queued: number }[];

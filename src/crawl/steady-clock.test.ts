@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { steadyClock } from './steady-clock.ts';
 
-test('a steady clock follows the given clock, and continues from its last reading when that is set back', () => {
+test('a steady clock continues from its last reading when the given clock is set back', () => {
   const times = [100, 110, 110, 500, 40, 50, 45, 60];
   const clock = steadyClock(() => times.shift()!);
   assert.deepEqual(
@@ -11,7 +11,7 @@ test('a steady clock follows the given clock, and continues from its last readin
   );
 });
 
-test('a steady clock with a bound goes forward by no more than that', () => {
+test('a steady clock goes forward by at most its bound between two readings', () => {
   const times = [100, 150, 9000, 9010, 20, 70];
   const clock = steadyClock(() => times.shift()!, 60);
   assert.deepEqual(

@@ -1,7 +1,7 @@
 /**
- * Writes the outcomes of visits in groups: their links enter the queue and their URLs leave it in one transaction. So
- * at any moment a URL is either queued, or done with its links queued. A visit must be added only after its captures
- * were acknowledged.
+ * Writes the outcomes of visits in groups. In one transaction, the found links enter the queue and the visited URLs
+ * leave it. So a URL is always either still queued, or done and its links are queued. A visit must be added after its
+ * captures were acknowledged, never before.
  */
 import type { Clock, EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
@@ -33,14 +33,14 @@ export type VisitLogOptions = {
   readonly hosts: ActiveHosts;
   readonly tally: CrawlTally;
   readonly cookies: RedirectCookies;
-  /** Measures how long outcomes wait. */
+  /** The clock that measures how long outcomes wait. */
   readonly clock: Clock;
-  /** Gives the date from which endless calendars are recognised. */
+  /** The clock that tells today's date, to recognise endless calendars. */
   readonly calendar: Clock;
 };
 
 type PendingVisit = {
-  /** Where the URL was queued. Undefined for a request of a rendered page, which was never queued. */
+  /** The host and rank of the URL in the queue. Undefined for a request of a rendered page, which was never queued. */
   readonly from: { readonly host: ActiveHost; readonly rank: number } | undefined;
   readonly item: QueuedUrl;
   readonly outcome: Settled;
@@ -53,7 +53,7 @@ export class VisitLog {
   readonly sitemaps = new SitemapBounds();
   readonly #choice: LinkChoice;
   readonly #movedSeeds: string[];
-  /** Rules whose sitemaps were offered. */
+  /** The robots.txt rules whose sitemaps were offered. */
   readonly #sitemapsOffered = new WeakSet<RobotsRules>();
   #pending: PendingVisit[] = [];
   #links = 0;
@@ -93,8 +93,8 @@ export class VisitLog {
   }
 
   /**
-   * Offers the sitemaps that rules name when the rules are first used. An earlier crawl may have fetched the rules.
-   * Returns whether there were any.
+   * Offers the sitemaps that robots.txt rules name. They are offered when this run first uses the rules, even if an
+   * earlier crawl fetched them. Returns whether it offered any.
    */
   offerSitemaps(origin: string, rules: RobotsRules): boolean {
     if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
@@ -144,7 +144,7 @@ export class VisitLog {
           hosts.noteQueued(hostName(item.url), frontier.lastRank);
         if (outcome.kind === 'visited') this.#retryWithCookie(outcome);
       }
-      // They are written once for all visits: in a long list of seeds nearly every one may redirect.
+      // Write them once for all pending visits, since nearly every seed of a long list may redirect.
       if (this.#movedSeeds.length > moved) saveMovedSeeds(state, run, this.#movedSeeds);
       saveCounts(state, run, tally.counts);
     });

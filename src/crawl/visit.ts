@@ -1,8 +1,10 @@
 /**
- * One visit: fetches a URL, stores the answer while it arrives, and only then draws conclusions from it.
+ * One visit: fetches a URL and stores the answer while it arrives. When the answer is stored, it draws conclusions from
+ * it.
  *
- * A visit that an earlier process made but could not log is found in the archive and not repeated. A page that the
- * server reports as unchanged becomes a revisit of the capture whose validators were sent.
+ * If an earlier process stored a capture without logging the visit, that capture is found in the archive, and the visit
+ * is not repeated. When a server reports a page as unchanged, a revisit of the capture whose validators were sent is
+ * stored.
  */
 import type { Archive, Capture } from '../archive/index.ts';
 import { type EpochMs, PinakesError } from '../base/index.ts';
@@ -44,12 +46,12 @@ type LinkSource = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly isLastTry: boolean;
-  /** What may have made this visit before: an interrupted process, or a rendered page of this one. */
+  /** Who may have made this visit before: an interrupted process, or a rendered page of this process. */
   readonly mayBeDoneBy: 'earlier-process' | 'rendered-page' | undefined;
-  /** Further fields of the request, and of the WARC record. */
+  /** Further fields of the request (`fields`) and of the WARC record (`recordFields`). */
   readonly fields?: readonly Field[];
   readonly recordFields?: readonly Field[];
-  /** Called when the response is received, and only storing is left. */
+  /** Called when the whole response has been received. Storing it may take longer. */
   readonly onReceived: (exchange: Exchange | undefined, bytes: number) => void;
   /** Called with the reason when the host could not be connected to. */
   readonly onUnconnected?: (reason: FailureReason) => void;
@@ -76,13 +78,13 @@ export type VisitorOptions = {
   readonly links: LinkReader;
   readonly settings: CrawlSettings;
   readonly cookies: RedirectCookies;
-  /** Whether the collection was crawled before: then only changed pages are read. */
+  /** Whether this is a recrawl, which reads links of changed pages only. */
   readonly isAgain: boolean;
 };
 
 export class Visitor {
   readonly #options: VisitorOptions;
-  /** Running visits by URL, where pages are rendered. */
+  /** Running visits by URL. It is used when pages are rendered. */
   readonly #running = new Map<string, Promise<unknown>>();
 
   constructor(options: VisitorOptions) {
@@ -91,8 +93,8 @@ export class Visitor {
 
   async visit(item: QueuedUrl, options: VisitOptions): Promise<VisitOutcome> {
     if (this.#options.settings.browser === 'none') return this.#visitAlone(item, options);
-    // The crawl and a rendered page may want the same URL at the same time. The second one finds the capture of the
-    // first.
+    // The crawl and a rendered page may visit the same URL at the same time. The second visit waits, and finds the
+    // capture of the first.
     for (let other = this.#running.get(item.url); other; other = this.#running.get(item.url))
       await other.catch(() => {});
     const visit = this.#visitAlone(item, options);
@@ -157,7 +159,10 @@ export class Visitor {
     return this.#keep(item, fetched, earlier, options);
   }
 
-  /** When this run last got a redirect for a URL, if it now has a newer cookie: that capture does not count. */
+  /**
+   * The time of the last visit, if it got a redirect and a cookie for the URL was set since. Captures up to this time
+   * do not count.
+   */
   #visitedWithoutCookieAt({ url, status, verified = 0 }: QueuedUrl): EpochMs | undefined {
     const since = status >= 300 && status < 400 ? this.#options.cookies.newestFor(url) : undefined;
     return since !== undefined && verified <= since ? verified : undefined;
@@ -201,7 +206,7 @@ export class Visitor {
     };
   }
 
-  /** Sends the request of a script and stores the answer. It is not a visit: no conclusions are drawn. */
+  /** Sends the request of a script and stores the answer. Unlike a visit, it draws no conclusions from the answer. */
   async fetchForScript(
     request: FetchRequest,
     { signal, recordFields, onReceived }: Pick<VisitOptions, 'signal' | 'recordFields' | 'onReceived'>,
@@ -227,9 +232,9 @@ export class Visitor {
   ): Settlement {
     const isUnmodified = isConfirmation(capture);
     const isSure = !isRefusal(status) && !isIncomplete(truncated) && (status !== 304 || isUnmodified);
-    // With the validators of a cut body, the server would confirm the cut body later.
+    // The validators of a cut body are not kept, because the server would confirm the cut body with a 304.
     const keepsValidators = truncated === undefined && (status === 200 || isUnmodified);
-    // The answer of a failing server is not content of the page, so what was known before still holds.
+    // The answer of a failing server says nothing about the page, so the earlier validators stay.
     const earlier = isUnmodified || isRefusal(status) ? item : undefined;
     const etag = keepsValidators ? head?.get('etag') : undefined;
     const modified = keepsValidators ? head?.get('last-modified') : undefined;
@@ -256,7 +261,7 @@ export class Visitor {
     try {
       source = await open();
     } catch (error) {
-      // A capture may have been deleted since it was stored. That does not end a crawl.
+      // The capture may have been deleted meanwhile. That must not end the crawl.
       if (!(error instanceof PinakesError) || error.retryable) throw error;
       return { unreadReason: `the capture cannot be read: ${error.code}` };
     }
@@ -314,7 +319,7 @@ export class Visitor {
   }
 }
 
-/** Whether links are read from a response: 2xx, and a list of choices (300), which leads on in no other way. */
+/** Whether links are read from a response. They are read for 2xx, and for 300, whose body lists choices. */
 function hasContent(status: number): boolean {
   return status >= 200 && status <= 300;
 }
@@ -333,7 +338,7 @@ function isRefusal(status: number): boolean {
   return status >= 429 || status === 408;
 }
 
-/** Returns a visit that changes nothing of what was concluded before. */
+/** Returns the visit of a page that is only read again. It does not count as a change of the page. */
 function readAgain(visited: Visited): Visited {
   return { ...visited, settlement: { ...visited.settlement, isChanged: undefined }, isReadAgain: true };
 }
