@@ -33,7 +33,7 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
   }
 }
 
-test('what a page needs comes before pages that were queued earlier, even before those read ahead', () => {
+test('an embed that a page needs comes before pages that were queued and read ahead earlier', () => {
   withHost((_, offer, host) => {
     for (let page = 0; page < 30; page++) offer({ url: `http://a.test/${page}`, role: 'page', depth: 1, hops: 0 });
     const taken: string[] = [];
@@ -48,7 +48,7 @@ test('what a page needs comes before pages that were queued earlier, even before
   });
 });
 
-test('a page that was read ahead and turns out to be needed comes next, as an embed', () => {
+test('a queued page that a visited page needs comes next, as an embed, even after it was read ahead', () => {
   withHost((_, offer, host) => {
     for (let page = 0; page < 30; page++) offer({ url: `http://a.test/${page}`, role: 'page', depth: 1, hops: 0 });
     const next = () => {

@@ -4,11 +4,11 @@ import type { Frontier } from '../frontier/frontier.ts';
 import type { QueuedUrl } from '../frontier/known-url.ts';
 import type { HostDelay } from './host-delay.ts';
 
-/** How many URLs are read from the queue at once, for each request that may run at a time. */
+/** How many URLs are read from the queue at once, times the requests that the host may have at a time. */
 const READ_AHEAD = 32;
 /**
- * Longer than usual pauses between requests. A host that gives up its place reads its queue again later. That would
- * cost too much for a host with a request every second or two.
+ * The longest pause for which a host keeps its place. A host that gave up its place must read its queue again later,
+ * which costs too much for a host with a request every second or two.
  */
 const LONG_WAIT_MS = 4000;
 
@@ -28,16 +28,16 @@ export class ActiveHost {
   readonly delay: HostDelay;
   readonly #frontier: Frontier;
   #ahead: TakenUrl[] = [];
-  /** Ranks of URLs that were taken and are not settled. They are still in the queue. */
+  /** Ranks of URLs that were taken and are not settled. These URLs are still in the queue. */
   readonly #busy = new Set<number>();
-  /** The new ranks of taken URLs that were queued at another rank meanwhile, by their old ranks. */
+  /** By the rank at which a URL was taken, its new rank, if it moved in the queue since. */
   readonly #moved = new Map<number, number>();
-  /** Everything up to this rank was read: it is read ahead, being visited, or done. */
+  /** All URLs up to this rank were read from the queue. */
   #readTo = -1;
   #delayed: { readonly item: TakenUrl; readonly at: EpochMs }[] = [];
   #isDrained = false;
   readonly #readAhead: number;
-  /** Tries so far to fetch the robots.txt of origins. */
+  /** By origin, how often fetching its robots.txt was tried. */
   readonly robotsTries = new Map<string, number>();
   fetchingRobots: string | undefined;
 
@@ -54,7 +54,7 @@ export class ActiveHost {
     return this.#isDrained && this.#ahead.length === 0 && this.#busy.size === 0;
   }
 
-  /** When the next visit can begin; infinity when one must end first. */
+  /** When the next visit can begin; infinity while a running visit must end before it. */
   get readyAt(): EpochMs {
     if (this.fetchingRobots !== undefined) return Number.POSITIVE_INFINITY;
     const isWaiting =
@@ -64,19 +64,19 @@ export class ActiveHost {
     return Math.max(this.delay.isGivenUp ? 0 : this.delay.readyAt, hasMore ? 0 : isWaiting);
   }
 
-  /** Whether the host can only wait, and for longer than this. */
+  /** Whether the host has no running visit and must wait for longer than `ms`. */
   isWaiting(now: EpochMs, ms = LONG_WAIT_MS): boolean {
     const { readyAt } = this;
     return readyAt > now + ms && readyAt < Number.POSITIVE_INFINITY && this.delay.running === 0;
   }
 
-  /** Forgets the URLs that were read ahead, which are still queued. */
+  /** Forgets the URLs that were read ahead. They are still queued. */
   dropReadAhead(): void {
     const unread = this.#ahead.filter(({ rank }) => !this.#busy.has(rank));
     if (unread.length > 0) this.noteQueued(unread[0]!.rank);
   }
 
-  /** The next URL, which stays the next. `beforeRead` is called before the queue is read. */
+  /** Returns the next URL without taking it. `beforeRead` is called before the queue is read. */
   peek(now: EpochMs, beforeRead: () => void): TakenUrl | undefined {
     const due = this.#delayed.findIndex(({ at }) => at <= now);
     if (due >= 0) this.#ahead.unshift(...this.#delayed.splice(due, 1).map(({ item }) => item));
@@ -108,7 +108,7 @@ export class ActiveHost {
     this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
   }
 
-  /** The new rank of a URL that was taken at this rank, if it has moved since. */
+  /** The new rank of the URL that was taken at this rank, if the URL has moved since. */
   movedTo(rank: number): number | undefined {
     return this.#moved.get(rank);
   }
@@ -122,8 +122,8 @@ export class ActiveHost {
   }
 
   /**
-   * A URL of this host was queued at this rank; `movedFrom` is its rank before. URLs read ahead with later ranks are
-   * dropped, to be read again in order.
+   * Notes that a URL of this host was queued at this rank; `movedFrom` is its former rank. URLs with later ranks that
+   * were read ahead are dropped, and read again in order.
    */
   noteQueued(rank: number, movedFrom?: number): void {
     if (movedFrom !== undefined && this.#busy.has(movedFrom)) {
@@ -134,7 +134,7 @@ export class ActiveHost {
     this.#isDrained = false;
     if ((this.#ahead.at(-1)?.rank ?? 0) > rank)
       this.#ahead = this.#ahead.filter((item) => item.rank < rank || this.#busy.has(item.rank));
-    // Minus one, since the next read begins after this rank.
+    // Minus one, since the next read begins after `#readTo`.
     this.#readTo = Math.min(this.#readTo, rank - 1);
   }
 }

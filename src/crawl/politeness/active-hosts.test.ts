@@ -28,7 +28,7 @@ function frontierOf(t: TestContext, count: number): Frontier {
   return frontier;
 }
 
-test('when more hosts wait than have room, each has its turn after its pause', (t) => {
+test('when more hosts wait than have room, each is visited after its pause', (t) => {
   const frontier = frontierOf(t, COUNT);
   let now = 0;
   const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS.hostConcurrency, new HostDelays(CRAWL_DEFAULTS, () => now));
@@ -50,7 +50,7 @@ test('when more hosts wait than have room, each has its turn after its pause', (
   assert.equal(askAll(), COUNT);
 });
 
-test('hosts without an address keep no place, however many they are', (t) => {
+test('any number of hosts without an address give up their places', (t) => {
   const frontier = frontierOf(t, COUNT);
   const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS.hostConcurrency, new HostDelays(CRAWL_DEFAULTS, () => 0));
   while (hosts.fill(0))

@@ -1,9 +1,10 @@
 /**
- * The hosts of a crawl that are in memory, a bounded number. The others wait in the frontier until there is room.
+ * The hosts of a crawl that are in memory: ACTIVE_HOSTS_MAX active ones, and up to WAITING_HOSTS_MAX waiting ones. The
+ * other hosts stay in the frontier until there is room.
  *
- * When there is no room, a host with a long pause gives up its place and waits until the pause is over. If there is no
- * room then either, hosts with shorter pauses give up their places. A host whose name has no address is postponed until
- * nothing else is left to do.
+ * When all places are taken, an active host with a long pause gives up its place, and waits until the pause is over. If
+ * a waiting host then finds no free place, active hosts with shorter pauses give up theirs too. A host whose name has
+ * no address is postponed until nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
@@ -18,11 +19,11 @@ export class ActiveHosts {
   readonly #hostConcurrency: number;
   readonly #delays: HostDelays;
   readonly #byName = new Map<string, ActiveHost>();
-  /** Hosts that wait without a place, and until when, the longest waiting first. */
+  /** Hosts that wait without a place, with the end of their wait. The one that began to wait first comes first. */
   readonly #waiting = new Map<string, { readonly host: ActiveHost; readonly until: EpochMs }>();
   /** The ids of the active and the waiting hosts. */
   readonly #ids = new Set<number>();
-  /** When the first waiting host needs a place again. */
+  /** The earliest time when a waiting host needs a place again. */
   #wakeAt: EpochMs = Number.POSITIVE_INFINITY;
   /** Whether the frontier may have hosts that are not in memory. */
   #mayHaveMore = true;
@@ -40,7 +41,7 @@ export class ActiveHosts {
     return this.#byName.get(name) ?? this.#waiting.get(name)?.host;
   }
 
-  /** All active hosts, beginning with another one each time, so that none is always last. */
+  /** All active hosts. Each call begins with another host, so that no host is always last. */
   *inRotation(): Generator<ActiveHost> {
     const hosts = [...this.#byName.values()];
     const first = this.#turn++ % Math.max(1, hosts.length);
@@ -57,15 +58,15 @@ export class ActiveHosts {
   }
 
   /**
-   * Gives places to waiting hosts whose pause is over, and to hosts of the frontier, while there is room. Returns
-   * whether there were any.
+   * Gives free places to waiting hosts whose pause is over, and to hosts of the frontier. Returns whether any host got
+   * a place.
    */
   fill(now: EpochMs): boolean {
     let isMore = this.wakeAt <= now && this.#endWaits(now);
     while (this.#mayHaveMore && !this.#isFull) {
       const found = this.#frontier.hostsWithQueue(this.#lastId, ACTIVE_HOSTS_MAX);
       if (found.length === 0) {
-        // At the end, the next scan begins at the first host again, once something new was queued.
+        // The scan is at its end. After the next URL is queued, it begins again at the first host.
         this.#mayHaveMore = false;
         this.#lastId = -1;
       }
@@ -93,7 +94,7 @@ export class ActiveHosts {
   /** Moves a host that must wait to the waiting hosts, if others may need its place. Returns whether it did. */
   letWait(host: ActiveHost, now: EpochMs): boolean {
     const isWanted = this.#wakeAt <= now;
-    // A waiting host that needs the place leaves room among the waiting hosts.
+    // If a waiting host needs the place, it leaves the waiting hosts, so there is room among them.
     if (!this.#isFull || (this.#waiting.size >= WAITING_HOSTS_MAX && !isWanted)) return false;
     if (!host.isWaiting(now, isWanted ? 0 : undefined)) return false;
     host.dropReadAhead();
@@ -116,7 +117,7 @@ export class ActiveHosts {
     return true;
   }
 
-  /** Lets the names of postponed hosts be looked up once more. Returns whether there were any. */
+  /** Lets the names of postponed hosts be looked up once more. Returns whether any host was postponed. */
   lookUpPostponed(): boolean {
     const postponed = [...this.#postponedHosts()];
     for (const host of postponed) {
@@ -136,14 +137,14 @@ export class ActiveHosts {
     this.#wakeAt = Math.min(this.#wakeAt, until);
   }
 
-  /** Gives places to waiting hosts whose pause is over, as far as there is room. Returns whether there were any. */
+  /** Gives free places to waiting hosts whose pause is over. Returns whether any host got a place. */
   #endWaits(now: EpochMs): boolean {
     let isAny = false;
     this.#wakeAt = Number.POSITIVE_INFINITY;
     for (const [name, { host, until }] of this.#waiting) {
       if (until > now || this.#isFull) {
         this.#wakeAt = Math.min(this.#wakeAt, until);
-        // To know that a host needs a place, one is enough.
+        // One host that needs a place is enough to set `#wakeAt`.
         if (until <= now) break;
         continue;
       }
@@ -161,7 +162,7 @@ export class ActiveHosts {
     this.#delays.keep(name, delay);
   }
 
-  /** A URL was queued for a host at this rank; `movedFrom` is its rank before. */
+  /** Notes that a URL of a host was queued at this rank; `movedFrom` is its former rank. */
   noteQueued(name: string, rank: number, movedFrom?: number): void {
     const host = this.get(name);
     if (!host) {
@@ -169,18 +170,18 @@ export class ActiveHosts {
       return;
     }
     host.noteQueued(rank, movedFrom);
-    // The host may have waited only for a single URL that is tried again later.
+    // The host may have waited for the next try of a single URL. Now it has another URL.
     const waiting = this.#waiting.get(name);
     if (waiting && host.readyAt < waiting.until) this.#waitUntil(host, host.readyAt);
   }
 
-  /** Whether anything is left to do, in memory or in the frontier, except to look up names once more. */
+  /** Whether memory or the frontier has a host with work left. Postponed hosts do not count. */
   hasWork(now: EpochMs): boolean {
     for (const host of [...this.#byName.values()]) {
       if (host.isIdle) this.retire(host);
       else if (!host.delay.isPostponed) return true;
     }
-    // Another request may have reached a postponed host meanwhile.
+    // A request of a rendered page may have reached a postponed host meanwhile.
     for (const { host, until } of [...this.#waiting.values()])
       if (until === Number.POSITIVE_INFINITY && !host.delay.isPostponed) this.#waitUntil(host, host.readyAt);
     this.#restartScan();

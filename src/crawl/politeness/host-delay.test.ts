@@ -6,7 +6,7 @@ import { HostDelay, retryAfterMs } from './host-delay.ts';
 const ORIGIN = 'http://a.test';
 const SETTINGS = { ...CRAWL_DEFAULTS, delayMs: 1000, retryDelayMs: 500 };
 
-test('the pause of a host is the delay, more when it is slow, and as long as its Crawl-delay', () => {
+test('a slow host or a Crawl-delay makes the pause of a host longer than the configured delay', () => {
   const delay = new HostDelay(SETTINGS);
   assert.equal(delay.readyAt, 0);
   delay.begin(0);
@@ -30,7 +30,7 @@ test('a very long Crawl-delay is shortened', () => {
   assert.equal(delay.readyAt, SETTINGS.crawlDelayMsMax);
 });
 
-test('a refusal pauses the host for as long as it asks, or for growing times', () => {
+test('a refusal pauses the host as long as Retry-After says; without it each pause is twice the last', () => {
   const delay = new HostDelay(SETTINGS);
   delay.noteRefusal(0, 7000);
   assert.equal(delay.readyAt, 7000);
@@ -44,7 +44,7 @@ test('a refusal pauses the host for as long as it asks, or for growing times', (
   assert.equal(other.readyAt, 10_500);
 });
 
-test('a host is given up that asks for more than an hour in all, or refuses many URLs in a row', () => {
+test('a host that asks for pauses of more than an hour, or refuses many URLs in a row, is given up', () => {
   const delay = new HostDelay(SETTINGS);
   delay.noteRefusal(0, 3600_000);
   delay.noteRefusal(1000, 3000_000);
@@ -68,7 +68,7 @@ test('a host is given up that asks for more than an hour in all, or refuses many
   assert.ok(other.hasRefusedMany && !other.isGivenUp, 'the pages may be broken, not the host');
 });
 
-test('a host that cannot be connected to is paused for growing times, and given up after some minutes', () => {
+test('a host that cannot be connected to is given up after growing pauses of some minutes', () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const waits: number[] = [];
   let now = 0;
@@ -84,7 +84,7 @@ test('a host that cannot be connected to is paused for growing times, and given 
   assert.equal(delay.readyAt, now, 'it answers with the other scheme');
 });
 
-test('a host that refuses and asks for no pause, or for one in the past, gets the usual pause', () => {
+test('a refusal with no Retry-After, or with one of zero, gets the usual pause', () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const waits = [undefined, 0, 0, 120_000].map((asked) => {
     const now = Math.max(0, delay.readyAt);

@@ -2,27 +2,30 @@
  * The delay of one host: when the next request may be sent.
  *
  * The pause between two requests is the longest of three: the configured delay, the Crawl-delay of the host, and a
- * multiple of its response time, up to a bound. A host that is busy (429, 503) is left alone for as long as it asks, or
- * for growing pauses. A host that refuses everything is given up for the run. Where the pages may be broken, and not
- * the host, all are visited, but each only once.
+ * multiple of its response time, up to a bound. A busy host (429, 503) is left alone for as long as its Retry-After
+ * says, or for growing pauses. A host that refuses all URLs is given up for the run. If its pages may be broken, and
+ * not the host, every further URL is visited once.
  *
- * A host that cannot be connected to is tried again with growing pauses for some minutes, since the network may be down
- * for so long. A host that never answered and whose name has no address is postponed. Its name is looked up once more
- * when nothing else is left to do.
+ * A host that cannot be connected to is tried again for some minutes, with growing pauses, since the network may be
+ * down. A host that never answered and whose name has no address is postponed. Its name is looked up once more when
+ * nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { CrawlSettings } from '../settings.ts';
 
-/** Statuses of a host that is busy. Such answers are stored only on the last try. */
+/**
+ * Statuses of a busy host. An answer with one of them is stored on the last try of its URL; before, the URL is tried
+ * again.
+ */
 export const BUSY_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** The weight of a new response time in the average. */
 const SMOOTHING = 0.25;
-/** How long a host may ask for pauses in all, and how many URLs in a row it may refuse to their last try. */
+/** The sum of the pauses that a host may ask for, and how many URLs in a row it may refuse at their last try. */
 const PAUSE_MS_MAX = 3600_000;
 const REFUSED_URLS_MAX = 20;
 const TOO_MANY_REQUESTS = 429;
-/** Failed connections in a row before a host is left alone, and for how long it is left alone in all. */
+/** How many connections in a row must fail before a host is paused, and the sum of these pauses. */
 const CONNECTION_FAILURES_MIN = 3;
 const UNREACHABLE_MS_MAX = 15 * 60_000;
 /** The least time between two look-ups of a name without an address. */
@@ -36,17 +39,20 @@ export class HostDelay {
   #crawlDelayMs = 0;
   #refusals = 0;
   /**
-   * Since the last answer of the host: URLs refused to their last try, whether the last refusal meant all URLs, and the
-   * pauses that it asked for.
+   * Counted since the last answer of the host: the URLs that it refused at their last try, whether the last refusal was
+   * about all URLs, and the sum of the pauses that it asked for.
    */
   #refusedUrls = 0;
   #refusesAll = false;
   #requestedPauseMs = 0;
-  /** Also since the last answer: failed connections, how long the host was left alone for them, and until when. */
+  /**
+   * Also counted since the last answer: failed connections, the sum of the pauses after them, and the end of the last
+   * pause.
+   */
   #connectionFailures = 0;
   #unreachableMs = 0;
   #unreachableUntil: EpochMs = 0;
-  /** The origin that answered last: a host may support only one of the two schemes. */
+  /** The origin that answered last. A host may support http or https alone. */
   #answeringOrigin: string | undefined;
   #running = 0;
   /**
@@ -55,13 +61,13 @@ export class HostDelay {
    */
   #name: 'found' | 'postponed' | 'again' | 'missing' = 'found';
 
-  /** `lastRequestAt`: when an earlier process may have sent the last request to the host. */
+  /** `lastRequestAt`: when an earlier process may have sent its last request to the host. */
   constructor(settings: CrawlSettings, lastRequestAt = Number.NEGATIVE_INFINITY) {
     this.#settings = settings;
     this.#lastRequestAt = lastRequestAt;
   }
 
-  /** When a request may be sent; infinity while the host has as many requests as it may have. */
+  /** When a request may be sent; infinity while the host has the maximum number of requests. */
   get readyAt(): EpochMs {
     if (this.#name === 'postponed') return Number.POSITIVE_INFINITY;
     const isAlone = this.#effectiveDelayMs > 0 && this.#crawlDelayMs > 0;
@@ -83,15 +89,15 @@ export class HostDelay {
     this.#notBefore(this.#lastRequestAt + this.#crawlDelayMs);
   }
 
-  /** A visit begins. `sendsRequest`: whether it sends a request to the host. */
+  /** Notes that a visit begins. `sendsRequest`: whether the visit sends a request to the host. */
   begin(now: EpochMs, sendsRequest = true): void {
     this.#running++;
     if (sendsRequest) this.#notBefore(now + this.#effectiveDelayMs);
   }
 
   /**
-   * The visit ends. `answered`: when the request was sent, which opening a connection may have delayed, and how long
-   * the answer took.
+   * Notes that a visit ends. `answered`: when the request was sent, and how long the answer took. Opening a connection
+   * may have delayed the request.
    */
   end(now: EpochMs, answered: { readonly time: EpochMs; readonly latencyMs: number } | undefined): void {
     this.#running--;
@@ -105,8 +111,8 @@ export class HostDelay {
   }
 
   /**
-   * The host refused a request. `lastStatus`: the status of the refusal when the URL is not tried again; the next URL
-   * has all its tries.
+   * Notes that the host refused a request. `lastStatus`: the status of the refusal, if this was the last try of the
+   * URL. After it the growing pauses begin small again.
    */
   noteRefusal(now: EpochMs, retryAfterMs: number | undefined, lastStatus?: number): void {
     if (lastStatus !== undefined) {
@@ -116,7 +122,7 @@ export class HostDelay {
     }
     if (retryAfterMs !== undefined)
       this.#requestedPauseMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
-    // A Retry-After of 0, or of a date in the past by a slow clock, gets the usual pause.
+    // A Retry-After of 0, or with a date in the past, gets the usual pause.
     const waitMs = retryAfterMs || this.#settings.retryDelayMs * 2 ** this.#refusals;
     this.#refusals = Math.min(this.#refusals + 1, 10);
     this.#notBefore(now + Math.min(waitMs, PAUSE_MS_MAX));
@@ -128,8 +134,8 @@ export class HostDelay {
   }
 
   /**
-   * The host could not be connected to. Several failures at the same time count once. Failures of a scheme that the
-   * host may not support do not count.
+   * Notes that the host could not be connected to. Failures during the pause of an earlier failure do not count.
+   * Failures of a scheme that the host may not support do not count either.
    */
   noteConnectionFailure(now: EpochMs, origin: string): void {
     if (this.#answeringOrigin !== undefined && this.#answeringOrigin !== origin) return;
@@ -145,7 +151,7 @@ export class HostDelay {
     return this.#answeringOrigin !== undefined;
   }
 
-  /** The name of the host has no address. Returns whether it will be looked up once more. */
+  /** Notes that the name of the host has no address. Returns whether the name will be looked up once more. */
   noteMissingName(now: EpochMs): boolean {
     if (this.#name === 'found') {
       this.#name = 'postponed';
@@ -164,12 +170,12 @@ export class HostDelay {
     return this.#name === 'missing';
   }
 
-  /** Allows the second look-up, when nothing else is left to do. */
+  /** Allows the second look-up. Called when nothing else is left to do. */
   lookUpAgain(): void {
     if (this.#name === 'postponed') this.#name = 'again';
   }
 
-  /** An origin of the host answered. */
+  /** Notes that an origin of the host answered. */
   noteAnswer(origin: string): void {
     this.#name = 'found';
     this.#answeringOrigin = origin;
@@ -202,7 +208,7 @@ export class HostDelay {
 export function retryAfterMs(value: string | undefined, now: EpochMs): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value.trim()) * 1000;
-  // `Date.parse` accepts numbers too: it reads `-1` as a date long past.
+  // `Date.parse` accepts numbers too: it reads `-1` as a past date.
   const date = /^\s*[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

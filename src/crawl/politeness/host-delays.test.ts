@@ -5,7 +5,7 @@ import { HostDelays } from './host-delays.ts';
 
 const HOUR_MS = 3600_000;
 
-test('the delay of a host outlasts thousands of others while it is used, paused or given up', () => {
+test('the delay of a host that is used, paused or given up is remembered among thousands of others', () => {
   const delays = new HostDelays(CRAWL_DEFAULTS, () => 0);
   const [busy, lost, waiting, active] = ['busy.test', 'lost.test', 'waiting.test', 'active.test'].map((host) =>
     delays.of(host),

@@ -1,4 +1,7 @@
-/** The delays of hosts by name, shared by the crawl and rendered pages. A bounded number is remembered. */
+/**
+ * The delays of hosts by name, shared by the crawl and rendered pages. At most about REMEMBERED_MAX idle delays are
+ * remembered.
+ */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { HostDelay } from './host-delay.ts';
@@ -12,7 +15,7 @@ export class HostDelays {
   readonly #byHost = new Map<string, HostDelay>();
   #countMax = REMEMBERED_MAX;
 
-  /** `lastRequestAt`: when an earlier process sent its last requests, if one did. */
+  /** `lastRequestAt`: when an earlier process of this run sent its last requests; undefined if there was none. */
   constructor(settings: CrawlSettings, clock: Clock, lastRequestAt?: EpochMs) {
     this.#settings = settings;
     this.#clock = clock;
@@ -33,8 +36,8 @@ export class HostDelays {
   }
 
   /**
-   * Forgets the least recently used delays. Delays in use stay, and so do those of hosts that are paused or given up.
-   * Hosts without an address are too many to remember, and can be looked up again.
+   * Forgets the least recently used delays. Delays that are in use stay. So do the delays of paused hosts and of hosts
+   * that were given up, unless their name has no address: such hosts are too many to remember.
    */
   #forget(): void {
     if (this.#byHost.size < this.#countMax) return;
@@ -44,7 +47,7 @@ export class HostDelays {
         this.#byHost.delete(host);
       if (this.#byHost.size < REMEMBERED_MAX / 2) break;
     }
-    // If most hosts are paused, looking through them again soon would find nothing.
+    // If most hosts are paused, looking through them again at the next host would find nothing to forget.
     this.#countMax = Math.max(REMEMBERED_MAX, 2 * this.#byHost.size);
   }
 }

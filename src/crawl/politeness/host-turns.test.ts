@@ -39,7 +39,7 @@ test('a waiting request gets no turn when its host is given up', async () => {
   assert.equal(await second, undefined);
 });
 
-test('a host that answers pages between its refusals is not given up', async () => {
+test('answers between its refusals keep a host from being given up', async () => {
   const delay = new HostDelay(CRAWL_DEFAULTS);
   const { turns, time } = turnsAt(delay, RobotsRules.allowing());
   for (let count = 0; count < 3; count++) {

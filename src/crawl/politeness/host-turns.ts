@@ -1,7 +1,7 @@
 /**
- * Gives requests of rendered pages their turns at hosts, so that they are sent no faster than those of the crawl
- * itself. A request waits until robots.txt is known and allows it, and until the delay of its host is over. Each host
- * gives turns in the order of the requests.
+ * Gives requests of rendered pages their turns at hosts. So these requests respect the same delays as the crawl itself.
+ * A request waits until robots.txt is known and allows it, and until the delay of its host is over. Each host gives
+ * turns in the order of the requests.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Exchange } from '../fetch/exchange.ts';
@@ -11,9 +11,9 @@ import type { RobotsRules } from './robots-rules.ts';
 
 /** The right to send one request to a host. */
 export type Turn = {
-  /** Called when the answer is received, or there is none. Only the first call counts. */
+  /** Must be called when the answer is received, or when there is none. Further calls have no effect. */
   end(exchange: Exchange | undefined): void;
-  /** Called when the host asked for a pause. */
+  /** Must be called when the host asked for a pause. */
   noteRefusal(retryAfterMs: number | undefined): void;
 };
 
@@ -23,11 +23,11 @@ export type HostTurnsOptions = {
   /** The rules of an origin, if they are known. */
   readonly rulesOf: (origin: string) => RobotsRules | undefined;
   /**
-   * Fetches the rules of an origin within a turn, after so many tries. Undefined when that failed and the host was
-   * paused for another try.
+   * Fetches the rules of an origin within a turn. `tries` is the number of earlier tries. Returns undefined when the
+   * fetch failed and the host was paused for another try.
    */
   readonly fetchRules: (origin: string, turn: Turn, tries: number) => Promise<RobotsRules | undefined>;
-  /** Called when something changed that may let others start. */
+  /** Called when a turn ends or is requested, since another request may now start. */
   readonly wake: () => void;
 };
 
@@ -45,8 +45,8 @@ export class HostTurns {
   }
 
   /**
-   * Waits for a turn. Undefined when robots.txt forbids the URL or its host is given up. Throws when the signal is
-   * aborted before.
+   * Waits for a turn. Returns undefined when robots.txt forbids the URL or its host is given up. Throws when the signal
+   * is aborted while it waits.
    */
   async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
     const { origin } = new URL(url);
@@ -57,8 +57,8 @@ export class HostTurns {
   }
 
   /**
-   * Gives at most `room` turns to requests that may start now, and returns when more may. Requests to a host that is
-   * given up or postponed get none.
+   * Gives turns to requests that may start now, until `room` turns are running. Returns the time when the next request
+   * may start. A request to a host that is given up or postponed gets undefined.
    */
   start(room: number): EpochMs {
     const now = this.#options.clock();
@@ -119,7 +119,8 @@ export class HostTurns {
   }
 
   /**
-   * All requests that need the rules of an origin wait for the same fetch. It continues when one of them is aborted.
+   * All requests that need the rules of an origin wait for the same fetch. The fetch continues when one of these
+   * requests is aborted.
    */
   #fetchedRules(origin: string): Promise<RobotsRules | undefined> {
     let fetching = this.#rules.get(origin);

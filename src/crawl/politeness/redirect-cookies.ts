@@ -1,8 +1,8 @@
 /**
- * Cookies of redirects: some sites redirect until their cookie comes back. Only cookies of redirects are kept, for the
- * time of a run. They are sent to the targets of redirects. Other pages of their hosts get them only after a redirect
- * led in a circle without them. So such a site can be captured, and no page changes because a page that sets a language
- * was visited before.
+ * Cookies of redirects. Some sites redirect until the browser returns their cookie, and with these cookies such sites
+ * can be captured. Cookies of other responses are ignored: a page must not look different because the crawl visited a
+ * page that sets a language before. Cookies are kept until the end of the run, and sent to the targets of redirects.
+ * Other URLs of the host get a cookie after a redirect without it led in a circle.
  */
 import { getDomain } from 'tldts';
 import type { EpochMs } from '../../base/index.ts';
@@ -13,7 +13,7 @@ type Cookie = {
   readonly value: string;
   readonly setAt: EpochMs;
   readonly isSecure: boolean;
-  /** Whether a redirect led in a circle without it. */
+  /** Whether a redirect without this cookie led in a circle. */
   isNeeded: boolean;
 };
 
@@ -22,12 +22,12 @@ type Pair = readonly [name: string, value: string | undefined];
 const DOMAINS_MAX = 1000;
 const COOKIES_MAX = 50;
 const LENGTH_MAX = 4096;
-/** A cookie that could not be sent back is ignored. */
+/** A cookie that cannot be sent back is ignored. */
 const NAME = /^[\x21-\x7e]+$/;
 const VALUE = /^[\x20-\x7e]*$/;
 
 export class RedirectCookies {
-  /** Keyed by the host, or by `.` and the domain for cookies of all its hosts; then by name. */
+  /** By domain, the cookies by name. The key is a host, or `.` and a domain for the cookies of all its hosts. */
   readonly #byDomain = new Map<string, Map<string, Cookie>>();
 
   /** Adds the cookies of a redirect. */
@@ -60,13 +60,15 @@ export class RedirectCookies {
     if (cookies.size > 0) this.#byDomain.set(key, cookies);
   }
 
-  /** The Cookie field of a request; undefined when there is none. `isRedirected`: whether a redirect led to the URL. */
+  /**
+   * The Cookie field of a request; undefined when no cookie is sent. `isRedirected`: whether a redirect led to the URL.
+   */
   fieldFor(url: string, isRedirected: boolean): string | undefined {
     const cookies = this.#for(url).filter(({ isNeeded }) => isRedirected || isNeeded);
     return cookies.length === 0 ? undefined : cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   }
 
-  /** When the newest cookie was set that a request for this URL can have; undefined when there is none. */
+  /** The time when the newest cookie for this URL was set; undefined when it has no cookie. */
   newestFor(url: string): EpochMs | undefined {
     const cookies = this.#for(url);
     return cookies.length === 0 ? undefined : Math.max(...cookies.map(({ setAt }) => setAt));
@@ -89,7 +91,7 @@ export class RedirectCookies {
   }
 }
 
-/** The key for a cookie of a host for a domain; undefined when the host may not set cookies there. */
+/** The key for a cookie that a host sets for a domain; undefined when the host may not set cookies for that domain. */
 function domainFor(hostname: string, domain: string): string | undefined {
   const isForAll = getDomain(domain, { allowPrivateDomains: true }) !== null && `.${hostname}`.endsWith(`.${domain}`);
   if (isForAll) return `.${domain}`;

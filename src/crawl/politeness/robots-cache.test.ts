@@ -15,7 +15,7 @@ async function openState(t: TestContext): Promise<CrawlState> {
   return state;
 }
 
-test('expired files leave the state as others are stored', async (t) => {
+test('storing a file deletes expired files of other origins', async (t) => {
   const state = await openState(t);
   const cache = new RobotsCache(state, 'pinakes');
   const put = (name: string, number: number, time: number) =>
@@ -37,7 +37,7 @@ test('expired files leave the state as others are stored', async (t) => {
   assert.equal(anew?.isAllowed('http://050.new.test/x'), false);
 });
 
-test('of many large files only the latest stay in memory, and others are loaded again', async (t) => {
+test('the latest large files stay in memory, and the others are loaded again', async (t) => {
   const cache = new RobotsCache(await openState(t), 'pinakes');
   const origin = (number: number) => `http://${number}.test`;
   const answer = { kind: 'robots', time: 1, captures: 1, bytes: 0 } as const;

@@ -1,8 +1,9 @@
 /**
- * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like pages.
+ * The robots.txt files of origins. A file is fetched when it is needed, kept for a day (RFC 9309, 2.4), and captured
+ * like a page.
  *
- * 2xx is read. Redirects are followed, up to five, across hosts. Other 3xx and 4xx allow everything. 408, 429, 5xx, no
- * answer and a cut file forbid everything until the file can be fetched.
+ * A file with status 2xx is read. Up to five redirects are followed, also to other hosts. Other statuses 3xx and 4xx
+ * allow everything. 408, 429, 5xx, a missing answer and a cut file forbid everything until the file can be fetched.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { CrawlState } from '../frontier/state.ts';
@@ -11,11 +12,15 @@ import { isFresh, ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robot
 import type { RobotsOutcome, RobotsVerdict } from './robots-visit.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
-/** The size of the files themselves; parsed rules take several times as much. Most files have a few kilobytes. */
+/**
+ * The size of the remembered files as received. Their parsed rules take several times as much. Most files have a few
+ * kilobytes.
+ */
 const BYTES_REMEMBERED_MAX = 16 * ROBOTS_BYTES_MAX;
 
 /**
- * Deletes expired files of the next few origins. So all expired files are deleted in time, without a scan of the table.
+ * Deletes expired files of the next few origins in the table. Many such steps delete all expired files, so the whole
+ * table need not be scanned.
  */
 const FORGET_SOME = `DELETE FROM robots WHERE origin IN
   (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE abs(fetched - ?) > ${ROBOTS_FRESH_MS})`;
@@ -42,18 +47,22 @@ export class RobotsCache {
   /** The rules of a crawl that ignores robots.txt. */
   readonly allowAll = RobotsRules.allowing();
 
-  /** Why the rules of an origin forbid everything, when they could not be fetched. */
+  /**
+   * Why the rules of an origin could not be fetched, so that they forbid everything; undefined when they were fetched.
+   */
   unreachable(origin: string): Unreachable | undefined {
     return this.#memory.get(origin)?.unreachable;
   }
 
-  /** The rules of an origin, if they are known and fresh. `now`: by the clock that timed the fetch. */
+  /**
+   * The rules of an origin, if they are known and fresh. `now` must come from the same clock as the time of the fetch.
+   */
   get(origin: string, now: EpochMs): RobotsRules | undefined {
     const known = this.#memory.get(origin) ?? this.#load(origin);
     return known && isFresh(known.fetched, now) ? known.rules : undefined;
   }
 
-  /** Stores what was fetched. A failure is only remembered, so that the next crawl tries again. */
+  /** Stores a fetched file. A failure is kept in memory alone, so the next crawl fetches the file again. */
   put(origin: string, { verdict, body, time, unreachable }: RobotsOutcome): RobotsRules {
     if (unreachable) return this.#remember(origin, verdict, body, time, unreachable);
     const kept = Buffer.from(body.subarray(0, ROBOTS_BYTES_MAX));

@@ -7,7 +7,7 @@ import { RobotsRules } from './robots-rules.ts';
 const rulesOf = (text: string, token = 'pinakes') => RobotsRules.parse(utf8(text), token);
 const allows = (rules: RobotsRules, path: string) => rules.isAllowed(`http://a.test${path}`);
 
-test('groups that name the crawler are merged, and then other groups do not count', () => {
+test('the groups that name the crawler are merged and take precedence over the others', () => {
   const rules = rulesOf(
     'User-agent: *\nDisallow: /\n\nUser-agent: Pinakes/2.0\nDisallow: /a\n\nuser-agent: other\nuser-agent: pinakes\nDisallow: /b',
   );
@@ -19,7 +19,7 @@ test('groups that name the crawler are merged, and then other groups do not coun
   assert.equal(allows(rulesOf('User-agent: other\nDisallow: /x'), '/x'), true);
 });
 
-test('the longest pattern decides, and of two equally long patterns the one that allows', () => {
+test('the longest pattern decides, and an allowing pattern wins over a forbidding one of the same length', () => {
   const rules = rulesOf(
     'User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /a/b/c$\nAllow: /t\nDisallow: /t\nDisallow: /*.gif$',
   );
@@ -33,7 +33,7 @@ test('escapes are compared in one form', () => {
   assert.deepEqual(judged, [false, false, false, true]);
 });
 
-test('the file itself may always be fetched, and its sitemaps and delays are read', () => {
+test('sitemaps and delays are read, and robots.txt itself may always be fetched', () => {
   const rules = rulesOf('User-agent: *\nCrawl-delay: 2.5\nDisallow: /\nSitemap: /map.xml');
   assert.equal(allows(rules, '/robots.txt'), true);
   assert.equal(rules.crawlDelayMs, 2500);
@@ -44,7 +44,7 @@ test('the file itself may always be fetched, and its sitemaps and delays are rea
   assert.deepEqual(delays, [500, 3000, 1000, undefined, undefined, 10_000]);
 });
 
-test('no file that a server can send takes long or throws', () => {
+test('every possible file is parsed in little time and without an error', () => {
   const hostile = `User-agent: *\n${`Disallow: ${'*a'.repeat(5000)}$\n`.repeat(20)}`;
   allows(rulesOf(hostile), `/${'a'.repeat(2000)}b`);
   fc.assert(
@@ -54,7 +54,7 @@ test('no file that a server can send takes long or throws', () => {
   );
 });
 
-test('thousands of patterns are matched against a long path, but not if nearly all of them almost match', () => {
+test('thousands of patterns are matched against a long path; if nearly all of them almost match, it is forbidden', () => {
   const fileOf = (pattern: (number: string) => string) =>
     `User-agent: *\n${Array.from({ length: 20_000 }, (_, at) => `Disallow: ${pattern(String(at))}\n`).join('')}Allow: *c\n`;
   const filler = 'b'.repeat(1900);
@@ -63,7 +63,7 @@ test('thousands of patterns are matched against a long path, but not if nearly a
     ['', '&id=7&', 'id=7', 'id=7&', 'id=19999&c', 'id=20000&'].map((end) => allows(meant, `/${filler}?${end}`)),
     [true, true, true, false, false, true],
   );
-  // The path has every three octets in a row of these patterns, but not four.
+  // The path contains every three octets in a row of these patterns, but no four in a row.
   const hostile = rulesOf(fileOf((number) => `*abcd*${number}`));
   assert.deepEqual(
     ['/abcbcd/19999', '/abcd/19999', `/abcbcd/0123456789${filler}`].map((path) => allows(hostile, path)),

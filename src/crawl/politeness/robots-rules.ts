@@ -1,24 +1,24 @@
 /**
  * The rules of a robots.txt (RFC 9309) for one crawler.
  *
- * All groups that name the product token of the crawler are merged. Without any, the groups for `*` count; without
- * those, nothing is forbidden. Of the rules that match a path the longest pattern decides, and of two equally long
- * patterns the one that allows. Patterns and paths are compared as octets with normalized escapes. Lines that are not
- * rules neither end a group nor join two. `Crawl-delay` and `Sitemap` are read too.
+ * All groups that name the product token of the crawler are merged. If no group names it, the groups for `*` count. If
+ * there are none either, everything is allowed. Of the rules that match a path, the one with the longest pattern
+ * decides. If an allowing and a forbidding pattern have the same length, the path is allowed. Patterns and paths are
+ * compared as octets with normalized escapes. Lines of other kinds do not end a group, and do not join two groups.
+ * `Crawl-delay` and `Sitemap` are read too.
  *
- * Seen in the wild and understood: byte order marks whole, cut short and in UTF-16, CR and LF in any order, a missing
- * colon, a space before it, misspelled `Disallow`, text after the product token.
+ * Real files have these faults, which are understood: byte order marks that are whole, cut or in UTF-16; CR and LF in
+ * any order; a missing colon, or a space before the colon; misspelled `Disallow`; text after the product token.
  */
 import { type EpochMs, fromLatin1, utf8 } from '../../base/index.ts';
 
-/** How much of a file is read; the standard asks for at least 500 KiB. */
+/** How many bytes of a file are read. The standard asks for at least 500 KiB. */
 export const ROBOTS_BYTES_MAX = 512 * 1024;
 /** How long a file is fresh (RFC 9309, 2.4). */
 export const ROBOTS_FRESH_MS = 24 * 3600_000;
 
 /**
- * Whether a file fetched at that time is still fresh. A time in the far future means that the clock was wrong, so the
- * file is not.
+ * Whether a file fetched at this time is still fresh. A file with a time in the far future is not: the clock was wrong.
  */
 export function isFresh(fetched: EpochMs, now: EpochMs): boolean {
   return Math.abs(now - fetched) <= ROBOTS_FRESH_MS;
@@ -36,7 +36,7 @@ export class RobotsRules {
   /** Rules that take precedence come first. */
   readonly #rules: readonly Rule[];
   readonly crawlDelayMs: number | undefined;
-  /** As written: absolute, or relative to the file. */
+  /** The URLs of sitemaps as written: absolute, or relative to the file. */
   readonly sitemaps: readonly string[];
 
   private constructor(group: RuleGroup | undefined, sitemaps: readonly string[]) {
@@ -79,7 +79,10 @@ export class RobotsRules {
   }
 }
 
-/** Takes one line after the other and sorts the rules into the two groups that can count. */
+/**
+ * Reads line by line. Collects the rules of the two groups that matter: for this crawler (`own`) and for all
+ * (`everyone`).
+ */
 class GroupReader {
   own: RuleGroup | undefined;
   everyone: RuleGroup | undefined;
@@ -116,7 +119,7 @@ class GroupReader {
   #rule(isAllow: boolean, value: string): void {
     this.#isNaming = false;
     if (value === '') return;
-    // A pattern that begins with neither starts at the root.
+    // A pattern that begins with neither `/` nor `*` starts at the root.
     const rooted = value.startsWith('/') || value.startsWith('*') ? value : `/${value}`;
     for (const group of this.#current) group.rules.push({ isAllow, pattern: normalOctets(rooted) });
   }
@@ -128,7 +131,7 @@ class GroupReader {
   }
 }
 
-/** Name, the colon or the white space in its place, and the value without its comment. */
+/** Matches the name, the colon or the white space in its place, and the value without its comment. */
 const LINE = /^\s*([a-z][a-z -]*?)[ \t]*([: \t])[ \t]*([^#]*)/i;
 
 type LineKind = 'agent' | 'allow' | 'disallow' | 'delay' | 'sitemap';
@@ -151,11 +154,11 @@ const KINDS: Readonly<Record<string, LineKind | undefined>> = {
   'site-map': 'sitemap',
 };
 
-/** One character for each octet. */
+/** The file as text with one character for each octet. */
 function latin1Text(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return fromLatin1(utf8(new TextDecoder('utf-16le').decode(file)));
   if (file[0] === 0xfe && file[1] === 0xff) return fromLatin1(utf8(new TextDecoder('utf-16be').decode(file)));
-  // A byte order mark, or the rest of one, is removed only at the start; elsewhere it spoils its line.
+  // A byte order mark, or the rest of one, is removed at the start of the file. Elsewhere it makes its line invalid.
   return fromLatin1(file).replace(/^\u00ef\u00bb?\u00bf?/, '');
 }
 
@@ -176,8 +179,8 @@ function normalOctets(text: string): string {
 }
 
 /**
- * `*` matches any octets, `$` at the end matches the end; otherwise a pattern matches every path that begins with it.
- * Takes linear time for each piece.
+ * `*` matches any octets, and `$` at the end of a pattern matches the end of the path. Without `$`, a pattern matches
+ * every path that begins with it. Each piece between stars takes linear time.
  */
 function matches(pattern: string, search: PathSearch): boolean {
   const { path } = search;
@@ -195,14 +198,14 @@ function matches(pattern: string, search: PathSearch): boolean {
   return !isWhole || at === path.length;
 }
 
-/** With more rules than this, most are ruled out before the search. */
+/** If there are more rules than this, `mayMatch` excludes most of them before the search. */
 const FEW_RULES = 100;
 /**
- * How many octets may be searched for one URL; honest rules need fewer. Beyond that the URL is forbidden: thousands of
- * patterns that nearly match would block the crawl of all other hosts.
+ * How many octets may be searched for one URL. Honest rules need fewer. A URL that needs more is forbidden, because
+ * thousands of patterns that nearly match would block the crawl of all other hosts.
  */
 const PASSED_MAX = 250_000;
-/** A prime: the hash of three octets is one of so many slots. */
+/** The number of slots, a prime. The hash of three octets is the number of a slot. */
 const SLOTS = 65_521;
 const STAR = 0x2a;
 
@@ -210,7 +213,7 @@ const STAR = 0x2a;
 class PathSearch {
   readonly path: string;
   #passed = 0;
-  /** By slot, whether the path may contain three octets in a row. */
+  /** For each slot, whether the path contains three octets in a row that have this slot. */
   #triples: Uint8Array | undefined;
 
   constructor(path: string) {
@@ -221,14 +224,14 @@ class PathSearch {
     return this.#passed > PASSED_MAX;
   }
 
-  /** Where the piece begins after `from`; negative if it is not there. */
+  /** The first place of the piece at or after `from`; negative if there is none. */
   find(piece: string, from: number): number {
     const found = this.path.indexOf(piece, from);
     this.#passed += (found < 0 ? this.path.length : found) - from;
     return found;
   }
 
-  /** False only for a pattern with octets in a row that the path does not contain. */
+  /** False if the pattern has three octets in a row that the path does not contain. */
   mayMatch(pattern: string): boolean {
     this.#triples ??= triplesOf(this.path);
     // The last octet may be a `$`, so it is skipped.

@@ -13,7 +13,7 @@ import { FETCH_DEFAULTS } from '../fetch-settings.ts';
 import { CRAWL_DEFAULTS } from '../settings.ts';
 import { RobotsVisitor } from './robots-visit.ts';
 
-test('when two robots.txt redirect to one file, a host with tries left is not given up with one that has none', async (t) => {
+test('when two robots.txt redirect to one file that fails, a host with tries left tries again', async (t) => {
   const servers = [1, 2, 3].map(() => createServer());
   const [one, two, shared] = await Promise.all(
     servers.map(async (server) => {
@@ -36,7 +36,7 @@ test('when two robots.txt redirect to one file, a host with tries left is not gi
     await archive.close();
     await rm(directory, { recursive: true });
   });
-  // The turn is given when both visits have been redirected to the file.
+  // The turn at the shared file is given after both visits were redirected to it.
   const areRedirected = Promise.withResolvers<void>();
   let redirected = 0;
   const onReceived = (exchange: unknown) => {

@@ -1,8 +1,8 @@
 /**
  * Visits robots.txt files: fetches them, follows redirects, stores the answers, and decides what they mean.
  *
- * The files of many hosts may redirect to one file. That file is fetched with the delay of its own host, and once for
- * all.
+ * The files of many hosts may redirect to one file. The crawl fetches that file once for all of them, with the delay of
+ * its own host.
  */
 import type { Archive } from '../../archive/index.ts';
 import { EMPTY, type EpochMs } from '../../base/index.ts';
@@ -43,7 +43,7 @@ type RobotsAnswer = {
   readonly content: Uint8Array;
   readonly time: EpochMs;
   readonly isCut: boolean;
-  /** Whether another visit fetched it. */
+  /** Whether another visit fetched the answer and counted it. */
   readonly isShared: boolean;
 };
 
@@ -61,7 +61,7 @@ export type RobotsVisitOptions = Pick<VisitOptions, 'signal' | 'isLastTry' | 'ma
 
 export class RobotsVisitor {
   readonly #options: RobotsVisitorOptions;
-  /** Files that others redirect to and that are being fetched. */
+  /** Running fetches of redirect targets. The key is the URL, and whether this is the last try. */
   readonly #running = new Map<string, Promise<RobotsFetch>>();
 
   constructor(options: RobotsVisitorOptions) {
@@ -100,10 +100,11 @@ export class RobotsVisitor {
   }
 
   async #fetchRedirected(url: string, options: RobotsVisitOptions): Promise<RobotsFetch> {
-    // A visit must not wait for a turn while it holds one. If the redirect was found in the archive, its turn is not
-    // over yet.
+    // A visit must not wait for a turn while it holds another. If the redirect was found in the archive, the visit
+    // still holds the turn for it, which ends here.
     options.onReceived(undefined, 0);
-    // A visit with tries left must not be given up with one that has none, so these do not share a fetch.
+    // A visit at its last try does not share a fetch with visits that have tries left, since a failure means different
+    // things to them.
     const shared = `${options.isLastTry} ${url}`;
     const running = this.#running.get(shared);
     if (running) {
@@ -120,7 +121,7 @@ export class RobotsVisitor {
     if (!turn) return { reason: 'busy', detail: `${url}: the host is given up` };
     try {
       const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
-      // The pause must be respected by all requests to this host, not only by the host that redirected.
+      // All requests to this host must respect the pause, and not the host that redirected alone.
       if ('kind' in answer && answer.waitMs !== undefined) turn.noteRefusal(answer.waitMs);
       return answer;
     } finally {
@@ -143,7 +144,7 @@ export class RobotsVisitor {
       return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
     }
     const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
-    // A cut file may lack rules that forbid. For a long file this is known only after it is stored.
+    // A cut file may lack rules that forbid. A long file is received while it is stored, so check again afterwards.
     const isCut = () => status >= 200 && status < 300 && isIncomplete(fetched.truncated());
     const again: RobotsRetry = { kind: 'retry', waitMs: undefined, why: `${url} was cut` };
     if (isCut() && !options.isLastTry) return again;
@@ -155,7 +156,9 @@ export class RobotsVisitor {
     return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut(), isShared: false };
   }
 
-  /** What this crawl captured before. A capture that is a day old, cut, or an error of the host does not count. */
+  /**
+   * The answer that this crawl captured before. Captures that are a day old, cut, or an error of the host do not count.
+   */
   async #stored(url: string): Promise<RobotsAnswer | undefined> {
     const capture = await this.#options.captures.findDone(url);
     if (!capture || !isFresh(capture.time, this.#options.archive.clock()) || isUnavailable(capture.status))
@@ -174,7 +177,8 @@ export function robotsForbidden(unreachable: Unreachable, time: EpochMs): Robots
 }
 
 /**
- * Whether an answer says nothing about the rules: the host failed, or is busy, which some hosts say with a 4xx status.
+ * Whether an answer says nothing about the rules, because the host failed or is busy. Some busy hosts answer with a 4xx
+ * status.
  */
 function isUnavailable(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
