@@ -1,4 +1,4 @@
-/** How adding copies records, and what its revisits say about the records that they refer to. */
+/** How `add` copies records, and what the revisits that `add` writes say about the records that they refer to. */
 import assert from 'node:assert/strict';
 import { createCipheriv } from 'node:crypto';
 import { statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ function pages(name: string, count: number): ForeignRecord[] {
   ).flatMap((one) => [one, requestOf(one)]);
 }
 
-test('I4 Bytes pass through: records larger than one copy step, and their neighbours, are copied byte for byte', async (t) => {
+test('I4 Bytes pass through: add copies records larger than one copy step byte for byte', async (t) => {
   const archive = await makeArchive(t);
   const twin = (n: number) => response(`http://twin.example/${n}`, NOON, contentOf('a 3'));
   const large = response('http://large.example/', NOON, noise(1, 5 * MIB));
@@ -48,7 +48,7 @@ test('I4 Bytes pass through: records larger than one copy step, and their neighb
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a revisit names the record that holds its content, whether that is small, large, zstd, ARC or has a long head', async (t) => {
+test('a revisit names the record that holds its content: a small one, a large one, zstd, ARC, or one with a long head', async (t) => {
   const archive = await makeArchive(t);
   const longField = { name: 'X-Long', value: Buffer.from(noise(2, 20_000)).toString('base64') };
   const holders: Record<string, ForeignRecord> = {
@@ -82,7 +82,7 @@ test('a revisit names the record that holds its content, whether that is small, 
     assert.ok(holder, `${head.targetUri} refers to ${head.get('warc-refers-to')}, which is not there`);
     assert.equal(head.get('warc-refers-to-target-uri'), holder.head.targetUri);
     assert.equal(head.get('warc-refers-to-date'), holder.head.date);
-    // Other tools look for the holder by this text.
+    // Other tools find the holder by the text of its payload digest.
     const words = holder.head.get('warc-payload-digest');
     assert.equal(head.get('warc-payload-digest'), words);
     const name = `${holder.payloadSha256}~0`;
@@ -91,7 +91,7 @@ test('a revisit names the record that holds its content, whether that is small, 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a response is kept although the archive has a revisit of the same id and visit without its original', async (t) => {
+test('a response is added although an unresolved revisit has the same id, URL and time', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://a.example/';
   const lost = response('http://lost.example/', NOON, contentOf('lost'));
@@ -106,7 +106,7 @@ test('a response is kept although the archive has a revisit of the same id and v
   assert.equal(walked.filter(({ head }) => head.type === 'response').length, 1);
 });
 
-test('contents with URLs too long for the cache are shared like others, in every step and file', async (t) => {
+test('contents whose URLs are too long for the cache are shared within a file and between files', async (t) => {
   const archive = await makeArchive(t);
   const longUrl = (n: number) => `http://long.example/${n}?${Buffer.from(noise(n + 1, 60_000)).toString('hex')}`;
   // Larger than a revisit, which names the URL of its original.
@@ -129,7 +129,7 @@ for (const [coding, cuts] of [
   ['zstd', [1, 4]],
 ] as const)
   for (const cut of cuts)
-    test(`a file whose last ${coding} member lacks ${cut} bytes is reported, and any tool can read what is added behind its last record`, async (t) => {
+    test(`a file whose last ${coding} member lacks ${cut} bytes is reported, and other tools can read the records that follow in the segment`, async (t) => {
       const archive = await makeArchive(t);
       const torn = join(archive.directory, 'torn.warc');
       const last = response('http://torn.example/', NOON, contentOf('torn'));
@@ -153,7 +153,7 @@ for (const [coding, cuts] of [
       assert.deepEqual(await answers(archive), before);
     });
 
-test('a truncated revisit that names a capture which became a revisit here survives a rebuild too', async (t) => {
+test('a truncated revisit of a response that add turned into a revisit still has its content after a rebuild', async (t) => {
   const archive = await makeArchive(t);
   const holder = response('http://holder.example/', NOON, contentOf('shared'));
   const twin = response('http://twin.example/', NOON, contentOf('shared'));
@@ -170,7 +170,7 @@ test('a truncated revisit that names a capture which became a revisit here survi
 });
 
 for (const inPlace of [false, true])
-  test(`an ARC document that is not an HTTP message is a resource, ${inPlace ? 'in place' : 'copied'}, before a rebuild and after it`, async (t) => {
+  test(`an ARC document that is not an HTTP message is a resource, ${inPlace ? 'in place' : 'copied'}, also after a rebuild`, async (t) => {
     const archive = await makeArchive(t);
     const file = join(archive.directory, 'old.arc');
     const version = '1 0 Another\nURL IP-address Archive-date Content-type Archive-length\n';

@@ -52,7 +52,7 @@ for (const [codings, workers] of [
     assert.deepEqual((await archive.add([file])).captures, 0);
   });
 
-test('records of a joined file that can be read only from its beginning are added, although known records precede them', async (t) => {
+test('records behind known ones in a joined file are added, even where reading has to start at the beginning of the file', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const known = Array.from({ length: 3 }, (_, n) => contentOf(`known ${n}`, 1_000_000));
@@ -77,7 +77,7 @@ test('records of a joined file that can be read only from its beginning are adde
   assert.deepEqual(await payloadAt(archive, 'http://arc.example/4'), Buffer.from(contentOf('new 2')));
 });
 
-test('in place only the records in the first coding of a file are catalogued, and the rest is reported as an error', async (t) => {
+test('adding a joined file in place catalogues the records in its first coding and reports the rest as an error', async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'joined.warc.gz');
   const bytes = [...members(PARTS.first, 'gzip').members, ...members(PARTS.second, 'none').members];
@@ -92,7 +92,7 @@ test('in place only the records in the first coding of a file are catalogued, an
   assert.deepEqual((await archive.add([file])).captures, 60);
 });
 
-test('records of another coding in a segment are reported when it is catalogued, and compaction keeps them', async (t) => {
+test('records of another coding in a segment are reported when the segment is catalogued, and compaction keeps them', async (t) => {
   const reported: string[] = [];
   const onFinding = ({ level, code }: Finding) => void reported.push(`${level} ${code}`);
   const archive = await makeArchive(t, { onFinding });

@@ -46,7 +46,7 @@ const files: readonly Hostile[] = [
   },
 ];
 
-test(`adding more captures of one URL and second, with contents that the archive has, stays below ${MEMORY_BYTES_MAX / 1e6} MB`, async (t) => {
+test(`adding many captures of one URL and second, whose contents the archive already has, stays below ${MEMORY_BYTES_MAX / 1e6} MB`, async (t) => {
   const directory = await temporaryDirectory(t);
   const archive = join(directory, 'archive');
   assert.equal(pinakes('init', '--archive', archive).status, 0);

@@ -1,6 +1,4 @@
-/**
- * What adding reports when a file changes meanwhile, or when the archive cannot be written to: exactly what was added.
- */
+/** When a file changes during `add`, or the archive cannot be written to, the report says exactly what was added. */
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, fstatSync, readdirSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -20,7 +18,7 @@ function pages(name: string, count: number, bytes: number): ForeignRecord[] {
 
 for (const workers of [0, 2])
   for (const left of [0, 5_000_000])
-    test(`a file that is cut to ${left} bytes while ${workers} threads read it is reported, and the counted captures are there`, async (t) => {
+    test(`a file that is cut to ${left} bytes while ${workers} threads read it is reported, and every counted capture is in the archive`, async (t) => {
       const archive = await makeArchive(t);
       const directory = await temporaryDirectory(t);
       const file = await writeForeign(join(directory, 'cut.warc.gz'), pages('cut', 160, 150_000));
@@ -47,7 +45,7 @@ for (const [how, replace] of [
   ['is replaced by another', renameSync],
   ['is overwritten', copyFileSync],
 ] as const)
-  test(`a file that ${how} after it was read and before it is copied is reported, and the two are not mixed`, async (t) => {
+  test(`a file that ${how} after it was read and before it is copied is reported, and no record mixes the two versions`, async (t) => {
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
     const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
@@ -69,7 +67,7 @@ for (const [how, replace] of [
     assert.deepEqual(await audit(archive), []);
   });
 
-test('a file that is replaced between two ranges of it is reported, and the two are not mixed', async (t) => {
+test('a file that is replaced between the reading of two of its ranges is reported, and no record mixes the two files', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 220, 50_000));
@@ -89,7 +87,7 @@ test('a file that is replaced between two ranges of it is reported, and the two 
 });
 
 for (const count of [0, 2, 300])
-  test(`a file of ${count} records that grows while it is added is added as far as it was read, and the rest when it is added again`, async (t) => {
+  test(`a file of ${count} records that grows during add is added as far as it was read; the next add completes it`, async (t) => {
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
     const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
@@ -107,7 +105,7 @@ for (const count of [0, 2, 300])
     assert.equal((await archive.verify()).errors, 0);
   });
 
-test('a file that is overwritten while it is copied is reported, and the two are not mixed', async (t) => {
+test('a file that is overwritten while it is copied is reported, and no record mixes the two versions', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
@@ -127,7 +125,7 @@ test('a file that is overwritten while it is copied is reported, and the two are
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a segment that cannot be written to ends the add, since it is not a fault of the file', async (t) => {
+test('a segment that cannot be written to ends the add, since the fault is not in the added file', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), pages('a', 3, 2000));
   const volume = volumesOf(archive).get('main');
@@ -141,7 +139,7 @@ test('a segment that cannot be written to ends the add, since it is not a fault 
 });
 
 for (const at of ['the beginning', 'the middle'])
-  test(`a file that the disk cannot read from ${at} on costs only itself`, async (t) => {
+  test(`a file that the disk cannot read from ${at} on does not stop the others`, async (t) => {
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
     const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
@@ -152,7 +150,7 @@ for (const at of ['the beginning', 'the middle'])
     await handle.close();
     const read = reads.read as (this: FileHandle, ...given: [Buffer, number, number, number]) => Promise<unknown>;
     let isBroken = at === 'the beginning';
-    // The error of the system for a bad sector. Only the samples and the copy are read this way.
+    // The system's error for a bad sector. Only samples and copies are read by this function.
     t.mock.method(reads, 'read', async function (this: FileHandle, ...given: [Buffer, number, number, number]) {
       if (isBroken && fstatSync(this.fd).ino === ino)
         throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
@@ -177,7 +175,7 @@ for (const at of ['the beginning', 'the middle'])
     assert.deepEqual(await audit(archive), []);
   });
 
-test('a full disk ends an add of packages too, since every later package would meet it as well', async (t) => {
+test('a full disk ends an add of packages, since every later package would fail too', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const warc = await writeForeign(join(directory, 'a.warc.gz'), pages('a', 3, 2000));
@@ -203,7 +201,7 @@ test('a file in a package may have a name of any allowed length', async (t) => {
   assert.deepEqual([failures, captures], [[], 3]);
 });
 
-test('a failure in a file of a package names that file, and not its place in the spool', async (t) => {
+test('a failure in a file of a package is reported with the name of that file in the package', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'p.wacz');

@@ -47,7 +47,7 @@ async function segmentBytes(archive: Archive): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-test('I4 Bytes pass through: every kept member is in the segment byte for byte, and duplicates become revisits with their own head', async (t) => {
+test('I4 Bytes pass through: kept members are copied byte for byte, and duplicates become revisits with their own head', async (t) => {
   const archive = await makeArchive(t);
   const records = site('a', 20);
   const twin = response('http://twin.example/', NOON, contentOf('a 3'), [{ name: 'X-Kept', value: 'yes' }]);
@@ -66,7 +66,7 @@ test('I4 Bytes pass through: every kept member is in the segment byte for byte, 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('the same file adds nothing the second time, also when the catalog has forgotten that it was added', async (t) => {
+test('a file that is added again adds nothing, even when the catalog has lost the note about it', async (t) => {
   const archive = await makeArchive(t);
   // More records than one step handles, so that requests are separated from their responses.
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), site('a', 1500));
@@ -81,21 +81,21 @@ test('the same file adds nothing the second time, also when the catalog has forg
   assert.equal((await segmentBytes(archive)).length, bytes, 'no record was written again');
 });
 
-/** A plain file too large to be known by its samples, and its twin that differs in one letter between them. */
+/** A plain file too large for its samples to cover, and a twin that differs in one letter between two samples. */
 async function twins(directory: string): Promise<[string, string]> {
   const records = Array.from({ length: 40 }, (_, n) =>
     response(`http://twin.example/${n}`, NOON + n * 1000, contentOf(`twin ${n}`, 20_000)),
   );
   const file = await writeForeign(join(directory, 'one.warc'), records, 'none');
   const bytes = await readFile(file);
-  // The next sample begins a sixteenth of the file after the first one. This is the middle of the bytes between them.
+  // The second sample begins a sixteenth of the file after the first one. This is the middle of the bytes between them.
   const at = Math.floor(bytes.length / 32) + 8000;
   bytes[at] = bytes[at] === 0x30 ? 0x31 : 0x30;
   await writeFile(join(directory, 'two.warc'), bytes);
   return [file, join(directory, 'two.warc')];
 }
 
-test('a file with the samples of another is read, and so is a file that replaced another one', async (t) => {
+test('a file whose samples equal those of a known file is read, and so is a file that replaced a known one', async (t) => {
   const archive = await makeArchive(t);
   const [one, two] = await twins(archive.directory);
   assert.equal((await archive.add([one])).captures, 40);
@@ -111,7 +111,7 @@ test('a file with the samples of another is read, and so is a file that replaced
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a file that was moved does not bring back what was deleted, and the report says so', async (t) => {
+test('adding a moved file again does not bring back deleted captures, and the report says so', async (t) => {
   const archive = await makeArchive(t);
   const [one] = await twins(archive.directory);
   await archive.add([one]);
@@ -123,7 +123,7 @@ test('a file that was moved does not bring back what was deleted, and the report
   assert.equal((await archive.add([moved], { again: true })).captures, 1);
 });
 
-test('a file whose note does not say where it was is read once more, and adds nothing', async (t) => {
+test('a file whose note in the catalog has no path is read once more, and adds nothing', async (t) => {
   const archive = await makeArchive(t);
   const [one] = await twins(archive.directory);
   await archive.add([one]);
@@ -143,7 +143,7 @@ test('records of a new capture are added although the archive has another captur
   const linked = response(url, NOON, contentOf('linked'));
   const naming = response(url, NOON, contentOf('naming'));
   const [knownRequest, linkedRequest] = [requestOf(known), requestOf(linked)];
-  // Only its response names it.
+  // Only the response names this request.
   const bare = requestOf(naming);
   const namedRequest = { ...bare, record: { ...bare.record, fields: [] } };
   const fields = [{ name: 'WARC-Concurrent-To', value: bare.record.recordId }];
@@ -159,7 +159,7 @@ test('records of a new capture are added although the archive has another captur
   );
 });
 
-test('a record that a file has twice is added once, and a rebuild gives the same', async (t) => {
+test('a record that is twice in a file is added once, also after a rebuild', async (t) => {
   const archive = await makeArchive(t);
   const one = response('http://a.example/', NOON, contentOf('twice'));
   await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), one, one])]);
@@ -170,7 +170,7 @@ test('a record that a file has twice is added once, and a rebuild gives the same
   assert.deepEqual(await audit(archive), []);
 });
 
-test('an interrupted add continues where it was, and neither loses nor doubles anything', async (t) => {
+test('an interrupted add continues where it stopped, and adds each record exactly once', async (t) => {
   const archive = await makeArchive(t);
   const records = site('a', 1500);
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), records);
@@ -188,10 +188,10 @@ test('an interrupted add continues where it was, and neither loses nor doubles a
   assert.equal((await walk(archive)).filter(({ head }) => head.type === 'request').length, 1500);
 });
 
-test('the progress of an add is reported in bytes of each file, whether it copies or not', async (t) => {
+test('add reports its progress in bytes of each file, copied or in place', async (t) => {
   const archive = await makeArchive(t);
   const files: string[] = [];
-  // The first batch is larger than what is passed on at once.
+  // The first file is large enough for several progress reports.
   for (const [name, count] of [
     ['a', 4000],
     ['b', 10],
@@ -217,7 +217,7 @@ test('the progress of an add is reported in bytes of each file, whether it copie
   }
 });
 
-test('a file that was compressed as a whole is added record by record, however many there are', async (t) => {
+test('a file that was compressed as a whole is added record by record, also when it has thousands', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeWholeGzip(join(archive.directory, 'whole.warc.gz'), site('whole', 2500));
   const report = await archive.add([file]);
@@ -281,7 +281,7 @@ test('a segment that begins with a dictionary is compacted', async (t) => {
   assert.deepEqual(await audit(archive), []);
 });
 
-test('ARC documents become records that keep their payload, their date and their address', async (t) => {
+test('ARC documents become WARC records with the same payload, date and address', async (t) => {
   const archive = await makeArchive(t);
   const documents = Array.from({ length: 10 }, (_, n) => ({
     url: `http://old.example/${n}`,
@@ -348,13 +348,13 @@ test('a damaged file that is added again is reported again, and adds neither rec
   assert.deepEqual(await add(), { ...first, captures: 0, deletedSince: 1 });
   assert.equal(bytes(), before);
   assert.equal((await add({ again: true })).captures, 1);
-  // With another path or time it may be another file. Of a file this small, all bytes are known to be the same.
+  // With another path or time it may be another file. The samples of a file this small cover all of its bytes.
   await utimes(path, new Date(0), new Date(0));
   assert.equal((await add()).captures, 0);
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I10 Dirty input is data: a file that is missing or not a WARC file costs only itself', async (t) => {
+test('I10 Dirty input is data: a file that is missing or not a WARC file does not stop the others', async (t) => {
   const archive = await makeArchive(t);
   const good = await writeForeign(join(archive.directory, 'good.warc.gz'), site('good', 3));
   const bad = join(archive.directory, 'bad.warc.gz');
@@ -365,7 +365,7 @@ test('I10 Dirty input is data: a file that is missing or not a WARC file costs o
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a record that was cut off is added as far as it goes, and says so', async (t) => {
+test('a record that was cut off is added as far as it goes, and is marked as truncated', async (t) => {
   const archive = await makeArchive(t);
   const records = site('cut', 2);
   const path = await writeForeign(join(archive.directory, 'cut.warc'), records.slice(0, 4), 'none');
@@ -380,7 +380,7 @@ test('a record that was cut off is added as far as it goes, and says so', async 
 });
 
 for (const isNamed of [true, false]) {
-  test(`revisits of other crawlers, ${isNamed ? 'named by URI and date' : 'known by digest only'}, find their content in any order of files`, async (t) => {
+  test(`revisits of other crawlers, ${isNamed ? 'named by URI and date' : 'known by digest only'}, find their content whatever the order of the files`, async (t) => {
     const archive = await makeArchive(t);
     const original = response('http://first.example/', NOON, contentOf('original'));
     const later = revisitOf(original, 'http://later.example/', NOON + 5000, isNamed);
@@ -419,7 +419,7 @@ test('a revisit whose original is never added stays listed as unresolved, also a
   assert.deepEqual(await answers(archive), before);
 });
 
-test('I5 No capture loses its content: a foreign revisit keeps it when the original is deleted and compacted away, and after a rebuild', async (t) => {
+test('I5 No capture loses its content: a foreign revisit keeps it after its original is deleted and compacted away', async (t) => {
   const archive = await makeArchive(t);
   const original = response('http://first.example/', NOON, contentOf('original'));
   const revisits = [1, 2, 3].map((n) => revisitOf(original, `http://later.example/${n}`, NOON + n * 1000, n !== 3));
@@ -438,7 +438,7 @@ test('I5 No capture loses its content: a foreign revisit keeps it when the origi
   assert.deepEqual(await answers(archive), before);
 });
 
-test('a duplicate of a content from another file refers to it, and its foreign revisits find the content too', async (t) => {
+test('a duplicate of a content in another file refers to that content, and foreign revisits of the duplicate find it too', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const first = response('http://first.example/', NOON, contentOf('common'));
@@ -453,13 +453,13 @@ test('a duplicate of a content from another file refers to it, and its foreign r
   assert.deepEqual(await answers(archive), before);
 });
 
-test('I5 No capture loses its content: a revisit known only by a digest of its own crawler keeps it when that record became a revisit here', async (t) => {
+test('I5 No capture loses its content: a revisit known only by the digest of its crawler keeps it when the original becomes a revisit', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const body = contentOf('called otherwise');
   await archive.store(page('http://first.example/', NOON, body));
-  // Some crawlers hash what others leave out, such as the framing of chunks. Their revisits repeat the digest of their
-  // responses.
+  // Some crawlers hash bytes that others leave out, such as chunk framing. Their revisits repeat the digest of the
+  // response.
   const plain = response('http://second.example/', NOON + 1000, body);
   const second = { ...plain, record: { ...plain.record, payloadDigest: 'sha1:QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ' } };
   const third = revisitOf(second, 'http://third.example/', NOON + 2000, false);
@@ -484,7 +484,7 @@ test('I5 No capture loses its content: a revisit known only by a digest of its o
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I5 No capture loses its content: a foreign revisit of a capture that became a revisit here points at the record that holds the content', async (t) => {
+test('I5 No capture loses its content: a foreign revisit of a response that became a revisit points at the holder of the content', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const body = contentOf('chained');
@@ -520,7 +520,7 @@ test('a file whose captures were deleted since it was added is reported, and can
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a file without a record is refused by name, nothing of it is kept, and the others are added', async (t) => {
+test('a file without a record is refused by name, and the others are added', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const photo = join(directory, 'photo.warc.gz');
@@ -536,14 +536,14 @@ test('a file without a record is refused by name, nothing of it is kept, and the
 });
 
 /**
- * Visits with one content: more than one step of an add takes, so that a later step meets what an earlier one entered.
+ * More visits with one content than one step of an add takes, so that a later step finds captures of an earlier one.
  */
 function visitsOfOne(from: number, to: number): ForeignRecord[] {
   const shared = contentOf('shared', 1200);
   return Array.from({ length: to - from }, (_, n) => response(`http://many.example/${from + n}`, NOON, shared));
 }
 
-test('a record that comes again many steps later is the same capture', async (t) => {
+test('a record that is repeated many steps later is the same capture', async (t) => {
   const archive = await makeArchive(t);
   const visits = visitsOfOne(0, 4500);
   const again = [visits[0]!, visits[1]!, visits[2200]!];

@@ -14,7 +14,7 @@ export const START_MS = Date.parse('2024-03-01T10:00:00Z');
 /** A directory that is removed after the test. */
 export function scratch(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-archive-'));
-  // Later hooks close what is open in it and may write meanwhile.
+  // Hooks that run later close archives in this directory, and may still write to it.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }

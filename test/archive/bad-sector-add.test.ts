@@ -1,6 +1,6 @@
 /**
- * Files are added although the disk cannot read some of their bytes. Everything else of them is added, and stays there
- * however the disk changes later.
+ * Files with bytes that the disk cannot read. Their other bytes are added, and stay in the archive however the disk
+ * changes later.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -95,7 +95,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
       }
     });
 
-  test(`a file that was added in place is recognized when a sector goes bad or can be read again: ${coding}`, async (t) => {
+  test(`a file added in place is recognized when one of its sectors becomes bad, or readable again: ${coding}`, async (t) => {
     const sample = new Sample(await temporaryDirectory(t), coding);
     for (const sector of sample.sectors) {
       let archive = await makeArchive(t);
@@ -109,7 +109,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
         await assertReadable(archive, bad === undefined ? sample.beside(sector) : sample.beside(sector, bad));
         const report = await archive.add([sample.file], { inPlace: true, workers: 0 });
         assert.deepEqual(report.failures, []);
-        // The content of the sector is added at the first time that all of the file can be read.
+        // The content of the sector is added the first time that the whole file can be read.
         if (bad === undefined) captures += report.captures;
         assert.equal((await allCaptures(archive)).length, captures);
       }
@@ -119,7 +119,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
   });
 }
 
-/** A file that is large enough to be sampled, with no sample in its bad sectors. */
+/** A file that is large enough to be sampled. No sample is in its bad sector. */
 function writeLarge(directory: string, coding: Coding): { file: string; contents: Buffer[]; sector: number } {
   const contents = Array.from({ length: 300 }, () => randomBytes(3000));
   const pages = contents.map((content, n) => response(urlOf(n), NOON + n * 1000, content));
@@ -168,7 +168,7 @@ for (const isInterrupted of [false, true])
     assert.equal((await archive.verify()).errors, 0);
   });
 
-test('the content of a bad sector is added also when the add was interrupted behind it', async (t) => {
+test('the content of a bad sector is added later, even when the first add was interrupted behind the sector', async (t) => {
   const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
   const archive = await makeArchive(t);
   const repair = await breakSector(t, file, sector);
@@ -181,7 +181,7 @@ test('the content of a bad sector is added also when the add was interrupted beh
   for (const [n, content] of contents.entries()) assert.deepEqual(await payloadAt(archive, urlOf(n)), content);
 });
 
-test('a file with a bad sector brings back nothing that was deleted since, and the report says so', async (t) => {
+test('adding a file with a bad sector again does not bring back deleted captures, and the report says so', async (t) => {
   const { file, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
   const archive = await makeArchive(t);
   const repair = await breakSector(t, file, sector);
@@ -195,7 +195,7 @@ test('a file with a bad sector brings back nothing that was deleted since, and t
   }
 });
 
-test('a file that was replaced by another of the same length is refused, whichever sectors cannot be read', async (t) => {
+test('a file in place that was replaced by another of the same length is refused, whichever sectors cannot be read', async (t) => {
   const sample = new Sample(await temporaryDirectory(t), 'none');
   for (const sector of sample.sectors) {
     let archive = await makeArchive(t);
@@ -217,7 +217,7 @@ test('a file that was replaced by another of the same length is refused, whichev
   }
 });
 
-test('records around bad sectors are the same when they are read one by one, and no other reader skips any', async (t) => {
+test('a reader with skipsGaps returns every record around a bad sector, and other readers fail with DEVICE_FAILED', async (t) => {
   for (const coding of ['gzip', 'zstd', 'none'] as const) {
     const sample = new Sample(await temporaryDirectory(t), coding);
     for (const sector of sample.sectors) {

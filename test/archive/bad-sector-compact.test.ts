@@ -1,6 +1,6 @@
 /**
- * Compaction over a disk that fails at random places: once everything can be read again, nothing is missing and what
- * was deleted is gone.
+ * Compaction on a disk that fails at random places. Once the disk can be read again, no capture lacks its content, and
+ * deleted records are gone.
  */
 import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
@@ -52,7 +52,7 @@ async function failSome(t: TestContext, paths: readonly string[], below: Below):
   const broken = paths
     .filter(() => below(10) < 4)
     .map((path) => {
-      // Held open, so that no new file gets its number.
+      // Held open, so that no new file gets its inode number.
       const descriptor = openSync(path, 'r');
       t.after(() => closeSync(descriptor));
       const from = below(Math.ceil(statSync(path).size / SECTOR_BYTES)) * SECTOR_BYTES;
@@ -83,12 +83,12 @@ async function payloadsOf(archive: Archive): Promise<string[]> {
 }
 
 for (let seed = 0; seed < 6; seed++)
-  test(`I5, I6: compaction over a failing disk takes no content from a capture, and leaves nothing for good: seed ${seed}`, async (t) => {
+  test(`I5, I6: compaction on a failing disk keeps the content of captures, and removes deleted records in the end: seed ${seed}`, async (t) => {
     const random = seededRandom(seed);
     const below = (limit: number) => Math.floor(random() * limit);
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
-    // Contents that only files added in place refer to stay with their deleted records.
+    // A content that only a file in place refers to stays, with the deleted record that holds it.
     const hasLinked = seed % 2 === 1;
     await fill(archive, directory, below, hasLinked);
     for (const { url } of await allCaptures(archive)) if (below(10) < 4) await archive.delete({ url });
@@ -107,7 +107,7 @@ for (let seed = 0; seed < 6; seed++)
     assert.deepEqual((await again.compact()).damaged, []);
     const left = again.segments().filter(({ deadBytes }) => deadBytes > 0);
     if (!hasLinked) assert.deepEqual(left, []);
-    // Revisits that pointed at a revisit when they were added still may.
+    // Revisits that were added as revisits of a revisit may still point at one.
     const problems = (await audit(again)).filter((problem) => !problem.startsWith('a revisit points at'));
     assert.deepEqual(problems, []);
     await again.rebuild();

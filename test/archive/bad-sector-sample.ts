@@ -5,8 +5,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
 /**
- * Makes the bytes of a file from one offset to another unreadable, as behind a bad sector, until the returned function
- * is called or for a number of reads. `after`: how many reads succeed first.
+ * Makes a range of a file unreadable, as a bad sector does, until the returned function is called or for a number of
+ * reads. `after`: how many reads succeed before the first failure.
  */
 export async function breakFile(
   t: TestContext,

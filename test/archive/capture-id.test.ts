@@ -32,7 +32,7 @@ test('a capture is found by its id before and after compaction and rebuild, and 
   await check();
 });
 
-test('captures of one URL and moment in two collections have ids of their own', async (t) => {
+test('captures of one URL and time in two collections have different ids', async (t) => {
   const archive = await makeArchive(t);
   for (const collection of ['one', 'two'])
     await archive.store(page('http://a.example/', NOON, contentOf(collection)), { collection });

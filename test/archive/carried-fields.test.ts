@@ -1,6 +1,6 @@
 /**
- * What a response says about its capture stays with the capture when its record becomes a revisit, and when the revisit
- * becomes a full record again.
+ * WARC fields of a response stay with its capture when the record becomes a revisit, and when the revisit becomes a
+ * full record again.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Closing an archive in use: what was acknowledged is kept, everything else ends with an error that says why, and the
- * close completes.
+ * Closing an archive in use: acknowledged changes are kept, other calls fail with ARCHIVE_CLOSED, and the close
+ * completes.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ async function filledArchive(t: TestContext): Promise<Archive> {
   return archive;
 }
 
-test('closing completes while new stores arrive, and every acknowledged store is there', async (t) => {
+test('closing completes although new stores arrive, and every acknowledged store is kept', async (t) => {
   const archive = await makeArchive(t);
   const stored: string[] = [];
   const storing = (async () => {
@@ -54,7 +54,7 @@ test('a store whose body is still arriving when the archive is closed is refused
   await assert.rejects(storing, CLOSED);
 });
 
-test('an add in progress when the archive is closed ends with that error, and continues later where it stopped', async (t) => {
+test('an add that a close interrupts fails with ARCHIVE_CLOSED, and a later add continues where it stopped', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 3000 }, (_, at) =>
     response(`https://b.example/${at}`, NOON, contentOf(`${at}`, 200)),

@@ -1,7 +1,4 @@
-/**
- * What compaction leaves alone: what it cannot read, what it cannot know to be deleted, and records of captures that
- * stay.
- */
+/** Compaction leaves unreadable segments, segments with missing tombstones, and the records of kept captures alone. */
 import assert from 'node:assert/strict';
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +17,7 @@ async function namesIn(archive: Archive): Promise<string[]> {
   return (await allCaptures(archive)).map(({ url }) => new URL(url).pathname.slice(1)).sort();
 }
 
-test('a segment with unreadable bytes is left as it is and named, and the others are compacted', async (t) => {
+test('compaction names a segment with unreadable bytes, leaves it as it is, and continues with the others', async (t) => {
   const archive = await makeArchive(t);
   await store(archive, ['goes', 'hurt', 'stays']);
   const [segment] = archive.segments();
@@ -52,7 +49,7 @@ test('a segment with unreadable bytes is left as it is and named, and the others
     assert.ok((await payloadAt(archive, urlOf(name))).equals(contentOf(name)), name);
 });
 
-test('while a volume is missing, segments with deleted records wait, and nothing that was deleted comes back', async (t) => {
+test('segments with deleted records are not compacted while a volume is missing, and deleted captures stay deleted', async (t) => {
   const archive = await makeArchive(t);
   const second = join(archive.directory, 'second');
   await archive.addVolume({ name: 'second', path: second });
@@ -93,7 +90,7 @@ test('the request of a page stays when another record that names the page is del
   );
 });
 
-test('the request of a capture stays when another of the same id is deleted', async (t) => {
+test('the request of a capture stays when another capture with the same id is deleted', async (t) => {
   const archive = await makeArchive(t);
   const [one, two] = [response(urlOf('one'), NOON, contentOf('one')), response(urlOf('two'), NOON, contentOf('two'))];
   const same: ForeignRecord = { ...two, record: { ...two.record, recordId: one.record.recordId } };

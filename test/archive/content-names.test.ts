@@ -1,6 +1,6 @@
 /**
- * Writers name one content by different digests. A foreign revisit that has only one of these names finds the content,
- * whichever capture brought the name.
+ * Writers name one content by different digests. A foreign revisit with one of these names finds the content, whichever
+ * capture had the name.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -40,7 +40,7 @@ const journeys: readonly { readonly when: string; readonly files: () => ForeignR
 ];
 
 for (const { when, files } of journeys) {
-  test(`a name that a duplicate brings ${when} is known`, async (t) => {
+  test(`a revisit finds the content by a digest that only a duplicate declares (${when})`, async (t) => {
     const archive = await makeArchive(t);
     for (const [index, records] of files().entries()) {
       const file = await writeForeign(join(archive.directory, `${index}.warc.gz`), [warcinfo(), ...records]);

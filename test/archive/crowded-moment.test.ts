@@ -1,4 +1,4 @@
-/** Very many captures of one URL and one moment: no question about one of them is answered by reading all. */
+/** Very many captures of one URL and one moment. A query about one of them does not read all of them. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ async function crowdedFile(t: TestContext, change: (one: ForeignRecord) => Forei
   return { archive, file, again };
 }
 
-test('adding, verifying, rebuilding and deleting a crowd reads each capture a few times', async (t) => {
+test('adding, verifying, rebuilding and deleting a crowd reads each capture only a few times', async (t) => {
   const { archive, file, again } = await crowdedFile(t);
   const counted = countAnswers(catalogOf(archive));
   await archive.add([file], { workers: 1 });
@@ -49,7 +49,7 @@ test('adding, verifying, rebuilding and deleting a crowd reads each capture a fe
   assert.ok(counted() < 12 * CROWD, `${counted()} captures were read`);
 });
 
-test('a crowd of records with one id is kept whole, is moved whole when its segment is written anew, and none is taken for another', async (t) => {
+test('very many records with one id stay different captures, also when compaction rewrites their segment', async (t) => {
   const sameId = ({ record, block }: ForeignRecord) => ({ record: { ...record, recordId: '<urn:one:id>' }, block });
   const { archive, file, again } = await crowdedFile(t, sameId);
   assert.equal((await archive.add([file], { workers: 1 })).captures, CROWD);
@@ -65,7 +65,7 @@ test('a crowd of records with one id is kept whole, is moved whole when its segm
   assert.deepEqual(await audit(archive), []);
 });
 
-test('deleting a crowd looks each capture up by its place, and does not search the moment for it', async (t) => {
+test('deleting a crowd looks each capture up by its place in a segment', async (t) => {
   const { archive, file } = await crowdedFile(t);
   await archive.add([file], { workers: 1 });
   const catalog = catalogOf(archive);

@@ -1,6 +1,4 @@
-/**
- * What reading reports about damage: everything readable is returned, and nothing damaged is returned without a report.
- */
+/** Reading damaged records: all readable bytes are returned, and all damage is reported. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +48,7 @@ test('a sound record reports no damage', async (t) => {
   assert.deepEqual(found.damage(), []);
 });
 
-test('a record with a wrong checksum is returned, and reports where it is damaged', async (t) => {
+test('a record with a wrong checksum is returned, and the offset of the damage is reported', async (t) => {
   const archive = await filled(await makeArchive(t));
   const at = await damageUrl(archive, urlOf(2), 'sum');
   const found = await archive.get(urlOf(2));
@@ -60,7 +58,7 @@ test('a record with a wrong checksum is returned, and reports where it is damage
   assert.match(damage!.message, /checksum/);
 });
 
-test('of a record that does not decode to its end, the readable part is returned', async (t) => {
+test('the readable part of a record that does not decode to its end is returned', async (t) => {
   const archive = await filled(await makeArchive(t));
   await damageUrl(archive, urlOf(2), 'middle');
   const found = await archive.get(urlOf(2));
@@ -70,7 +68,7 @@ test('of a record that does not decode to its end, the readable part is returned
   assert.equal(found.damage().length, 1);
 });
 
-test('a record of which nothing can be read is an error of its own', async (t) => {
+test('reading a record fails with RECORD_DAMAGED when no part of it can be read', async (t) => {
   const archive = await filled(await makeArchive(t));
   await damageUrl(archive, urlOf(2), 'start');
   await assert.rejects(archive.get(urlOf(2)), (error: PinakesError) => error.code === 'RECORD_DAMAGED');
@@ -90,7 +88,7 @@ test('a revisit reports the damage of the record that it refers to', async (t) =
   );
 });
 
-test('a payload whose digest is not its name is reported where no checksum covers it', async (t) => {
+test('a changed payload in an uncompressed file is reported, because its digest differs from the name of the content', async (t) => {
   const file = join(await temporaryDirectory(t), 'others.warc');
   await writeForeign(file, [warcinfo(), response(urlOf(1), NOON, contentOf('uncompressed', 600_000))], 'none');
   const archive = await makeArchive(t);
@@ -108,7 +106,7 @@ test('a payload whose digest is not its name is reported where no checksum cover
 });
 
 for (const order of ['storage', 'url'] as const) {
-  test(`a stream in the order of ${order} reports each damaged record once, and contains all others`, async (t) => {
+  test(`a stream in the order of ${order} contains all sound records, and reports each damaged one once`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const sum = await damageUrl(archive, urlOf(1), 'sum');
     const middle = await damageUrl(archive, urlOf(2), 'middle');
@@ -155,7 +153,7 @@ test('the JSON line of a damaged record says so', async (t) => {
 });
 
 for (const concurrentRecords of [true, false]) {
-  test(`an export reports each damaged record once and contains all others, ${concurrentRecords ? 'with' : 'without'} their concurrent records`, async (t) => {
+  test(`an export ${concurrentRecords ? 'with' : 'without'} concurrent records contains all sound records, and reports each damaged one once`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const sum = await damageUrl(archive, urlOf(1), 'sum');
     const middle = await damageUrl(archive, urlOf(2), 'middle');
@@ -191,7 +189,7 @@ test('damaged requests and metadata records are reported and counted', async (t)
   const sound = await exported('sound.warc.gz');
   const places = new Map<string, { segment: number; offset: number; length: number }[]>();
   for await (const { segment, head, length } of await archive.stream()) {
-    // The length is known once the record was read, which asking for the next one does.
+    // The length of a record is known when the next record is requested.
     places.set(head.type, [
       ...(places.get(head.type) ?? []),
       { segment: segment.number, offset: head.offset, length: length ?? 0 },
@@ -213,7 +211,7 @@ test('damaged requests and metadata records are reported and counted', async (t)
     damageRecord(archive, placeAt('metadata', 2), 'sum'),
     damageRecord(archive, placeAt('metadata', 3), 'middle'),
   ];
-  // So short that its head is damaged too. What can be read of it, and which capture it goes with, depends on chance.
+  // This record is so short that its head is damaged too. Chance decides what can be read and which capture it joins.
   const request = damageRecord(archive, placeAt('request', 0), 'middle');
   const reported: OutputDamage[] = [];
   const report = await exported('damaged.warc.gz', reported);
@@ -247,7 +245,7 @@ test('a revisit of a damaged content stays a revisit in a self-contained file', 
 });
 
 for (const how of ['middle', 'start'] as const) {
-  test(`compaction leaves a segment with an unreadable record alone, damaged in its ${how}`, async (t) => {
+  test(`compaction leaves a segment with an unreadable record alone: ${how}`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const { segment } = await damageUrl(archive, urlOf(2), how);
     await archive.delete({ url: urlOf(0) });
@@ -266,7 +264,7 @@ for (const how of ['middle', 'start'] as const) {
   });
 }
 
-test('compaction removes a damaged record that was deleted, and copies a complete damaged one as it is', async (t) => {
+test('compaction removes a damaged record that was deleted, and copies a damaged record that decodes to its end', async (t) => {
   const archive = await filled(await makeArchive(t));
   await damageUrl(archive, urlOf(0), 'start');
   await damageUrl(archive, urlOf(2), 'sum');
@@ -278,7 +276,7 @@ test('compaction removes a damaged record that was deleted, and copies a complet
   assert.equal(found.damage()[0]!.code, 'gzip-crc');
 });
 
-test('a segment with a damaged record is not recompressed, since the record would look sound afterwards', async (t) => {
+test('a segment with a damaged record is not recompressed, since recompression would hide the damage', async (t) => {
   const archive = await filled(await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } }), 60);
   await damageUrl(archive, urlOf(2), 'sum');
   const report = await archive.recompress({ worthwhileShare: 2 });

@@ -14,7 +14,7 @@ import { answers, contentOf, makeArchive, NOON, temporaryDirectory, trialOptions
 
 const PAGES = 300;
 
-/** Closed and opened again, so that its catalog has tables. */
+/** An archive that was closed and opened again, so that its catalog has tables. */
 async function filled(t: TestContext): Promise<Archive> {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'crawl.warc.gz');
@@ -76,7 +76,7 @@ for (const [what, alter] of Object.entries(WOUNDS))
     assert.deepEqual(await answers(await reopened(t, archive.directory)), before);
   });
 
-test('every single bit of a table is protected', async (t) => {
+test('a flipped bit anywhere in a table of the catalog is found', async (t) => {
   const archive = await filled(t);
   await archive.close();
   const [table] = tablesOf(archive.directory);
@@ -91,7 +91,7 @@ test('every single bit of a table is protected', async (t) => {
   assert.equal(await isCatalogSound(archive.directory), true);
 });
 
-test('`pinakes rebuild` makes a damaged catalog again without reading it', async (t) => {
+test('`pinakes rebuild` replaces a damaged catalog without reading it', async (t) => {
   const archive = await filled(t);
   const before = await answers(archive);
   await archive.close();

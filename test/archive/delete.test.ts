@@ -80,7 +80,7 @@ for (const [what, selection, numbers] of SELECTIONS) {
   });
 }
 
-test('captures that were stored after the view are not deleted, and captures that moved or went since are handled', async (t) => {
+test('delete with a view spares captures that were stored after the view, and copes with captures that moved or are gone', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const selection = { prefix: 'http://even.example/' };
@@ -95,7 +95,7 @@ test('captures that were stored after the view are not deleted, and captures tha
   await audit(archive);
 });
 
-test('deleting by content key removes every capture of the content, and the content', async (t) => {
+test('deleting by content key removes the content and all of its captures', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const { key } = await archive.store(page('http://even.example/dir/8', NOON, contentOf('content 1')));
@@ -107,7 +107,7 @@ test('deleting by content key removes every capture of the content, and the cont
   assert.deepEqual(await audit(archive), []);
 });
 
-test('two deletions of the same captures at once delete them once, and no content leaves too early', async (t) => {
+test('deletions of the same captures at the same time count each capture once', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const reports = await Promise.all([
@@ -149,7 +149,7 @@ test('I5 No capture loses its content: storing and deleting continue while the a
   assert.deepEqual(await answers(archive), before);
 });
 
-test('I5 No capture loses its content: a compaction that is stopped anywhere is finished by the next one, and no revisit dangles', async (t) => {
+test('I5 No capture loses its content: a compaction that stopped at any point is finished by the next one', async (t) => {
   for (let stopAt = 1; stopAt < 40; stopAt++) {
     const archive = await makeArchive(t, { policies: { segmentBytesMax: 6000 }, seed: stopAt });
     for (let n = 0; n < 24; n++)
@@ -178,7 +178,7 @@ test('I5 No capture loses its content: a compaction that is stopped anywhere is 
   assert.fail('the compaction has more replacements than were tried');
 });
 
-test('I4 Bytes pass through: compaction copies unchanged records byte for byte, and says which records it changed', async (t) => {
+test('I4 Bytes pass through: compaction copies unchanged records byte for byte, and marks the records that it changed', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const membersOf = async () => {
@@ -291,7 +291,7 @@ test('I3 Torn tails heal: a tombstone line that a crash cut short is ignored, an
   assert.deepEqual(await audit(again), []);
 });
 
-test('I3 Torn tails heal: bytes behind the last whole member are cut off, wherever it was torn', async (t) => {
+test('I3 Torn tails heal: bytes behind the last whole member of a segment are cut off, wherever the segment was torn', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const before = await answers(archive);

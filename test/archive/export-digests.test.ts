@@ -25,7 +25,7 @@ function digests(lines: readonly string[]): string[] {
   return lines.map((text) => text.split(' ')).map((columns) => `${new URL(columns[2]!).pathname} ${columns[5]}`);
 }
 
-test('exported CDX lines have the SHA-1 that a record declares, and others only when contents are read', async (t) => {
+test('exported CDX lines have declared SHA-1 digests, and computed ones on request', async (t) => {
   const archive = await makeArchive(t);
   const declared = response('http://a.example/1-sha1', NOON, BODY);
   const records = [
@@ -53,7 +53,7 @@ test('exported CDX lines have the SHA-1 that a record declares, and others only 
   assert.equal(own.length, 5, 'CDXJ still has the digests of the archive');
 });
 
-test('CDX lines of files have the SHA-1 that a record declares, and others only on request', async (t) => {
+test('CDX lines of files have declared SHA-1 digests, and computed ones on request', async (t) => {
   const { directory } = await makeArchive(t);
   const undeclared = { ...response('http://a.example/3-none', NOON, BODY) };
   const records = [

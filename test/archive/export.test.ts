@@ -55,7 +55,8 @@ async function capturesIn(records: AsyncIterable<ReadingRecord>): Promise<Seen[]
 }
 
 /**
- * The HTTP head without the fields about codings, which an expanded record takes from the record that held its payload.
+ * The HTTP head without the fields about codings. An expanded record has these fields of the record that held its
+ * payload.
  */
 function withoutCodings(head: Uint8Array): string {
   const lines = Buffer.from(head).toString('latin1').split(/\r?\n/);
@@ -100,7 +101,7 @@ async function threePages(t: TestContext): Promise<Archive> {
 }
 
 describe('exporting WARC', () => {
-  test('contains the captures of the slice and their requests', async (t) => {
+  test('contains the selected captures and their requests', async (t) => {
     const archive = await threePages(t);
     const { records, report } = await exported(archive, { prefix: 'a.test/' });
     assert.deepEqual(
@@ -135,7 +136,7 @@ describe('exporting WARC', () => {
     }
   });
 
-  test('keeps a revisit and its references when its holder is outside the slice', async (t) => {
+  test('keeps a revisit and its references when its holder is not selected', async (t) => {
     const archive = await threePages(t);
     const { records } = await exported(archive, { url: 'http://a.test/two' });
     const revisit = records.find(({ type }) => type === 'revisit')!;
@@ -452,8 +453,8 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
       if (delivered.length - report.extras !== distinct)
         differing.push(`${file} had ${distinct} captures and delivered with ${delivered.length - report.extras}`);
       for (const key of wanted) if (!got.has(key)) differing.push(`${file} lost ${key}`);
-      // An additional record can only be the revisit of an original, now with its content, or a record that such a
-      // revisit refers to.
+      // An additional record can only be a revisit of the originals, now with its content, or a record that one of
+      // these revisits refers to.
       const revisits = originals.get(file)!.filter(({ type }) => type === 'revisit');
       const isRevisit = (capture: Seen) =>
         revisits.some(

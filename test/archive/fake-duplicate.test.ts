@@ -24,7 +24,7 @@ for (const mode of ['compare', 'regular'] as const) {
     t.diagnostic(`seed ${seed}`);
     const random = seededRandom(seed);
     let archive = await makeArchive(t, { fingerprint: weak, policies: { segmentBytesMax: 100_000 }, seed });
-    // In regular mode, contents of one size may be taken for each other, so every content has a size of its own.
+    // Regular mode may take contents of one size for each other, so every content has a different size.
     const bodyOf = (content: number) => contentOf(`fake ${content}`, mode === 'compare' ? 1500 : 1500 + content);
     const stored: { url: string; time: number; content: number; key: string }[] = [];
     for (let n = 0; n < COUNT; n += 20) {

@@ -1,6 +1,6 @@
 /**
- * Other rooms reach the parts of an archive only through its methods. The compiler checks this by the lines below that
- * must not compile, so `npm run types` fails when a part becomes public.
+ * Other rooms use the parts of an archive through methods of the archive. The lines below must not compile, so `npm run
+ * types` fails when a part becomes public.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,8 +1,8 @@
 /**
  * Fills a small disk with an archive, and prints the outcome as JSON.
  *
- * Arguments: a directory on the small disk, and the name of a scene. A scene that follows another one continues with
- * its archive.
+ * Arguments: a directory on the small disk, and the name of a scene. A later scene continues with the archive of the
+ * earlier one.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ function freeBytes(disk: string): number {
   return bavail * bsize;
 }
 
-/** A page of words that no other page has, which need much room in the index. */
+/** A page of words that no other page has. These words need much room in the index. */
 function pageOfWords(number: number): Buffer {
   const words = randomBytes(12_000).toString('hex').match(/.{8}/g)!;
   return Buffer.from(`<title>Page ${number}</title><p>${words.join(' ')}`);
@@ -165,7 +165,7 @@ const SCENES = {
     return seen;
   },
 
-  /** One segment has no live record, and there is no room to write the other one anew. */
+  /** One segment has only deleted records. There is no room to rewrite the other segment. */
   async compacted(disk: string): Promise<Seen> {
     const first = await make(disk);
     for (const index of range(36)) await store(first, 'large', `large ${index}`, randomBytes(MIB));
@@ -200,8 +200,8 @@ const SCENES = {
   },
 
   /**
-   * A content has to be promoted in a segment without enough room, before another segment that only loses records is
-   * written anew.
+   * Compaction has to promote a content in one segment, for which there is no room, before it rewrites a segment that
+   * only loses records.
    */
   async promoted(disk: string): Promise<Seen> {
     const first = await make(disk);
@@ -221,7 +221,7 @@ const SCENES = {
     return seen;
   },
 
-  /** The index would need more room than there is. */
+  /** The index needs more room than the disk has. */
   async indexed(disk: string): Promise<Seen> {
     const archive = await make(disk);
     for (const index of range(80)) await store(archive, 'one', `one ${index}`, pageOfWords(index));
@@ -241,7 +241,7 @@ const SCENES = {
     return { isShort: freeBefore < 4 * MIB, indexWhileFull, isRoomLeft, deleted, compact, indexWithRoom };
   },
 
-  /** The catalog has to be made again, with room for opening an empty one and no more. */
+  /** The catalog has to be made again, and there is only room to open an empty one. */
   async catalogLost(disk: string): Promise<Seen> {
     const first = await make(disk);
     await storeMany(first, 'one', 3000);

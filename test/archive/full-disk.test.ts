@@ -1,6 +1,6 @@
 /**
- * An archive on a full disk can be opened, read and made smaller, refuses to grow, and loses nothing. The disk is a
- * real, small one.
+ * An archive on a full disk can be opened, read and made smaller, refuses to grow, and loses no data. The tests use a
+ * small file system.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -14,7 +14,7 @@ const RESERVE_BYTES = 8 * 1024 * 1024;
 const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m none /mnt']).status === 0;
 const skip = !mayMount && 'no permission to mount a small disk';
 
-/** Plays scenes one after the other on a disk of 84 MiB, each in a process of its own. */
+/** Runs scenes one after the other on a disk of 84 MiB, each in a separate process. */
 async function play(t: TestContext, ...scenes: readonly Scene[]): Promise<Seen[]> {
   const disk = await temporaryDirectory(t);
   const script = [
@@ -32,7 +32,7 @@ async function play(t: TestContext, ...scenes: readonly Scene[]): Promise<Seen[]
     .map((line) => JSON.parse(line) as Seen);
 }
 
-test('on a full disk an archive can be opened, read, deleted from and compacted, and it refuses to grow until there is room', {
+test('a full disk refuses new captures, while opening, reading, deleting and compacting work', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'filledByOthers');
@@ -56,7 +56,7 @@ test('on a full disk an archive can be opened, read, deleted from and compacted,
   });
 });
 
-test('an archive that filled its disk and was killed then opens with everything that was acknowledged (I2, I3)', {
+test('an archive whose process was killed when the disk was full opens with everything acknowledged (I2, I3)', {
   skip,
 }, async (t) => {
   const [filled, opened] = await play(t, 'filledByItself', 'openedAfterwards');
@@ -66,7 +66,7 @@ test('an archive that filled its disk and was killed then opens with everything 
   assert.equal(opened!.errors, 0);
 });
 
-test('on a disk that becomes full while an archive is open, deleting makes room, and storing continues when there is room', {
+test('when the disk of an open archive becomes full, deleting makes room and storing then continues', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'filledMeanwhile');
@@ -78,7 +78,7 @@ test('on a disk that becomes full while an archive is open, deleting makes room,
   });
 });
 
-test('compaction without room for every segment begins with those that need the least, and leaves the others as they are', {
+test('compaction without room for every segment begins with the segments that need the least room', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'compacted');
@@ -92,14 +92,14 @@ test('compaction without room for every segment begins with those that need the 
   });
 });
 
-test('compaction on a full disk first writes anew what there is room for, and continues in the room that this frees', {
+test('compaction on a full disk first rewrites segments that fit, and then continues in the room that this frees', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'promoted');
   assert.deepEqual(seen, { compact: 'done', isShared: true, names: ['kept 0', 'gone 0'], errors: 0 });
 });
 
-test('an index that needs more room than there is stops while the archive can still be made smaller', {
+test('indexing stops before it takes the room that the archive needs to become smaller', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'indexed');
@@ -118,14 +118,14 @@ test('a missing catalog is made again on a full disk (I3)', { skip }, async (t) 
   assert.deepEqual(seen, { captures: 3000, errors: 0 });
 });
 
-test('without a reserve, opening on a full disk fails with DISK_FULL, and with room everything is there', {
+test('an archive without its reserve file fails to open on a full disk with DISK_FULL', {
   skip,
 }, async (t) => {
   const [seen] = await play(t, 'withoutReserve');
   assert.deepEqual(seen, { openWhileFull: 'DISK_FULL', isHeld: true, errors: 0 });
 });
 
-test('the first store creates the reserve of an archive, and reading does not', async (t) => {
+test('the first store creates the reserve file of an archive', async (t) => {
   const archive = await makeArchive(t);
   const reserve = join(archive.directory, 'reserve');
   await archive.verify();

@@ -1,4 +1,4 @@
-/** Bytes of segments that are lost in ways that no checksum shows: no output lacks a record without a report. */
+/** Bytes of segments that are lost in ways that no checksum shows. Every output reports the records that it lacks. */
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ const WAYS: readonly [string, (t: TestContext, archive: Archive) => Promise<Give
 ];
 
 for (const [name, give] of WAYS) {
-  test(`${name} reports a record that NULs have replaced`, async (t) => {
+  test(`${name} reports a record that was overwritten with NULs`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const { offset } = await damageUrl(archive, urlOf(2), 'all');
     const { urls, reported } = await give(t, archive);
@@ -65,7 +65,7 @@ for (const [name, give] of WAYS) {
     );
   });
 
-  test(`${name} reports records behind the end of a segment that was cut off between two records`, async (t) => {
+  test(`${name} reports the missing records of a segment that was cut off between two records`, async (t) => {
     const archive = await filled(await makeArchive(t));
     const { offset } = await placeOf(archive, urlOf(5));
     truncateSync(segmentFiles(archive.directory)[0]!, offset);
@@ -107,7 +107,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
       );
     });
 
-test('verification reports NULs in the place of a record as an error, also when the catalog was made without the record', async (t) => {
+test('verification reports a record that was overwritten with NULs, even when the catalog does not have the record', async (t) => {
   const archive = await filled(await makeArchive(t));
   const { offset } = await damageUrl(archive, urlOf(2), 'all');
   await archive.rebuild();
@@ -129,7 +129,7 @@ test('a stream without `onDamage` stops at a bad sector', async (t) => {
     );
 });
 
-test('a bad sector that can be read at the second attempt costs a stream nothing, whichever read failed', async (t) => {
+test('a stream is complete when a bad sector can be read at the second attempt, whichever read failed', async (t) => {
   const archive = await filled(await makeArchive(t));
   for (let after = 0; after < 8; after++) {
     const repair = await breakFile(t, segmentFiles(archive.directory)[0]!, 4096, { times: 1, after });
@@ -139,7 +139,7 @@ test('a bad sector that can be read at the second attempt costs a stream nothing
   }
 });
 
-test("a stream reports NULs in the place of records in another writer's file, and not its padding", async (t) => {
+test("a stream reports NULs in the place of records in another writer's file, and accepts NULs that are padding", async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'others.warc.gz');
   const pages = Array.from({ length: 200 }, (_, n) => response(urlOf(n), NOON + n, contentOf(`page ${n}`)));
@@ -159,7 +159,7 @@ test("a stream reports NULs in the place of records in another writer's file, an
   );
 });
 
-test('an export reports a request that NULs have replaced', async (t) => {
+test('an export reports a request that was overwritten with NULs', async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'crawl.warc.gz');
   const pages = [0, 1, 2].map((n) => response(urlOf(n), NOON + n, contentOf(`page ${n}`)));

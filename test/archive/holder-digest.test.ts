@@ -1,6 +1,6 @@
 /**
- * A revisit that is written anew repeats the payload digest of the record that holds its content, since other tools
- * find an original only by the same text.
+ * A rewritten revisit repeats the payload digest of the record that holds its content, since other tools find an
+ * original only by the same text.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ function called(name: string, { record, block }: ForeignRecord): ForeignRecord {
   return { record: { ...record, payloadDigest: name }, block };
 }
 
-/** What the revisit of a URL says about its payload, and the record that it points at. */
+/** The payload digest of the revisit of a URL, and that of the record that the revisit points at. */
 async function digestsOf(archive: Archive, url: string): Promise<[string | undefined, string | undefined]> {
   const records = await walk(archive);
   const own = records.find(({ head }) => head.type === 'revisit' && head.targetUri === url)!;
@@ -42,7 +42,7 @@ test('a foreign revisit that add repoints gets the digest text of the new record
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a revisit that compaction repoints gets the digest text of the new record, and its own name stays known', async (t) => {
+test('a revisit that compaction repoints gets the digest text of the new record, and its former digest still leads to the content', async (t) => {
   const archive = await makeArchive(t);
   const first = called(nameOf('md5'), response('http://first.example/', NOON, BODY));
   const early = called(nameOf('sha512'), revisitOf(first, 'http://early.example/', NOON + 1000));
@@ -55,7 +55,7 @@ test('a revisit that compaction repoints gets the digest text of the new record,
   const [own, holder] = await digestsOf(archive, 'http://late.example/');
   assert.deepEqual([own, holder], [nameOf('sha512'), nameOf('sha512')]);
   await archive.rebuild();
-  // A revisit in another file that knows the content only by the old name.
+  // A revisit in another file that knows the content only by the former digest.
   const lost = revisitOf(called(nameOf('sha1'), first), 'http://named.example/', NOON + 3000, false);
   const more = await writeForeign(join(archive.directory, 'b.warc.gz'), [warcinfo(), lost]);
   assert.equal((await archive.add([more], { workers: 0 })).unresolved, 0);

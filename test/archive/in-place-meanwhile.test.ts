@@ -1,4 +1,4 @@
-/** Other work on an archive while a file is being added in place, which takes many steps. */
+/** Other work on an archive while it adds a file in place, in many steps. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -11,7 +11,7 @@ import { allCaptures, makeArchive, NOON } from './trial-archive.ts';
 const COUNT = 4500;
 const urlOf = (number: number) => `http://x.example/${number}`;
 
-/** Adds a file in place, and does some work as soon as its first captures are there. */
+/** Adds a file in place, and does some work as soon as the first captures of the file are in the archive. */
 async function addAnd(t: TestContext, work: (archive: Archive) => Promise<unknown>): Promise<Archive> {
   const archive = await makeArchive(t);
   const records = Array.from({ length: COUNT }, (_, number) => response(urlOf(number), NOON, utf8(`page ${number}`)));
@@ -31,7 +31,7 @@ async function assertSound(archive: Archive, captures: number): Promise<void> {
   assert.deepEqual([errors, warnings], [0, 0]);
 }
 
-test('I6 Deleted means gone: also for captures of a file that are deleted while it is being added in place', async (t) => {
+test('I6 Deleted means gone: captures that are deleted while their file is being added in place stay deleted', async (t) => {
   const archive = await addAnd(t, (filling) => filling.delete({ url: urlOf(0) }));
   assert.ok(archive.segments()[0]!.deadBytes > 0);
   await archive.migrate('linked', 'main');
@@ -39,7 +39,7 @@ test('I6 Deleted means gone: also for captures of a file that are deleted while 
   await assertSound(archive, COUNT - 1);
 });
 
-test('a file that is migrated while it is being added in place is complete at its new place', async (t) => {
+test('a file that is migrated while it is being added in place is complete in the new volume', async (t) => {
   const archive = await addAnd(t, (filling) => filling.migrate('linked', 'main'));
   await assertSound(archive, COUNT);
 });

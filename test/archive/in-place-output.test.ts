@@ -44,7 +44,7 @@ for (const { cutBytes, isMoved } of [
   { cutBytes: 300, isMoved: true },
   { cutBytes: 5, isMoved: true },
 ])
-  test(`files ${isMoved ? 'that were moved into the archive' : 'used in place'} are streamed and exported as WARC, whatever they are: cut short by ${cutBytes} bytes, uncompressed, ARC`, async (t) => {
+  test(`files ${isMoved ? 'that were moved into the archive' : 'used in place'} are streamed and exported as WARC: one cut short by ${cutBytes} bytes, one uncompressed, one ARC`, async (t) => {
     const archive = await makeArchive(t);
     const at = await temporaryDirectory(t);
     await writeCrawl(join(at, 'cut.warc.gz'), 'gzip', cutBytes);
@@ -78,7 +78,7 @@ for (const { cutBytes, isMoved } of [
   });
 
 for (const isMoved of [false, true])
-  test(`a large record that lacks the end of its member is exported so that any tool reads it, ${isMoved ? 'moved into the archive' : 'in place'}`, async (t) => {
+  test(`a large record that lacks the end of its member is exported as a whole member, ${isMoved ? 'moved into the archive' : 'in place'}`, async (t) => {
     const archive = await makeArchive(t);
     const at = await temporaryDirectory(t);
     const large = response('http://a.test/large', NOON, contentOf('large', 10 * 1024 * 1024));
@@ -90,7 +90,7 @@ for (const isMoved of [false, true])
     assert.ok(gunzipSync(await readFile(join(at, 'exported.warc.gz'))).includes(Buffer.from(large.block)));
   });
 
-test('what a crawler said about its captures is exported with them, also when its file was moved into the archive', async (t) => {
+test('the warcinfo of a crawler is exported with its captures, also when the file was moved into the archive', async (t) => {
   const archive = await makeArchive(t);
   const at = await temporaryDirectory(t);
   const page = response('http://a.test/', NOON, contentOf('page'));

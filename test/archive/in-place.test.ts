@@ -23,7 +23,7 @@ const PAGES = samplePages(24);
 const FIRST = PAGES.slice(0, 12);
 const SECOND = PAGES.slice(12);
 
-test('files are used in place: nothing is copied, nothing in them changes, and everything can be read', async (t) => {
+test('files that are added in place are readable, unchanged and not copied', async (t) => {
   const directory = scratch(t);
   const files = { 'one.warc.gz': 'gzip', 'two.warc.zst': 'zstd', 'three.warc': 'none' } as const;
   const pages = samplePages(36);
@@ -63,7 +63,7 @@ test('a file that was added in place before adds nothing', async (t) => {
   await archive.close();
 });
 
-test('a content that is held in place is not stored again, and a revisit of it is written instead', async (t) => {
+test('a capture of a content that is held in place is stored as a revisit', async (t) => {
   const directory = scratch(t);
   await writePages(join(directory, 'one.warc.gz'), FIRST);
   const later = FIRST.map((page) => ({ ...page, day: page.day + 50 }));
@@ -77,7 +77,7 @@ test('a content that is held in place is not stored again, and a revisit of it i
   await archive.close();
 });
 
-test('a linked file that changed or is missing costs only itself, and the error names it', async (t) => {
+test('a linked file that changed or is missing is named in the error, and other files can be read', async (t) => {
   const directory = scratch(t);
   for (const [name, pages] of Object.entries({ one: FIRST, two: SECOND }))
     await writePages(join(directory, `${name}.warc.gz`), pages);
@@ -120,7 +120,7 @@ test('a deleted capture stays deleted although its record is in a read-only file
   await archive.close();
 });
 
-test('I6 a record that is in two linked files is deleted in both, and a rebuild does not bring it back', async (t) => {
+test('I6 Deleted means gone: a record that is in two linked files is deleted in both, also after a rebuild', async (t) => {
   const directory = scratch(t);
   const files = ['one.warc.gz', 'copy.warc.gz'].map((name) => join(directory, name));
   for (const file of files) await writePages(file, FIRST);
@@ -141,7 +141,7 @@ test('I6 a record that is in two linked files is deleted in both, and a rebuild 
   await archive.close();
 });
 
-test('I10 records with one id and different contents are all kept, and are told apart through deletion, compaction and rebuild', async (t) => {
+test('I10 records with one id and different contents stay different captures through deletion, compaction and rebuild', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'careless.warc.gz');
   const pages = [0, 1, 2].map((content) => ({ url: 'http://a.test/', day: 1, content }));
@@ -227,7 +227,7 @@ test('an ARC file is used in place', async (t) => {
   }
 });
 
-test('linked files can be migrated into a volume: they stay where they were, and only the link is removed', async (t) => {
+test('migrating linked files copies them into a volume, removes the links and leaves the files where they were', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'one.warc.gz');
   await writePages(file, FIRST);
@@ -259,7 +259,7 @@ test('every WARC file in a package is added by copying, once', async (t) => {
   await archive.close();
 });
 
-test('two additions in place at the same time create the volume for such files once', async (t) => {
+test('two additions in place at the same time create the volume of linked files once', async (t) => {
   const directory = scratch(t);
   const files = ['one.warc.gz', 'two.warc.gz'].map((name) => join(directory, name));
   await writePages(files[0]!, FIRST, 'gzip');

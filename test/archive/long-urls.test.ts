@@ -1,6 +1,6 @@
 /**
- * URLs of any length, many of which have a longer common beginning than the catalog's keys. Every way to captures still
- * finds each of them once.
+ * URLs of any length. Many have a common beginning longer than the keys of the catalog, and every way to find captures
+ * still gives each of them once.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ test('URLs with a long common beginning are stored, found, streamed, listed and 
   const streamed: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const stream = await archive.stream({ order: 'url', ...(cursor !== undefined && { cursor }) });
-    // One capture a stream, so that each stops between two of them.
+    // One capture for each stream, so that every stream stops between two captures.
     const { value: record } = await stream[Symbol.asyncIterator]().next();
     if (record) streamed.push(`${record.head.targetUri} ${record.head.date}`);
     if (!record) break;

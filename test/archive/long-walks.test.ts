@@ -1,4 +1,4 @@
-/** Walks over everything take long in a large archive, so they report their progress and can be aborted. */
+/** Work that reads a whole archive can take long, so it reports its progress and can be aborted. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ test('statistics, deletions and index lines report their progress', async (t) =>
   assert.equal(last(), 3);
 });
 
-test('segments that the catalog does not know are reported as they are read, at the opening and with a new volume', async (t) => {
+test('opening and adding a volume report their progress while they read segments that the catalog does not know', async (t) => {
   const archive = await filledArchive(t);
   const segments = archive.segments().map(({ name, bytes }) => ({ name, bytes }));
   await archive.close();
@@ -63,7 +63,7 @@ test('statistics, previews of deletions and index lines stop when they are abort
   await assert.rejects(linesOf(archive.exportCdxj({}, undefined, { signal })), isAbort);
 });
 
-test('a table whose rows arrive without a pause can be aborted, and leaves nothing behind', async (t) => {
+test('writing a table whose rows arrive without a pause can be aborted, and leaves no file behind', async (t) => {
   const { directory } = await makeArchive(t);
   const stop = new AbortController();
   function* rows() {

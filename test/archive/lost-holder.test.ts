@@ -1,7 +1,4 @@
-/**
- * A content that is stored again replaces a stored copy that cannot be read any more, for every capture with this
- * content.
- */
+/** A content that is stored again replaces an unreadable copy, for every capture with this content. */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +40,7 @@ async function kindsOf(archive: Archive): Promise<Record<string, string>> {
 
 const healed = { [FIRST]: 'response', [LATER]: 'revisit', [AGAIN]: 'response', [LAST]: 'revisit' };
 
-/** Every capture except the damaged one has the content, also when the catalog is made again from the segments. */
+/** Checks that every capture except the damaged one has the content, also after a rebuild. */
 async function assertHealed(archive: Archive): Promise<void> {
   assert.deepEqual(await kindsOf(archive), healed);
   for (const url of [LATER, AGAIN, LAST]) assert.deepEqual(await payloadAt(archive, url), Buffer.from(BODY), url);
@@ -61,7 +58,7 @@ test('a page that is stored again holds the content, and later pages are revisit
   await assertHealed(archive);
 });
 
-test('a page of an added file holds the content as well', async (t) => {
+test('a page that is added from a file holds the content, and later pages are revisits of it', async (t) => {
   const archive = await withLostHolder(t);
   const records = [warcinfo(), response(AGAIN, NOON + 2000, BODY), response(LAST, NOON + 3000, BODY)];
   const file = join(await temporaryDirectory(t), 'again.warc.gz');

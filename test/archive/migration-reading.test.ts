@@ -32,7 +32,7 @@ for (const order of ['storage', 'url', 'time'] as const) {
   });
 }
 
-test('an export and payloads that are being read are complete although their segments move meanwhile', async (t) => {
+test('an export and payloads are read to their end while their segments move to another volume', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 9000 } });
   await archive.store(page('http://a.example/large', NOON, contentOf('large', 4_000_000)));
   await filled(archive);

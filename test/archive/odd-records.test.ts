@@ -1,4 +1,4 @@
-/** Records that can be read although something about them is wrong, and what becomes of them when they are added. */
+/** Adding records that can be read although something about them is wrong. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ for (const date of ['2024-02-30T00:00:00Z', '', 'blue monday', '1709287200']) {
   });
 }
 
-test('I10 Dirty input is data: a line end inside a value counts as a blank, in a URI as itself, and the record keeps its bytes', async (t) => {
+test('I10 Dirty input is data: a line end inside a value is read as a blank, except in a URI, and the record keeps its bytes', async (t) => {
   const archive = await makeArchive(t);
   const odd = (id: string, url: string, body: Uint8Array) => {
     const message = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nX-Odd: a\rb\r\n\r\n'), body]);
@@ -58,7 +58,7 @@ test('I10 Dirty input is data: a line end inside a value counts as a blank, in a
   assert.equal((await archive.verify()).errors, 0);
 });
 
-test('I7 Never a false duplicate: a content that continues in other records is not judged by its first part', async (t) => {
+test('I7 Never a false duplicate: a content that continues in other records is not compared by its first part', async (t) => {
   const archive = await makeArchive(t);
   const segmented = (time: number, rest: string): ForeignRecord[] => {
     const url = 'http://a.example/segmented';

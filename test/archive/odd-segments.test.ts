@@ -1,4 +1,4 @@
-/** Records that stop other readers: where they are kept, what the archive reports about them, and what is exported. */
+/** Records that stop other readers. The archive keeps them in odd segments, reports them, and exports sound records. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,10 @@ const HTTP = 'Content-Type: application/http; msgtype=response';
 
 type OddOptions = { readonly version?: string; readonly end?: string; readonly body?: string };
 
-/** A gzip member with a response that has these header lines. Each name has a content of its own. */
+/**
+ * A gzip member with a response that has these header lines. Every name has a different content unless `body` names
+ * one.
+ */
 function member(name: string, lines: readonly string[], options: OddOptions = {}): Buffer {
   const { version = 'WARC/1.1', end = '\r\n\r\n', body = name } = options;
   const message = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n'), contentOf(body)]);
@@ -70,7 +73,7 @@ const ODD: readonly [name: string, bytes: Buffer, isCapture: boolean][] = [
   ['no-field', member('no-field', ['WARC-Type: response', DATE, target('no-field'), HTTP, 'no colon']), true],
 ];
 
-test('I4 Bytes pass through: records that stop other readers are kept as they are, in segments of their own', async (t) => {
+test('I4 Bytes pass through: records that stop other readers are copied unchanged into odd segments', async (t) => {
   const archive = await makeArchive(t);
   const file = ODD.flatMap(([name, bytes]) => [usual(`before-${name}`), bytes]);
   const { report } = await addFile(archive, 'a.warc.gz', Buffer.concat([...file, usual('last')]));
@@ -101,7 +104,7 @@ test('I4 Bytes pass through: records that stop other readers are kept as they ar
   assert.deepEqual([stats.oddRecords, stats.undatedRecords], [ODD.length, 2]);
 });
 
-test('an export writes odd captures as the standard asks, and counts what it leaves out', async (t) => {
+test('an export rewrites odd captures as the standard requires, and counts the odd records that it leaves out', async (t) => {
   const archive = await makeArchive(t);
   await addFile(archive, 'a.warc.gz', Buffer.concat([...ODD.map(([, bytes]) => bytes), usual('last')]));
   for (const name of ['slice.warc.gz', 'slice.warc', 'slice.warc.zst']) {
@@ -134,7 +137,7 @@ test('an export writes odd captures as the standard asks, and counts what it lea
   assert.deepEqual([one.captures, one.oddLeftOut], [1, 0], 'with other URLs nothing is left out');
 });
 
-test('a record whose end other readers cannot find is written anew', async (t) => {
+test('add rewrites a record whose end other readers cannot find', async (t) => {
   const archive = await makeArchive(t);
   const ends = ['', '\r\n', '\n\n', '\r\n\r\n\r\n', '\r\n\r\n\0'];
   const loose = [...ends.map((end, at) => usual(`end-${at}`, { end })), usual('version', { version: 'WARC/1.0 ' })];
@@ -146,7 +149,7 @@ test('a record whose end other readers cannot find is written anew', async (t) =
   assert.deepEqual((await recordsOf(archive, true)).records, []);
 });
 
-test('a record over several gzip members is written anew as one', async (t) => {
+test('add rewrites a record over several gzip members as one member', async (t) => {
   const archive = await makeArchive(t);
   const plain = gunzipSync(usual('spanning'));
   const halves = [plain.subarray(0, plain.length >> 1), plain.subarray(plain.length >> 1)];
@@ -160,7 +163,7 @@ test('a record over several gzip members is written anew as one', async (t) => {
   );
 });
 
-test('an export writes a record over several gzip members anew as one', async (t) => {
+test('an export rewrites a record over several gzip members as one member', async (t) => {
   const archive = await makeArchive(t);
   const plain = gunzipSync(usual('spanning'));
   const file = join(archive.directory, 'a.warc.gz');
@@ -176,7 +179,7 @@ test('an export writes a record over several gzip members anew as one', async (t
   assert.deepEqual(spans, [false, false]);
 });
 
-test('a duplicate with an odd date becomes a sound revisit, and so does a duplicate of an odd original', async (t) => {
+test('a duplicate becomes a sound revisit, even if its date or its original is odd', async (t) => {
   const archive = await makeArchive(t);
   const odd = dated('odd', '2008-10-294T05:21:46-0700', { body: 'same' });
   const copy = dated('copy', '2008-10-294T05:21:47-0700', { body: 'same' });
@@ -202,7 +205,7 @@ test('a duplicate with an odd date becomes a sound revisit, and so does a duplic
   assert.equal((await archive.verify()).errors, 0);
 });
 
-test('control characters of odd heads are not copied into new records, and a rebuild counts the same', async (t) => {
+test('control characters of odd heads are not copied into new records', async (t) => {
   const archive = await makeArchive(t);
   const lines = (name: string) => ['WARC-Type: response', DATE, target(name), HTTP];
   const file = [
@@ -230,7 +233,7 @@ test('control characters of odd heads are not copied into new records, and a reb
   assert.deepEqual(await audit(archive), []);
 });
 
-test('control characters in the columns of an ARC record stop nothing', async (t) => {
+test('ARC records with control characters in their columns are added', async (t) => {
   const archive = await makeArchive(t);
   const document = (line: string, body: string) => `${line} ${body.length}\n${body}\n`;
   const version = '1 0 Example\nURL IP-address Archive-date Content-type Archive-length\n';
@@ -271,7 +274,7 @@ test('ARC records with odd dates, columns and URLs are captures, and one without
     ['http://a.example/hex 192.0.2.1 a0d1fdddf3165d0447b1f7a285c61c1c9 text/html', 'http://a.example/hex', undefined],
   ];
   const start = arc('filedesc://a.arc 0.0.0.0 20000101000000 text/plain', version);
-  // A document that is not an HTTP message and does not have a media type gets none.
+  // A document without a media type that is not an HTTP message gets no media type.
   const bodyOf = (url: string) => (url.endsWith('/none') ? 'no message' : message(url));
   const file = Buffer.concat([start, ...heads.map(([head, url]) => arc(head, bodyOf(url)))]);
   const { report, findings } = await addFile(archive, 'a.arc', file);
@@ -306,7 +309,7 @@ test('a rebuild gives no media type to ARC documents that have none', async (t) 
   assert.deepEqual(await cdxj(archive), before);
 });
 
-test('odd segments are resumed by the next opening, and stay separate when they are compacted', async (t) => {
+test('the next opening resumes an odd segment, and compaction keeps odd records in odd segments', async (t) => {
   const archive = await makeArchive(t);
   const first = [dated('one', '2024-03-01T12:00:00+02:00'), dated('two', 'blue monday')];
   await addFile(archive, 'a.warc.gz', Buffer.concat(first));
@@ -332,7 +335,7 @@ test('odd segments are resumed by the next opening, and stay separate when they 
   assert.deepEqual(await audit(again), []);
 });
 
-test('odd records in files that are added in place are counted too, and exports leave them out', async (t) => {
+test('odd records in a file in place are counted, and exports are sound', async (t) => {
   const archive = await makeArchive(t);
   const file = join(archive.directory, 'linked.warc.gz');
   await writeFile(file, Buffer.concat([usual('one'), dated('two', 'blue monday'), dated('three', '20240301100000')]));
@@ -361,7 +364,7 @@ test('a revisit of another crawler with an odd date finds its original, and is e
   assert.ok((await readFile(path)).length > 0);
 });
 
-/** A request as the browser sent it for the response of this name. */
+/** The request for the response of this name. */
 function request(name: string, date: string, lines: readonly string[] = []): Buffer {
   const message = Buffer.from(`GET /${name} HTTP/1.1\r\nCookie: secret-of-${name}\r\n\r\n`);
   const head = ['WARC/1.1', `WARC-Record-ID: <urn:request:${name}>`, 'WARC-Type: request', `WARC-Date: ${date}`];
@@ -404,7 +407,7 @@ for (const [kind, visit] of Object.entries(HALF_ODD)) {
   });
 }
 
-test('I6 Deleted means gone: a visit is removed as a whole where two steps of an add meet', async (t) => {
+test('I6 Deleted means gone: a visit is removed as a whole although two steps of an add entered its records', async (t) => {
   const archive = await makeArchive(t);
   const names = Array.from({ length: 900 }, (_, i) => `page-${i}`);
   const visits = names.flatMap((name) => [request(name, '2024-03-01T10:00:00Z'), dated(name, '20240301100000')]);

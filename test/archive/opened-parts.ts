@@ -34,13 +34,13 @@ function partsOf(archive: Archive): OpenedParts {
   return parts;
 }
 
-/** The digest as the archive identifies contents by it: the digest itself, except in tests of collisions. */
+/** The fingerprint by which the archive identifies a content: its digest, except in tests of collisions. */
 export function fingerprintIn(archive: Archive, digest: Uint8Array): Uint8Array {
   const { fingerprint } = partsByArchive.get(archive)?.options ?? {};
   return fingerprint ? fingerprint(digest) : digest;
 }
 
-/** Runs work with the volumes of an archive, which are opened a second time to be read when the archive hides them. */
+/** Runs work with the volumes of an archive. When the archive hides them, they are opened a second time for reading. */
 export async function withVolumes<T>(archive: Archive, work: (volumes: VolumeSet) => Promise<T>): Promise<T> {
   const parts = partsByArchive.get(archive);
   if (parts) return work(parts.volumes);

@@ -1,6 +1,6 @@
 /**
- * Content keys of contents that were deliberately stored again: each still names its content, whatever is added,
- * deleted and rebuilt.
+ * Contents that were deliberately stored again have a key with an overflow number. The key stays valid through adds,
+ * deletions and rebuilds.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import { answers, audit, bytesOf, contentOf, makeArchive, NOON, page } from './trial-archive.ts';
 
 for (const inPlace of [false, true]) {
-  test(`a key with an overflow number outlives a rebuild, ${inPlace ? 'with a file added in place' : 'with a file copied'}`, async (t) => {
+  test(`a key with an overflow number is valid after a rebuild, ${inPlace ? 'with a file added in place' : 'with a copied file'}`, async (t) => {
     const archive = await makeArchive(t, { policies: { dedupBytesMin: 1000 } });
     const body = contentOf('small', 500);
     const first = await archive.store(page('https://a.example/first', NOON, body));

@@ -1,4 +1,4 @@
-/** Pages are found by their ids alone, whatever was stored or deleted since the ids were last looked up. */
+/** Pages are found by their ids, whatever was stored or deleted after the last look-up. */
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ test('a page is found by its id: the latest capture, or the one nearest to a tim
   await assert.rejects(archive.getPage(pageId('http://nowhere.example/')), missing);
 });
 
-test('ids of pages that were stored later are found, and ids of deleted pages are not', async (t) => {
+test('a look-up by id finds pages that were stored after the first look-up, and no deleted ones', async (t) => {
   const archive = await makeArchive(t);
   await archive.store(page('http://a.example/1', NOON, contentOf('1')));
   await assert.rejects(archive.getPage(pageId('http://a.example/2')), missing);
@@ -55,7 +55,7 @@ test('ids of pages that were stored later are found, and ids of deleted pages ar
   );
 });
 
-test('many pages are told apart', async (t) => {
+test('each of a thousand pages is found by its id', async (t) => {
   const archive = await makeArchive(t);
   const url = (n: number) => `http://a.example/${'path/'.repeat(n % 7)}${n}`;
   for (let from = 0; from < 1000; from += 250)

@@ -1,5 +1,6 @@
 /**
- * Cold segments become zstd with a dictionary of their own, while records, answers, streams and cursors stay the same.
+ * Recompression turns cold segments into zstd, each with its own dictionary. Records, answers, streams and cursors stay
+ * the same.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -23,7 +24,7 @@ import {
   trialOptions,
 } from './trial-archive.ts';
 
-/** Pages of a site, with much in common and a part of their own. */
+/** A page of a site: mostly text that all pages have, and a part that only this page has. */
 function sitePage(n: number): Uint8Array {
   const rows = Array.from({ length: 12 }, (_, row) => {
     const word = createHash('md5').update(`${n} ${row}`).digest('hex');
@@ -57,7 +58,7 @@ function states(archive: Archive): string[] {
   return archive.segments().map(({ name, state }) => `${name.split('/')[0]}.${name.split('.').at(-1)} ${state}`);
 }
 
-/** Head and block of every record except the archive's own warcinfo, in order. */
+/** Head and block of every record in order, without the warcinfo records that the archive wrote. */
 async function recordBytes(archive: Archive): Promise<string[]> {
   const records: string[] = [];
   for (const { name } of archive.segments()) {
@@ -81,7 +82,7 @@ async function fullProblems(archive: Archive): Promise<string[]> {
   return problems;
 }
 
-test('a recompressed archive is smaller, holds the same records in the same order, and gives the same answers', async (t) => {
+test('a recompressed archive is smaller, with the same records in the same order', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   const before = {
@@ -116,7 +117,7 @@ test('a recompressed archive is smaller, holds the same records in the same orde
   assert.deepEqual(await answers(archive), later);
 });
 
-test('an open segment is sealed for recompression, unless it would hardly become smaller', async (t) => {
+test('recompression seals an open segment, unless the segment would hardly become smaller', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive, { isSealed: false });
   const random = { kind: 'resource', url: 'http://a.example/r', time: NOON, mime: 'image/jpeg' } as const;
@@ -136,7 +137,7 @@ test('an open segment is sealed for recompression, unless it would hardly become
   assert.deepEqual(await fullProblems(archive), []);
 });
 
-test('the new file begins with its compressed dictionary, as the standard proposes, and every frame is one record', async (t) => {
+test('the new file begins with its compressed dictionary, and then has a frame for each record, as the standard proposes', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
   await archive.recompress();
@@ -151,7 +152,7 @@ test('the new file begins with its compressed dictionary, as the standard propos
   }
 });
 
-test('large records, and small ones that decode to very many bytes, are packed anew in pieces', async (t) => {
+test('large records, and small ones that decode to very many bytes, are recompressed piece by piece', async (t) => {
   const archive = await makeArchive(t);
   const large = randomBytes(1_300_000).toString('hex');
   await archive.store(page('http://a.example/large', NOON, utf8(large)));
@@ -166,7 +167,7 @@ test('large records, and small ones that decode to very many bytes, are packed a
   assert.deepEqual(await fullProblems(archive), []);
 });
 
-test('streams and cursors continue across a recompression, with each record once', async (t) => {
+test('streams and cursors continue after a recompression, and return each record once', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 60_000 } });
   await filled(archive);
   const whole: string[] = [];
@@ -189,7 +190,7 @@ test('streams and cursors continue across a recompression, with each record once
   }
 });
 
-test('records that are deleted while a segment is packed anew stay deleted', async (t) => {
+test('records that are deleted while their segment is recompressed stay deleted', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 60_000 } });
   await filled(archive);
   const recompression = archive.recompress({ worthwhileShare: 2 });
@@ -206,7 +207,7 @@ test('records that are deleted while a segment is packed anew stay deleted', asy
   assert.deepEqual(new Set((await allCaptures(archive)).map(({ url }) => url)), left);
 });
 
-test("another writer's segment with bytes outside of whole records is left alone, and its warcinfo is never lost", async (t) => {
+test('a segment with bytes outside of records is not recompressed, and the warcinfo of another writer is kept', async (t) => {
   const archive = await makeArchive(t);
   const directory = join(archive.directory, 'shelf');
   await archive.addVolume({ name: 'shelf', path: directory });
@@ -238,7 +239,7 @@ test("another writer's segment with bytes outside of whole records is left alone
   assert.match(damaged[0]!, /960 bytes/, 'unreadable bytes stay where they were, and are still reported');
 });
 
-test('contents that do not become smaller stay as they are', async (t) => {
+test('segments that would not become smaller are not recompressed', async (t) => {
   const archive = await makeArchive(t);
   for (let n = 0; n < 20; n++)
     await archive.store({

@@ -1,4 +1,4 @@
-/** What retrieval guarantees, and that one process at a time has an archive open. */
+/** Guarantees of retrieval, and the rule that only one process at a time has an archive open. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import {
   trialOptions,
 } from './trial-archive.ts';
 
-test('the capture of a moment, the nearest one, the latest one, and those of a range are found', async (t) => {
+test('captures are found by exact time, by nearest time, by a range of times, and the latest without a time', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://a.example/';
   for (const day of [1, 2, 4]) await archive.store(page(url, NOON + day * 86_400_000, contentOf(`day ${day}`)));
@@ -41,7 +41,7 @@ test('the capture of a moment, the nearest one, the latest one, and those of a r
   await assert.rejects(archive.get('http://nowhere.example/'), missing);
 });
 
-test('of the captures of one visit, those with exactly this URL are found first, whatever the minute', async (t) => {
+test('a capture of exactly the requested URL is preferred to others of the same visit', async (t) => {
   const archive = await makeArchive(t);
   const minute = 60_000;
   const stored: readonly (readonly [string, number])[] = [
@@ -63,7 +63,7 @@ test('of the captures of one visit, those with exactly this URL are found first,
   assert.deepEqual(await found('http://a.example/PAGE', 0), ['https://a.example/Page', 0], 'none has exactly this URL');
 });
 
-test('of very many captures of one visit, only those near the time are searched for exactly this URL', async (t) => {
+test('among very many captures of one visit, the exact URL is searched for only near the requested time', async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'calls.warc.gz');
   const calls = Array.from({ length: 5000 }, (_, second) =>
@@ -92,7 +92,7 @@ test('of very many captures of one visit, only those near the time are searched 
   assert.ok(looked <= 2000, `${looked} captures were read`);
 });
 
-test('contents are found by their key, with or without the volume, and a wrong key is refused', async (t) => {
+test('contents are found by their key, with or without the name of a volume', async (t) => {
   const archive = await makeArchive(t);
   const { key } = await archive.store(page('http://a.example/', NOON, contentOf('by key')));
   for (const text of [key, key.replace('main:', ''), key.replace('main:', 'elsewhere:')])
@@ -116,7 +116,7 @@ test('many reads at the same time do not affect each other', async (t) => {
     assert.deepEqual(payload, Buffer.from(contentOf(`n ${n}`, 2000 + n * 50)));
 });
 
-test('a capture that compaction moves between the look-up and the read is found where it is now', async (t) => {
+test('a capture that compaction moves between look-up and read is read at its new place', async (t) => {
   const archive = await makeArchive(t);
   for (let n = 0; n < 6; n++) await archive.store(page(`http://a.example/${n}`, NOON, contentOf(`m ${n % 3}`)));
   const captures = await allCaptures(archive);
@@ -144,7 +144,7 @@ test('a large payload that is being read is read to its end while compaction rem
   assert.deepEqual(await payloadAt(archive, 'http://a.example/large'), Buffer.from(large));
 });
 
-test('different records of one id, URL and second are different captures, also after compaction and a rebuild', async (t) => {
+test('different records with one id, URL and second are different captures, also after compaction and a rebuild', async (t) => {
   const archive = await makeArchive(t);
   const one = response('http://a.example/', NOON, contentOf('one'));
   const other = { ...response('http://a.example/', NOON, contentOf('other')) };
@@ -161,7 +161,7 @@ test('different records of one id, URL and second are different captures, also a
   assert.deepEqual(await audit(archive), []);
 });
 
-test('one process has an archive open, and a second one is told which', async (t) => {
+test('opening an archive that is open fails with the number and purpose of the process that has it open', async (t) => {
   const archive = await makeArchive(t, { purpose: 'a test' });
   const isBusy = (error: PinakesError) =>
     error.code === 'ARCHIVE_BUSY' && error.message.includes(String(process.pid)) && error.message.includes('a test');
@@ -174,7 +174,7 @@ test('one process has an archive open, and a second one is told which', async (t
   await next.close();
 });
 
-test('an archive that a process on another machine has open is not opened, and left as it is', async (t) => {
+test('an archive that a process on another machine has open cannot be opened', async (t) => {
   const directory = await temporaryDirectory(t);
   await createArchive(directory);
   const path = join(directory, 'owner.json');
@@ -184,7 +184,7 @@ test('an archive that a process on another machine has open is not opened, and l
   assert.equal(await readFile(path, 'utf8'), left);
 });
 
-test('an archive whose owner has ended, or whose owner file is damaged, is opened', async (t) => {
+test('an archive can be opened when its owner process has ended or its owner file is damaged', async (t) => {
   const directory = await temporaryDirectory(t);
   await createArchive(directory);
   const gone = spawn(process.execPath, ['-e', '']);
@@ -192,7 +192,7 @@ test('an archive whose owner has ended, or whose owner file is damaged, is opene
   const path = join(directory, 'owner.json');
   for (const left of [
     JSON.stringify({ pid: gone.pid, host: hostname(), since: '', purpose: 'crashed' }),
-    // In a container every run has the same process number. Elsewhere, another process may have the number of a killed
+    // In a container every run has the same process number. Elsewhere, another process may get the number of a killed
     // one.
     JSON.stringify({ pid: process.pid, host: hostname(), since: '', purpose: 'an earlier run' }),
     JSON.stringify({ pid: 1, host: hostname(), since: '', purpose: 'crashed long ago' }),

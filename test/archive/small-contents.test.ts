@@ -1,4 +1,4 @@
-/** One rule decides whether repeats of small contents are shared, whichever way they are stored. */
+/** One rule decides whether repeats of small contents are shared. It is the same for `add` and `store`. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ async function revisitsIn(archive: Archive): Promise<number> {
   return (await allCaptures(archive)).filter(({ kind }) => kind === 'revisit').length;
 }
 
-/** The smallest content whose repeat became a revisit. Contents of every tenth size were stored twice. */
+/** The size of the smallest content whose repeat became a revisit. Contents of every tenth size were stored twice. */
 async function leastShared(archive: Archive): Promise<number> {
   const sizes: number[] = [];
   for (const { kind, block } of await allCaptures(archive)) {
@@ -50,7 +50,7 @@ test('add shares repeats of contents of 560 bytes, and keeps repeats that a revi
   assert.deepEqual(await audit(archive), []);
 });
 
-test('store shares by the same rule, and never an empty content', async (t) => {
+test('store shares repeats by the same rule as add, and never an empty content', async (t) => {
   const archive = await makeArchive(t);
   for (const copy of [0, 1])
     await Promise.all(SIZES.map((size) => archive.store(page(urlOf(size, copy), NOON + copy, contentOfBytes(size)))));
@@ -60,7 +60,7 @@ test('store shares by the same rule, and never an empty content', async (t) => {
   assert.deepEqual(await audit(archive), []);
 });
 
-test('contents that are not shared, and small ones that are, can be deleted and compacted one by one', async (t) => {
+test('small contents, shared or not, can be deleted and compacted one by one', async (t) => {
   const archive = await makeArchive(t);
   const sizes = [0, 40, 560];
   const records = sizes.flatMap((size) =>

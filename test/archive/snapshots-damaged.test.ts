@@ -1,6 +1,6 @@
 /**
- * A damaged list of snapshots: the archive opens, names the file and leaves it as it is, and no segment is removed that
- * a snapshot may keep.
+ * An archive with a damaged list of snapshots opens and reports the file. It does not change the file, and removes no
+ * segment that a snapshot may keep.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -79,7 +79,7 @@ test('every flipped bit in the list of snapshots is noticed, and the sound file 
     await snapshots.load();
     if (snapshots.damage === undefined) unnoticed.push(at);
   }
-  // Blanks between the values and the names of unused fields may change without changing the content.
+  // A flipped bit in a blank between values, or in the name of an unused field, does not change the content.
   const text = image.toString('latin1');
   assert.deepEqual(
     unnoticed.filter((at) => !/\s/.test(text[at]!) && !isInName(text, at, 'sha256')),

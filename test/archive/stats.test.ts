@@ -12,7 +12,7 @@ const CRAWLS = [
 ];
 
 describe('stats', () => {
-  test('report duplication and persistence of each crawl against the one before, as table 1 of the paper does', async (t) => {
+  test('report duplication and persistence of each crawl against the previous crawl, as table 1 of the paper does', async (t) => {
     const archive = await makeArchive(t);
     // Stored out of order: the order of crawls is the order of their captures.
     for (const { name, day, pages } of [CRAWLS[1]!, CRAWLS[0]!, CRAWLS[2]!]) {
@@ -57,7 +57,7 @@ describe('stats', () => {
     assert.equal(collections[1]!.firstTime, NOON + 90 * DAY_MS);
   });
 
-  test('report what is held, what is stored and what is saved', async (t) => {
+  test('report the bytes that are held, stored and saved', async (t) => {
     const archive = await makeArchive(t);
     const [large, other] = [contentOf('large', 50_000), contentOf('other', 20_000)];
     await archive.store(page('http://a.test/1', NOON, large));
@@ -89,7 +89,7 @@ describe('stats', () => {
     assert.deepEqual([stats.captures, stats.storedBytes, stats.collections.length], [0, 0, 0]);
   });
 
-  test('follow deletions', async (t) => {
+  test('leave deleted captures out', async (t) => {
     const archive = await makeArchive(t);
     await archive.store(page('http://a.test/1', NOON, contentOf('a')), { collection: 'c' });
     await archive.store(page('http://a.test/2', NOON, contentOf('b')), { collection: 'c' });

@@ -7,7 +7,7 @@ const URL_A = 'http://a.example/';
 const NOT_MODIFIED = utf8('HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n');
 const NOTHING = new Uint8Array(0);
 
-test('a 304 becomes a revisit of the capture whose content is still right, and survives a rebuild', async (t) => {
+test('a 304 is stored as a revisit of the capture that it confirms, also after a rebuild', async (t) => {
   const archive = await makeArchive(t);
   const { capture } = await archive.store(page(URL_A, NOON, contentOf('a')));
   const stored = await archive.store({
@@ -47,7 +47,7 @@ test('a 304 whose content is no longer in the archive is kept as a response', as
   assert.deepEqual(await audit(archive), []);
 });
 
-test('fields that are known only after the body are requested then, and a revisit says itself what it leaves out', async (t) => {
+test('`fields` is called after the body was read, and a revisit has its own WARC-Truncated', async (t) => {
   const archive = await makeArchive(t);
   let isOver = false;
   const body = async function* () {

@@ -1,4 +1,4 @@
-/** Many stores at once are committed in groups, and another thread encodes their records ahead. */
+/** Many stores at once are committed in groups, while another thread already encodes the next records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
@@ -22,7 +22,7 @@ function storeOf(index: number) {
 }
 
 for (const segmentBytesMax of [2 ** 30, 200_000]) {
-  test(`each content is kept once, with requests and in order, in segments of ${segmentBytesMax} bytes`, async (t) => {
+  test(`many stores at once keep each content once, with requests and in order, in segments of ${segmentBytesMax} bytes`, async (t) => {
     const archive = await makeArchive(t, { policies: { segmentBytesMax } });
     const stored = await Promise.all(Array.from({ length: STORES }, (_, index) => archive.store(storeOf(index))));
     assert.equal(stored.filter(({ isNew }) => isNew).length, CONTENTS);
@@ -49,7 +49,7 @@ for (const segmentBytesMax of [2 ** 30, 200_000]) {
   });
 }
 
-test('one content in two modes at the same time follows the rule of each mode', async (t) => {
+test('stores of one content in two modes at the same time follow the rule of each mode', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('shared', 20_000);
   const modes = ['regular', 'force-new', 'compare', 'regular', 'force-new'] as const;
@@ -67,7 +67,7 @@ test('one content in two modes at the same time follows the rule of each mode', 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('stores that may wait are acknowledged without others, and at the latest by a close', async (t) => {
+test('a store that may wait is acknowledged even if no other store arrives or the archive is closed', async (t) => {
   const archive = await makeArchive(t);
   const store = (name: string) =>
     archive.store(page(`http://a.example/${name}`, NOON, contentOf(name)), { mayWait: true });

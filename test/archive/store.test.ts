@@ -64,7 +64,7 @@ test('I7 Never a false duplicate: transfer coding is not a part of the content, 
   assert.deepEqual(await payloadAt(archive, 'http://b.example/'), Buffer.from(body));
 });
 
-test('force-new stores a held content again, under an overflow number of its own', async (t) => {
+test('force-new stores a held content again, under a new overflow number', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('forced');
   const first = await archive.store(page('http://a.example/', NOON, body));
@@ -74,7 +74,7 @@ test('force-new stores a held content again, under an overflow number of its own
   assert.deepEqual(await audit(archive), []);
 });
 
-test('compare finds equal bytes equal', async (t) => {
+test('compare stores equal bytes as one content', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('compared');
   const first = await archive.store(page('http://a.example/', NOON, body));
@@ -86,7 +86,7 @@ test('compare finds equal bytes equal', async (t) => {
   assert.deepEqual(await audit(archive), []);
 });
 
-test('I1 Referent before reference: of many stores of one content at once, one holds it and precedes all that refer to it', async (t) => {
+test('I1 Referent before reference: of many stores of one content at once, the record that holds the content precedes all revisits', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 9000 } });
   const body = contentOf('shared');
   const stores = Array.from({ length: 120 }, (_, n) =>
@@ -109,7 +109,7 @@ test('I1 Referent before reference: of many stores of one content at once, one h
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a store that fails costs none of the others in its group', async (t) => {
+test('a store that fails does not affect the other stores in its group', async (t) => {
   const archive = await makeArchive(t);
   const results = await Promise.allSettled([
     archive.store(page('http://a.example/1', NOON, contentOf('1'))),
@@ -175,7 +175,7 @@ test('I9 Bounded memory: storing and reading back 400 MB keeps resident memory f
   assert.ok(grown < 200 * 1024 * 1024, `memory grew by ${grown} bytes`);
 });
 
-test('the request is stored with the response, and names it', async (t) => {
+test('the request is stored with the response, and names the response', async (t) => {
   const archive = await makeArchive(t);
   const request = utf8('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
   await archive.store({ ...page('http://a.example/', NOON, contentOf('r')), request });
@@ -204,7 +204,7 @@ test('resources and bare bytes share contents with responses', async (t) => {
   assert.deepEqual(await audit(archive), []);
 });
 
-test('collections share contents, and each has segments of its own', async (t) => {
+test('collections share contents, and each collection has its own segments', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('across');
   await archive.store(page('http://a.example/', NOON, body), { collection: 'one' });
@@ -223,7 +223,7 @@ test('collections that are named for the first time at the same moment get diffe
   assert.equal(new Set(numbers).size, names.length);
 });
 
-test('I2 Acknowledged means durable: a stored capture is in the volume before store returns, and there for the next process', async (t) => {
+test('I2 Acknowledged means durable: a stored capture is in the volume before `store` returns', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('kept');
   await archive.store(page('http://a.example/', NOON, body));

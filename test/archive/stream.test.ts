@@ -130,7 +130,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('I8: a snapshot does not move: records stored after the first one was delivered are not in the stream', async () => {
+  test('I8: a stream does not contain records that were stored after its first record was delivered', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 30);
     const found: string[] = [];
@@ -160,7 +160,7 @@ describe('a stream in storage order', () => {
     await later.close();
   });
 
-  test('a cursor from before the first record continues with the whole snapshot', async () => {
+  test('a cursor before the first record continues with the whole snapshot', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 10);
     const { cursor } = await take(archive, {}, 0);
@@ -169,7 +169,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('a cursor of a finished stream gives nothing more', async () => {
+  test('a cursor of a finished stream continues with an empty stream', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 10);
     const stream = await archive.stream();
@@ -190,7 +190,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('a compaction under a running stream neither repeats nor loses a record', async () => {
+  test('a stream delivers each record once although compaction runs meanwhile', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 100);
     const found: string[] = [];
@@ -207,7 +207,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('contains only what is selected', async () => {
+  test('contains only selected records', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 30, 'first');
     await store(archive, 30, 60, 'second');
@@ -241,7 +241,7 @@ describe('a stream in storage order', () => {
     await archive.close();
   });
 
-  test('reads payloads, with revisits as they are', async () => {
+  test('reads payloads, and gives revisits unchanged', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 13);
     const payloads = new Map<string, string>();
@@ -275,7 +275,7 @@ describe('a cursor', () => {
     await archive.close();
   });
 
-  test('of before a rebuild has expired, and says so', async () => {
+  test('from before a rebuild fails with CURSOR_EXPIRED', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 20);
     const { cursor } = await take(archive, {}, 5);
@@ -287,7 +287,7 @@ describe('a cursor', () => {
     await archive.close();
   });
 
-  test('whose archive is rebuilt while its stream is opened or read expires, instead of leading to other segments', async () => {
+  test('expires when the archive is rebuilt while the stream is opened or read', async () => {
     for (const order of ['storage', 'url', 'time'] as const) {
       const { archive } = await newArchive();
       await store(archive, 0, 20, 'b');
@@ -341,15 +341,15 @@ describe('a stream in the order of the catalog', () => {
 });
 
 /**
- * Streams in steps with every kind of change in between, and checks for exactly-once delivery of what was there at the
- * start.
+ * Streams in steps, with every kind of change in between. Checks that each record of the start is delivered exactly
+ * once.
  */
 async function interruptedStream(random: Random, order: 'storage' | 'url' | 'time'): Promise<void> {
   const { directory, archive: first } = await newArchive(8000);
   let archive = first;
   await store(archive, 0, 60, 'one');
   await store(archive, 60, 120, 'two');
-  // The same captures once more in another collection: same URL, same time.
+  // The same captures again in another collection, with the same URL and time.
   await store(archive, 0, 40, 'two');
   const atStart = await names(archive, { order });
   const deleted = new Set<string>();
@@ -425,7 +425,7 @@ describe('a stream as WARC', () => {
     await archive.close();
   });
 
-  test('what was received up to a cursor, and what the cursor continues with, are together the whole', async () => {
+  test('the bytes up to a cursor and the bytes that follow it are together the whole file', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 60);
     const whole: Buffer[] = [];
@@ -443,7 +443,7 @@ describe('a stream as WARC', () => {
     await archive.close();
   });
 
-  test('of whole segments has the same bytes, and continues at the end of a segment, past deletions and compactions', async () => {
+  test('of whole segments has the same bytes, and its cursors continue at the end of a segment', async () => {
     const { archive } = await newArchive();
     await store(archive, 0, 100);
     const whole: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * Captures share contents, a random half of them is deleted, and the archive is compacted. The other half is complete,
- * and the deleted half is gone.
+ * Captures share contents. A random half of the captures is deleted, and the archive is compacted. Then the other half
+ * is complete, and the deleted half is gone.
  *
  * A thousand captures in three volumes, with more contents than one group takes, use every path of a takedown many
  * times. The other two shapes only have to show that the number of volumes and contents changes nothing.

@@ -23,7 +23,7 @@ export const NOON = Date.UTC(2026, 0, 1, 12);
 
 export async function temporaryDirectory(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-archive-'));
-  // Later hooks close what is open in it and may write meanwhile.
+  // Hooks that run later close archives in this directory, and may still write to it.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
@@ -113,7 +113,7 @@ function visitOf(uri: string | undefined, date: string | undefined): string {
   return `${date} ${uri?.replace(/^<|>$/g, '')}`;
 }
 
-/** Revisits whose Refers-To fields name no full record in any segment. */
+/** Revisits whose Refers-To fields do not name a full record in any segment. */
 function danglingRevisits(walked: readonly WalkedRecord[]): string[] {
   const full = new Set<string>();
   for (const { head } of walked)
@@ -165,7 +165,7 @@ async function readVolumes(volumes: VolumeSet): Promise<{ tombstones: Map<string
 
 const TOMBSTONES = '.tombstones';
 
-/** Everything that is wrong: the catalog compared with the segments, and the segments with themselves. */
+/** Every problem: where the catalog differs from the segments, and where segments contradict each other. */
 export async function audit(archive: Archive): Promise<string[]> {
   const problems: string[] = [];
   const walked = await walk(archive);
@@ -213,7 +213,7 @@ export async function audit(archive: Archive): Promise<string[]> {
   problems.push(
     ...files.filter((name) => !names.has(name)).map((name) => `${name}: a file that belongs to no segment`),
   );
-  // A deleted record has no content to lose. It may refer to a record that compaction has removed.
+  // A deleted record may refer to a record that compaction has removed.
   const alive = walked.filter(
     ({ segment, offset, head }) => head.type !== 'revisit' || !tombstones.get(segment)?.has(offset),
   );

@@ -1,6 +1,6 @@
 /**
- * Segments that cannot be read when the catalog is made: the records that they refer to stay, and the rest of the
- * archive is there.
+ * A segment that cannot be read when the catalog is made. The records that it refers to stay, and the rest of the
+ * archive can be read.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ import {
 
 const DAY = 24 * 60 * 60 * 1000;
 
-test('I5 No capture loses its content: compaction keeps what a file refers to that is missing during a rebuild', async (t) => {
+test('I5 No capture loses its content: compaction keeps a record that a file refers to, even if the file was missing during the rebuild', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const body = contentOf('shared');
@@ -60,7 +60,7 @@ test('I5 No capture loses its content: compaction keeps what a file refers to th
   assert.equal((await again.verify()).errors, 0);
 });
 
-/** A file that was copied, and one that is used in place and has a revisit of it. */
+/** An archive with a copied file, and a file in place with a revisit of the copied record. */
 async function archiveThatLeansOutside(t: TestContext) {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
@@ -75,7 +75,7 @@ async function archiveThatLeansOutside(t: TestContext) {
   return { archive, body, linked };
 }
 
-test('I5 No capture loses its content: nor when the original is deleted while the file that refers to it is missing', async (t) => {
+test('I5 No capture loses its content when its original is deleted while the file with the revisit is missing', async (t) => {
   const { archive, body, linked } = await archiveThatLeansOutside(t);
   await archive.close();
   renameSync(linked, `${linked}.away`);
@@ -103,7 +103,7 @@ test('I5 No capture loses its content: nor when the original is deleted while th
 });
 
 for (const how of ['copied', 'added in place'])
-  test(`a bad sector under a file that was ${how} costs only what is in it when the catalog is made again`, async (t) => {
+  test(`a bad sector under a file that was ${how} loses only the content of the sector when the catalog is made again`, async (t) => {
     const archive = await makeArchive(t);
     const directory = await temporaryDirectory(t);
     const isInPlace = how === 'added in place';
@@ -137,7 +137,7 @@ for (const how of ['copied', 'added in place'])
     assert.deepEqual(await audit(again), []);
   });
 
-test('compaction and migration continue after a segment with a bad sector, which stays where it is', async (t) => {
+test('compaction and migration leave a segment with a bad sector where it is, and continue with the others', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   await archive.addVolume({ name: 'second', path: join(directory, 'second') });
@@ -191,7 +191,7 @@ function fileOf(archive: Archive, collection: string, suffix = ''): string {
   return join(archive.directory, 'volumes/main', `${name}${suffix}.open`);
 }
 
-test('I5 No capture loses its content: nor when the line is damaged that names the file which refers to it', async (t) => {
+test('I5 No capture loses its content when the link to the file with the revisit is damaged', async (t) => {
   const { archive, body } = await archiveThatLeansOutside(t);
   await archive.delete({ url: 'http://a.example/', to: NOON + 1 });
   await archive.close();
@@ -218,7 +218,7 @@ for (const [what, broken, suffix, stay] of [
   ['a revisit that refers to what stays', 'leaning', '', ['gone', 'leaning']],
   ['tombstones', 'other', '.tombstones', ['other']],
 ] as const)
-  test(`a bad sector under ${what} keeps compaction from that segment and what refers to it, and is reported`, async (t) => {
+  test(`a bad sector under ${what} is reported, and compaction spares this segment and those that depend on it`, async (t) => {
     const archive = await leaningArchive(t);
     const repair = await breakFile(t, fileOf(archive, broken, suffix), 0);
     const { damaged } = await archive.compact();
@@ -236,7 +236,7 @@ for (const [what, broken, suffix, stay] of [
     assert.deepEqual(await audit(archive), []);
   });
 
-test('I5 No capture loses its content: nor when the record that held it cannot be read, and another revisit is named as the original', async (t) => {
+test('I5 No capture loses its content when its revisit names another revisit, whose original cannot be read', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const original = response('http://a.example/', NOON, contentOf('shared'));
@@ -264,7 +264,7 @@ test('I5 No capture loses its content: nor when the record that held it cannot b
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a bad sector keeps recompression only from its own segment', async (t) => {
+test('recompression leaves out only the segment with a bad sector', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } });
   for (let n = 0; n < 120; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`page ${n}`)));
   const sealed = archive.segments().filter(({ state }) => state === 'sealed');
@@ -285,7 +285,7 @@ test('a bad sector keeps recompression only from its own segment', async (t) => 
   assert.deepEqual(await audit(archive), []);
 });
 
-test('what an interrupted migration left under a bad sector stays, and is reported', async (t) => {
+test('the next migration reports a leftover file of an interrupted one when it has a bad sector, and keeps it', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   for (const name of ['one', 'two'])
@@ -313,7 +313,7 @@ test('what an interrupted migration left under a bad sector stays, and is report
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a bad sector under tombstones costs only their segment when the catalog is made again, and brings nothing back', async (t) => {
+test('a rebuild leaves out a segment whose tombstones have a bad sector, and brings no deleted capture back', async (t) => {
   const archive = await makeArchive(t);
   for (const name of ['one', 'two'])
     for (const path of ['a', 'b'])
@@ -336,7 +336,7 @@ test('a bad sector under tombstones costs only their segment when the catalog is
 });
 
 for (const times of [1, Infinity])
-  test(`a void replacement that the disk cannot read ${times === 1 ? 'at once' : 'now'} brings nothing back`, async (t) => {
+  test(`a void replacement segment that the disk cannot read ${times === 1 ? 'at first' : 'at all'} brings no deleted capture back`, async (t) => {
     const archive = await makeArchive(t);
     for (const path of ['a', 'b', 'c', 'd'])
       await archive.store(page(`http://one.example/${path}`, NOON, contentOf(path)), { collection: 'one' });

@@ -1,4 +1,4 @@
-/** Revisits whose original is missing are looked for again when records were stored, and only then. */
+/** The missing originals of revisits are searched for again only after records were stored. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from
 
 const URL_OF = (n: number) => `http://revisit.example/${n}`;
 
-test('an unresolved revisit is looked for again only after records were stored, and finds its original when that is stored', async (t) => {
+test('an unresolved revisit finds its original once that is stored, and earlier adds do not search for it', async (t) => {
   const archive = await makeArchive(t);
   const original = response('http://original.example/', NOON, contentOf('original'));
   const revisits = Array.from({ length: 5 }, (_, n) => revisitOf(original, URL_OF(n), NOON + 1000 * (n + 1)));
@@ -28,7 +28,7 @@ test('an unresolved revisit is looked for again only after records were stored, 
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
   t.after(() => again.close());
   assert.equal((await again.stats()).unresolvedRevisits, 5);
-  // One of them is removed, its segment is written anew, and the notes of the others move with them.
+  // Deletes one of the revisits and compacts. The notes of the other revisits move with their records.
   await again.delete({ url: URL_OF(0) });
   assert.equal((await again.stats()).unresolvedRevisits, 4);
   await again.compact();
@@ -40,12 +40,12 @@ test('an unresolved revisit is looked for again only after records were stored, 
   assert.deepEqual(await audit(again), []);
 });
 
-/** How many digests were looked up. */
+/** The number of digests that were looked up. */
 function countOfDigests(searches: { readonly mock: { readonly calls: readonly { arguments: unknown[] }[] } }): number {
   return searches.mock.calls.reduce((sum, call) => sum + (call.arguments[0] as Uint8Array[]).length, 0);
 }
 
-/** Ways in which a revisit may name its original, and what has to be stored for each. */
+/** Ways in which a revisit may name its original, and the record that has to be stored for each. */
 const original = () => response('http://original.example/', NOON, contentOf('original'));
 const notModified = (): ForeignRecord => {
   const { record, block } = revisitOf(original(), 'http://original.example/', NOON + 60_000, false);
@@ -66,7 +66,7 @@ const ways: readonly Way[] = [
   { name: 'its URL, as a "not modified"', revisit: notModified },
 ];
 
-test('a revisit that names its original only by a record id finds that one, before and after it is stored', async (t) => {
+test('a revisit that names its original only by record id finds it, whichever is stored first', async (t) => {
   const archive = await makeArchive(t);
   const url = 'http://original.example/';
   const meant = response(url, NOON, contentOf('meant'));
@@ -111,7 +111,7 @@ function withSha256({ record, block }: ForeignRecord): ForeignRecord {
 
 for (const { name, revisit, arrivals = ARRIVALS } of ways) {
   for (const arrival of arrivals) {
-    test(`a revisit known by ${name} finds the original that comes ${arrival}`, async (t) => {
+    test(`a revisit known by ${name} finds an original that arrives ${arrival}`, async (t) => {
       const archive = await makeArchive(t);
       const fileOf = (file: string, records: ForeignRecord[]) =>
         writeForeign(join(archive.directory, `${file}.warc.gz`), [warcinfo(), ...records]);
@@ -142,7 +142,7 @@ for (const { name, revisit, arrivals = ARRIVALS } of ways) {
 }
 
 for (const isNamed of [false, true])
-  test(`a rebuild knows the content of a revisit whose original became a revisit here, ${isNamed ? 'named by visit and then deleted' : 'known by its digest alone'}`, async (t) => {
+  test(`a rebuild finds the content of a revisit whose original add turned into a revisit, ${isNamed ? 'named by visit and then deleted' : 'known by its digest alone'}`, async (t) => {
     const archive = await makeArchive(t);
     const body = contentOf('shared');
     const urls = ['holder', 'original', 'again'].map((name) => `http://x.example/${name}`) as [string, string, string];

@@ -1,6 +1,6 @@
 /**
- * Members without a checksum, as libzstd writes its frames by default. A flipped bit in one decodes to other bytes, and
- * is reported all the same.
+ * Members without a checksum, as libzstd writes frames by default. A flipped bit in such a frame decodes to other
+ * bytes, and is still reported.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -24,7 +24,7 @@ const SOFTWARE = 'pinakes/test';
 /** Larger than what is decoded in one piece. */
 const LARGE_BYTES = 1_500_000;
 
-/** Bytes that do not compress: the frame contains them unchanged, so that any bit of them can be flipped. */
+/** Bytes that do not compress. A frame contains them unchanged, so that any of their bits can be flipped. */
 function noise(name: string, bytes = 3000): Buffer {
   return createHash('shake256', { outputLength: bytes }).update(name).digest();
 }
@@ -76,7 +76,7 @@ for (const [bytes, inPlace] of [
   [LARGE_BYTES, true],
 ] as const)
   test(`a flipped bit in a frame without a checksum is reported by every reader: ${bytes} bytes, ${inPlace ? 'in place' : 'copied'}`, async (t) => {
-    // Large neighbours, since a change near the ends of a file that was added in place is noticed anyway.
+    // Large neighbours, since the archive notices a change near the ends of a file in place anyway.
     const around = [0, 2].map((n) => response(urlOf(n), NOON + n, noise(`around ${n}`, 200_000)));
     const wounded = response(urlOf(1), NOON + 1, noise('wounded', bytes));
     const records = [around[0]!, wounded, requestOf(wounded), revisitOf(wounded, urlOf(3), NOON + 3), around[1]!];
@@ -160,7 +160,7 @@ test('a flipped bit in a request, which only its block digest covers, is reporte
   ]);
 });
 
-test('a record whose head always declared a wrong digest is sound while its content is the stored one', async (t) => {
+test('a record whose head declares a wrong digest is sound as long as its content is the stored one', async (t) => {
   const wrong = response(urlOf(1), NOON, noise('page'));
   const record = { ...wrong.record, payloadDigest: `sha1:${'0'.repeat(40)}` };
   const { archive } = await filled(t, [{ ...wrong, record }]);
@@ -172,7 +172,7 @@ test('a record whose head always declared a wrong digest is sound while its cont
   assert.deepEqual(await damageOf(archive, urlOf(1)), ['content-changed']);
 });
 
-test('a payload that must be sound is not given to its end', async (t) => {
+test('soundPayload fails with RECORD_DAMAGED before the end of a damaged payload', async (t) => {
   const { archive } = await filled(t, [response(urlOf(1), NOON, noise('page'))]);
   await flip(archive, urlOf(1));
   const { soundPayload } = await import('../../src/archive/index.ts');
@@ -210,7 +210,7 @@ test('adding, rebuilding and converting report records in frames without a check
   assert.deepEqual(codes.splice(0), expected, 'converted');
 });
 
-test('slim leaves a file with a damaged frame alone, and no revisit refers to it', async (t) => {
+test('slim leaves a file with a damaged frame alone, and no revisit refers to this file', async (t) => {
   const directory = await temporaryDirectory(t);
   const block = noise('page');
   const [damaged, sound] = [join(directory, 'a.warc.zst'), join(directory, 'b.warc.zst')];
@@ -227,7 +227,7 @@ test('slim leaves a file with a damaged frame alone, and no revisit refers to it
   );
 });
 
-test('frames that the archive writes itself have a checksum', async (t) => {
+test('frames that the archive writes have a checksum', async (t) => {
   const { archive } = await filled(
     t,
     [1, 2].map((n) => response(urlOf(n), NOON + n, noise(`${n}`))),

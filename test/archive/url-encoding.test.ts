@@ -1,4 +1,4 @@
-/** URLs whose bytes are not UTF-8: how they are read, and that nothing of them is lost. */
+/** URLs whose bytes are not UTF-8 are read without loss. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ async function stored(archive: Archive): Promise<Buffer> {
   return bytesOf(archive.segmentBytes(name));
 }
 
-test('I4 Bytes pass through: URLs that are not UTF-8 are told apart, and their records are not written anew', async (t) => {
+test('I4 Bytes pass through: records with different URLs that are not UTF-8 are different captures, copied unchanged', async (t) => {
   const archive = await makeArchive(t);
   const members = [
     member('1', 'http://a.example/caf\xe9', contentOf('same')),

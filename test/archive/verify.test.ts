@@ -38,7 +38,7 @@ async function filled(directory: string): Promise<Archive> {
   return archive;
 }
 
-test('an archive that was added to, deleted from and compacted verifies without a problem, quick and full', async (t) => {
+test('verification finds no problem in an archive after adds, deletions and compaction, quick and full', async (t) => {
   await using archive = closing(await filled(scratch(t)));
   assert.deepEqual(await problemsOf(archive.it, 'quick'), []);
   assert.deepEqual(await problemsOf(archive.it), []);
@@ -66,7 +66,7 @@ test('the report counts what was verified', async (t) => {
   );
 });
 
-test('a changed byte in a record that holds a content is reported with the record and the captures that have the content', async (t) => {
+test('a changed byte in a content is reported with its record and all captures that have the content', async (t) => {
   const directory = scratch(t);
   const before = await filled(directory);
   const block = await firstBlock(before);
@@ -90,14 +90,13 @@ test('a changed byte in a record that holds a content is reported with the recor
   assert.equal(holder?.examples.length, 3);
 });
 
-test('a payload replaced by another of the same length is found only by hashing', async (t) => {
+test('a payload that was replaced by another one of the same length is found by hashing', async (t) => {
   const directory = scratch(t);
   await writePages(join(directory, 'pages.warc'), PAGES.slice(0, 1), 'none');
   const archive = await openSample(join(directory, 'archive'));
   await archive.add([join(directory, 'pages.warc')], { inPlace: true });
   const file = join(directory, 'pages.warc');
-  // The fingerprint of a linked file covers all of this small file, so the change is made before the file is read
-  // again.
+  // The fingerprint of a linked file covers all of this small file, so the file is changed while the archive is closed.
   await archive.close();
   const manifest = join(directory, 'archive/volumes/linked.jsonl');
   const text = readFileSync(file, 'latin1');
@@ -115,7 +114,7 @@ test('a payload replaced by another of the same length is found only by hashing'
   );
 });
 
-test('the block digest shows a changed head in a plain file, also for a revisit', async (t) => {
+test('a changed head in a plain file is found by its block digest, in a response and in a revisit', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'heads.warc');
   const records = ['response', 'revisit'].map((type) => {
@@ -137,7 +136,7 @@ test('the block digest shows a changed head in a plain file, also for a revisit'
   for (const { message } of reported) assert.match(message, /: WARC-Block-Digest: sha1:[0-9a-f]{40}$/);
 });
 
-test('a missing segment is reported once, with what it held', async (t) => {
+test('a missing segment is reported once, with the number of captures that it held', async (t) => {
   const directory = scratch(t);
   await (await filled(directory)).close();
   unlinkSync(segmentFiles(join(directory, 'archive/volumes'))[0]!);
@@ -150,7 +149,7 @@ test('a missing segment is reported once, with what it held', async (t) => {
   assert.match(problems[0]!.message, /30 captures have their record there, 10 contents are held there/);
 });
 
-test('a segment that was cut short is reported when the archive is opened, costs only itself, and is named by verify', async (t) => {
+test('a segment that was cut short is reported at the opening and by verify, and the archive stays writable', async (t) => {
   const directory = scratch(t);
   await (await filled(directory)).close();
   const [file] = segmentFiles(join(directory, 'archive/volumes'));
@@ -166,7 +165,7 @@ test('a segment that was cut short is reported when the archive is opened, costs
   assert.ok(codes.has('segment-short') && codes.has('capture-without-record') && codes.has('content-lost'));
 });
 
-test('a missing volume is reported once and costs only its own contents', async (t) => {
+test('a missing volume is reported once, and the contents of other volumes can be read', async (t) => {
   const directory = scratch(t);
   const before = await openSample(join(directory, 'archive'));
   await before.addVolume({ name: 'second', path: join(directory, 'second') });
@@ -188,7 +187,7 @@ test('a missing volume is reported once and costs only its own contents', async 
   await archive.close();
 });
 
-test('a catalog that contradicts the segments is found out, whatever is wrong in it', async (t) => {
+test('verification finds every kind of difference between the catalog and the segments', async (t) => {
   const directory = scratch(t);
   await using archive = closing(await filled(directory));
   const catalog = catalogOf(archive.it);
@@ -218,7 +217,7 @@ test('a catalog that contradicts the segments is found out, whatever is wrong in
   assert.ok(withPhantom.includes('capture-without-record'));
 });
 
-test('damage that was in an added file is reported in the same words after a rebuild, with what was damaged later', async (t) => {
+test('damage in an added file is reported in the same words after a rebuild', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'pages.warc.gz');
   await writePages(file, PAGES.slice(0, 7));

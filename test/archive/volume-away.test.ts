@@ -8,7 +8,7 @@ import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
 const COUNT = 12;
 
-test('verify reports for a missing volume only what is in it', async (t) => {
+test('verify reports a missing volume once, and no problem in the others', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   await archive.delete({ url: urlOf('main', 3) });
   renameSync(second, `${second}-unplugged`);
@@ -21,7 +21,7 @@ test('verify reports for a missing volume only what is in it', async (t) => {
   assert.match(problems[0]!.message, /12 captures have their record there, 12 contents are held there$/);
 });
 
-test('verify does not take deleted records for lost ones when their tombstones are in a missing volume', async (t) => {
+test('verify does not report deleted records as lost when their tombstones are in a missing volume', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   await archive.setVolumeWritable('main', false);
   await archive.delete({ url: urlOf('main', 3) });
@@ -36,7 +36,7 @@ test('verify does not take deleted records for lost ones when their tombstones a
   assert.deepEqual(await problemsOf(archive), []);
 });
 
-test('stores go to the volumes that are left, and with none left the error names the missing one', async (t) => {
+test('stores go to the volumes that are left, and fail with the name of a missing one when none is left', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   renameSync(second, `${second}-unplugged`);
   for (let number = 0; number < 2 * COUNT; number++)

@@ -9,7 +9,7 @@ import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
 const COUNT = 4;
 
-test('an empty volume can be removed, and its directory can become a volume under another name', async (t) => {
+test('an empty volume can be removed, and its directory can be added again under another name', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   writeFileSync(join(second, 'notes.txt'), 'mine');
   await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_NOT_EMPTY', detail: '1 segment' });
@@ -36,7 +36,7 @@ test('an empty volume can be removed, and its directory can become a volume unde
   await again.close();
 });
 
-test('a volume with tombstones, or a missing one, is not removed', async (t) => {
+test('a volume that has tombstones or is missing cannot be removed', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   await archive.setVolumeWritable('main', false);
   await archive.migrate('second', 'main').catch(() => {});
@@ -56,7 +56,7 @@ test('a volume with tombstones, or a missing one, is not removed', async (t) => 
   );
 });
 
-test('files that were added in place keep their volume until the last of them is elsewhere', async (t) => {
+test('the volume of linked files can be removed once the last linked file was migrated', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   const [name] = readdirSync(join(second, 'default'));
   const file = join(archive.directory, 'mine.warc.gz');

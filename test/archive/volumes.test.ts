@@ -53,7 +53,7 @@ async function addPages(archive: Archive, directory: string, name: string, pages
 
 const segmentVolumes = (archive: Archive) => archive.segments().map(({ volume }) => volume);
 
-test('a missing volume costs only its own contents, and the error names it', async (t) => {
+test('contents of other volumes can be read while a volume is missing, and errors name the missing one', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
   await before.close();
   renameSync(join(directory, 'second'), join(directory, 'unplugged'));
@@ -74,7 +74,7 @@ test('a missing volume costs only its own contents, and the error names it', asy
   await again.close();
 });
 
-test('when the only writable volume is missing, storing and adding name it', async (t) => {
+test('storing and adding name the only writable volume when it is missing', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
   await before.setVolumeWritable('main', false);
   await before.close();
@@ -111,7 +111,7 @@ test('a content is kept once, whichever volume it was stored in first', async (t
   await archive.close();
 });
 
-test('a directory with segments brings them into the archive when it becomes a volume', async (t) => {
+test('adding a directory with segments as a volume brings the segments into the archive', async (t) => {
   const directory = scratch(t);
   mkdirSync(join(directory, 'shelf/old'), { recursive: true });
   await writePages(join(directory, 'shelf/old/one.warc.gz'), FIRST);
@@ -133,7 +133,7 @@ test('a directory with segments brings them into the archive when it becomes a v
   await archive.close();
 });
 
-test('nothing is written to a volume that was made read-only, and deletions in it are kept elsewhere', async (t) => {
+test('nothing is written to a volume that was made read-only, and tombstones of its records are kept in another volume', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.setVolumeWritable('second', false);
   const before = filesBelow(join(directory, 'second')).map((file) => readFileSync(file).toString('latin1'));
@@ -149,7 +149,7 @@ test('nothing is written to a volume that was made read-only, and deletions in i
   assert.deepEqual(await lostDays(again, PAGES), [SECOND[0]!.day]);
   assert.deepEqual(await problemsOf(again), []);
   assert.equal((await again.compact()).readOnly.length, 1);
-  // When it is writable again it is compacted, and the deletion that was kept elsewhere counts.
+  // When the volume is writable again, compaction carries out the deletion that was kept in another volume.
   await again.setVolumeWritable('second', true);
   await again.compact();
   await again.rebuild();
@@ -158,7 +158,7 @@ test('nothing is written to a volume that was made read-only, and deletions in i
   await again.close();
 });
 
-test('a migration moves every segment unchanged, and everything can be read from its new place', async (t) => {
+test('a migration moves every segment unchanged, and every capture can be read afterwards', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.delete({ url: FIRST[0]!.url, from: timeOf(FIRST[0]!), to: timeOf(FIRST[0]!) });
   const before = archive.segments();
@@ -185,7 +185,7 @@ test('a migration moves every segment unchanged, and everything can be read from
   await archive.close();
 });
 
-test('an interrupted migration leaves one segment that counts, and is finished when it is run again', async (t) => {
+test('one copy of each segment counts after an interrupted migration, and the next migration finishes', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('main', 'second');
   await archive.migrate('second', 'main');
@@ -204,7 +204,7 @@ test('an interrupted migration leaves one segment that counts, and is finished w
   assert.deepEqual(await problemsOf(second), []);
   await second.close();
 
-  // The copy was finished and the catalog not updated: the source counts, whichever way the catalog is made.
+  // The copy was complete and the catalog not updated. The source counts, even when the catalog is made again.
   mkdirSync(dirname(copy), { recursive: true });
   copyFileSync(source, copy);
   const { findings, onFinding } = gather();
@@ -220,7 +220,7 @@ test('an interrupted migration leaves one segment that counts, and is finished w
   assert.deepEqual(segmentVolumes(third), ['second', 'second']);
   assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
 
-  // The catalog was updated, and the source not removed.
+  // The catalog was updated, but the source was not removed.
   mkdirSync(dirname(source), { recursive: true });
   copyFileSync(copy, source);
   await third.migrate('main', 'second');
@@ -250,7 +250,7 @@ test('a copy that differs from its source never replaces it', async (t) => {
 });
 
 for (const counting of ['main', 'second']) {
-  test(`the second copy that a migration left brings back nothing that was deleted, when the catalog has the segment in ${counting}`, async (t) => {
+  test(`a second copy that a migration left brings no deleted capture back, when the catalog has the segment in ${counting}`, async (t) => {
     const { directory, archive } = await twoVolumes(t);
     await archive.migrate('main', 'second');
     if (counting === 'main') await archive.migrate('second', 'main');
@@ -271,7 +271,7 @@ for (const counting of ['main', 'second']) {
   });
 }
 
-test('tombstones that moved with their segment are not reported as lost, although the migration was interrupted', async (t) => {
+test('tombstones that moved with their segment are not reported as lost after an interrupted migration', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.delete({ url: FIRST[1]!.url, from: timeOf(FIRST[1]!), to: timeOf(FIRST[1]!) });
   const catalog = catalogOf(archive);
@@ -291,7 +291,7 @@ test('tombstones that moved with their segment are not reported as lost, althoug
   assert.deepEqual(codes, ['segment-doubled']);
 });
 
-test('a segment whose name another file has is neither compacted nor recompressed', async (t) => {
+test('compaction and recompression leave out a segment when another volume has a file of the same name', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
   const { name } = archive.segments().find(({ state }) => state === 'sealed')!;
@@ -312,7 +312,7 @@ test('a segment whose name another file has is neither compacted nor recompresse
   await archive.close();
 });
 
-test('an unfinished copy in a volume that is listed first does not count before the whole segment when the catalog is lost', async (t) => {
+test('a rebuild prefers a whole segment to an unfinished copy, even one in a volume that is listed first', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
   await archive.migrate('main', 'second');
@@ -361,7 +361,7 @@ test('a volume inside of another one, or around it, is refused', async (t) => {
   assert.deepEqual(await problemsOf(archive), []);
 });
 
-test('files that are left out because of their names are named when their volume is added, and by verify', async (t) => {
+test('files that a volume leaves out because of their names are reported when it is added, and by verify', async (t) => {
   const directory = scratch(t);
   const shared = join(directory, 'shared');
   mkdirSync(join(shared, 'a folder'), { recursive: true });
@@ -386,7 +386,7 @@ test('files that are left out because of their names are named when their volume
   assert.deepEqual([report.errors, report.warnings], [0, 2]);
 });
 
-test('a copy of an archive does not write to a volume outside of it while the archive itself does', async (t) => {
+test('a copy of an archive does not write to a volume outside of the archive that the original writes to', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.close();
   cpSync(join(directory, 'archive'), join(directory, 'copy'), { recursive: true });
@@ -408,7 +408,7 @@ test('a copy of an archive does not write to a volume outside of it while the ar
   assert.deepEqual(await problemsOf(again), []);
 });
 
-test('an archive does not write to a volume of another one, whatever it is called', async (t) => {
+test('an archive does not write to a volume of another archive, under any name', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.close();
   const other = await openSample(join(directory, 'other'));
@@ -423,7 +423,7 @@ test('an archive does not write to a volume of another one, whatever it is calle
   assert.deepEqual(volumesOf(again).failures(), []);
 });
 
-test('an archive whose predecessor cannot be read any more says how to continue, and does', async (t) => {
+test('a restored archive says which file to remove to take over a volume, and takes it over after that', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.close();
   cpSync(join(directory, 'archive'), join(directory, 'restored'), { recursive: true });
@@ -438,7 +438,7 @@ test('an archive whose predecessor cannot be read any more says how to continue,
   assert.deepEqual(await lostDays(again, PAGES), []);
 });
 
-test('an archive that was moved still writes to its volumes outside of it, and so does a copy with copies of them', async (t) => {
+test('a moved archive still writes to its outside volumes, and a copy of the archive to copies of these', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.close();
   renameSync(join(directory, 'archive'), join(directory, 'moved'));
