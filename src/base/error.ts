@@ -95,3 +95,25 @@ export function fileError(cause: unknown, where: string, doing: 'reading' | 'wri
     cause,
   });
 }
+
+/** Reads a file. A failure of the file system becomes an error that names the file. */
+export function readingFile<T>(path: string, read: () => T): T {
+  return withNamedFile(path, 'reading', read);
+}
+
+/** Writes a file. A failure of the file system becomes an error that names the file. */
+export function writingFile<T>(path: string, write: () => T): T {
+  return withNamedFile(path, 'writing', write);
+}
+
+function withNamedFile<T>(path: string, doing: 'reading' | 'writing', work: () => T): T {
+  const fail = (cause: unknown): never => {
+    throw fileError(cause, path, doing);
+  };
+  try {
+    const done = work();
+    return done instanceof Promise ? (done.catch(fail) as T) : done;
+  } catch (cause) {
+    return fail(cause);
+  }
+}

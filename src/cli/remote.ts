@@ -12,10 +12,10 @@ import {
   FRAME_BYTES_MAX,
   FRAMES_MIME,
   type Frame,
-  fileError,
   formatFrame,
   PinakesError,
   readFrames,
+  readingFile,
 } from '../base/index.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_INTERRUPTED } from './outcome.ts';
@@ -80,11 +80,7 @@ async function run(context: CommandContext, commandPath: string, token: string):
 }
 
 async function tokenIn(tokenFile: string): Promise<string> {
-  try {
-    return (await readFile(tokenFile, 'utf8')).trim();
-  } catch (cause) {
-    throw fileError(cause, tokenFile);
-  }
+  return (await readingFile(tokenFile, () => readFile(tokenFile, 'utf8'))).trim();
 }
 
 /** Waits until the server accepts the command, and returns its reply. */

@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { fileError } from '../base/index.ts';
+import { readingFile } from '../base/index.ts';
 import { acceptsGzip } from './http/accept-encoding.ts';
 import { hasTag } from './http/file-reply.ts';
 import { endReply } from './http/reply-end.ts';
@@ -47,15 +47,13 @@ export class UiFiles {
   static async load(directory: string | undefined): Promise<UiFiles> {
     const files = new Map<string, UiFile>();
     if (directory !== undefined) {
-      try {
+      await readingFile(directory, async () => {
         for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
           if (!entry.isFile()) continue;
           const path = join(entry.parentPath, entry.name);
           files.set(`/${relative(directory, path).split(sep).join('/')}`, await readUiFile(path));
         }
-      } catch (cause) {
-        throw fileError(cause, directory);
-      }
+      });
     }
     return new UiFiles(files);
   }

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { fileError, PinakesError, VolumeFinder } from '../base/index.ts';
+import { PinakesError, readingFile, VolumeFinder, writingFile } from '../base/index.ts';
 import { identityIfThere } from './file-identity.ts';
 
 /** A file that the caller found: `root` is the directory that was searched, or the path of the file itself. */
@@ -120,27 +120,19 @@ function warcName(name: string): string {
 
 /** The path with symbolic links resolved. */
 export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  return readingFile(path, () => realpathSync(path));
 }
 
 export function saveCollection(path: string, files: readonly CollectionFile[]): void {
-  try {
+  writingFile(path, () => {
     writeFileSync(`${path}.tmp`, files.map((file) => `${JSON.stringify(file)}\n`).join(''), { flush: true });
     renameSync(`${path}.tmp`, path);
-  } catch (cause) {
-    throw fileError(cause, path, 'writing');
-  }
+  });
 }
 
 export function loadCollection(path: string): CollectionFile[] {
-  try {
+  return readingFile(path, () => {
     const lines = readFileSync(path, 'utf8').split('\n');
     return lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as CollectionFile]));
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  });
 }

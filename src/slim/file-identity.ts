@@ -2,23 +2,22 @@
  * Detects that a file was changed or replaced: by inode, size and modification time. Also detects that another process
  * has a file open for writing. Only Linux shows this; elsewhere a writer is noticed only by its changes.
  */
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { fileError } from '../base/index.ts';
+import { type BigIntStats, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readingFile } from '../base/index.ts';
 
 export type FileIdentity = { readonly size: number; readonly modifiedNs: string; readonly inode: string };
 
 export function identityOf(path: string): FileIdentity {
-  try {
-    const { size, mtimeNs, ino, dev } = statSync(path, { bigint: true });
-    return { size: Number(size), modifiedNs: String(mtimeNs), inode: `${dev}:${ino}` };
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  return identityFrom(readingFile(path, () => statSync(path, { bigint: true })));
 }
 
 export function identityIfThere(path: string): FileIdentity | undefined {
   const info = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return info && { size: Number(info.size), modifiedNs: String(info.mtimeNs), inode: `${info.dev}:${info.ino}` };
+  return info && identityFrom(info);
+}
+
+function identityFrom({ size, mtimeNs, dev, ino }: BigIntStats): FileIdentity {
+  return { size: Number(size), modifiedNs: String(mtimeNs), inode: `${dev}:${ino}` };
 }
 
 export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {

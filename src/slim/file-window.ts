@@ -3,7 +3,7 @@
  * threads.
  */
 import { closeSync, readSync } from 'node:fs';
-import { fileError, openToRead } from '../base/index.ts';
+import { openToRead, readingFile } from '../base/index.ts';
 
 const WINDOW_BYTES = 1024 * 1024;
 
@@ -48,15 +48,13 @@ export class FileWindow {
   #fill(offset: number): void {
     this.#from = offset;
     this.#filled = 0;
-    try {
+    readingFile(this.path, () => {
       while (this.#filled < this.#buffer.length) {
         const room = this.#buffer.length - this.#filled;
         const bytes = readSync(this.#descriptor, this.#buffer, this.#filled, room, offset + this.#filled);
         if (bytes === 0) return;
         this.#filled += bytes;
       }
-    } catch (cause) {
-      throw fileError(cause, this.path);
-    }
+    });
   }
 }

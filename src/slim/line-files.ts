@@ -5,7 +5,7 @@
  */
 import { closeSync, fsyncSync, openSync, readdirSync, truncateSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileError } from '../base/index.ts';
+import { writingFile } from '../base/index.ts';
 
 const BUFFER_CHARACTERS = 32 * 1024;
 
@@ -21,16 +21,14 @@ export class LineFiles {
   constructor(directory: string, names: RegExp, lengths: LineFileLengths = {}) {
     this.#directory = directory;
     this.#lengths = new Map(Object.entries(lengths));
-    try {
+    writingFile(directory, () => {
       for (const name of readdirSync(directory)) {
         if (!names.test(name)) continue;
         const length = lengths[name];
         if (length === undefined) unlinkSync(join(directory, name));
         else truncateSync(join(directory, name), length);
       }
-    } catch (cause) {
-      throw fileError(cause, directory, 'writing');
-    }
+    });
   }
 
   /** `line` includes its line feed. */
@@ -66,15 +64,13 @@ export class LineFiles {
 
   #withFile(name: string, work: (descriptor: number) => void): void {
     const path = join(this.#directory, name);
-    try {
+    writingFile(path, () => {
       const descriptor = openSync(path, 'a');
       try {
         work(descriptor);
       } finally {
         closeSync(descriptor);
       }
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
+    });
   }
 }

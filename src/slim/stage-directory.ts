@@ -4,7 +4,7 @@
  */
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileError } from '../base/index.ts';
+import { fileError, writingFile } from '../base/index.ts';
 import { Database } from './database.ts';
 import { LOCK_FILES, WorkLock } from './work-lock.ts';
 
@@ -32,12 +32,10 @@ export async function withStageDirectory<Result>(
 
 /** Creates the directory under a name that is not taken. */
 function directoryBeside(out: string): string {
-  try {
+  return writingFile(out, () => {
     mkdirSync(dirname(out), { recursive: true });
     return mkdtempSync(join(dirname(out), `.${basename(out)}-`));
-  } catch (cause) {
-    throw fileError(cause, out, 'writing');
-  }
+  });
 }
 
 /** Removes the directories of killed stages: those of this user that were once locked, and are not locked now. */

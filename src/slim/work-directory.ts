@@ -13,7 +13,7 @@
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileError } from '../base/index.ts';
+import { writingFile } from '../base/index.ts';
 import { realPath } from './collection.ts';
 import { WorkLock } from './work-lock.ts';
 
@@ -32,15 +32,13 @@ export class WorkDirectory {
 
   /** Locks the directory for this process. Throws SLIM_LOCKED when another process has it. */
   static lock(path: string): WorkDirectory {
-    try {
+    return writingFile(path, () => {
       const firstMade = mkdirSync(path, { recursive: true });
       const work = new WorkDirectory(path, firstMade ?? path, WorkLock.take(path));
       // Left by a dry run that was killed.
       rmSync(join(path, DRY_RUN), { recursive: true, force: true });
       return work;
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
+    });
   }
 
   private constructor(path: string, firstMade: string, lock: WorkLock) {

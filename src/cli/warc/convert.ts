@@ -4,7 +4,7 @@
  */
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Finding, fileError, makeDirectories, PinakesError, refuseFileForDirectory } from '../../base/index.ts';
+import { type Finding, makeDirectories, PinakesError, refuseFileForDirectory, writingFile } from '../../base/index.ts';
 import {
   type Coding,
   type ConvertReport,
@@ -130,12 +130,10 @@ class Targets {
     if (other !== undefined)
       throw refuse(`${other} was just converted to this file; convert ${input.name} with another --out`);
     this.#taken.set(target, input.name);
-    try {
+    await writingFile(directory, async () => {
       const outermost = out === undefined ? undefined : await makeDirectories(directory);
       this.#made = outermost === undefined ? [] : directoriesBetween(directory, outermost);
-    } catch (cause) {
-      throw fileError(cause, directory, 'writing');
-    }
+    });
     return target;
   }
 

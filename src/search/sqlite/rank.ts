@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type EpochMs, fileError } from '../../base/index.ts';
+import { type EpochMs, writingFile } from '../../base/index.ts';
 
 const DAMPING = 0.85;
 const ITERATIONS_MAX = 100;
@@ -183,12 +183,10 @@ class EdgeFile {
     if (this.#filled === 0) return;
     this.#chunk.fill(0, this.#filled);
     const { byteLength } = this.#chunk;
-    try {
+    writingFile(this.#path, () => {
       for (let at = 0; at < byteLength; )
         at += writeSync(this.#file, this.#chunk, at, byteLength - at, this.#bytes + at);
-    } catch (cause) {
-      throw fileError(cause, this.#path, 'writing');
-    }
+    });
     this.#bytes += byteLength;
     this.#filled = 0;
   }

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Type } from 'typebox';
 import { formatOutputDamage, type OutputDamage, type Selection } from '../../archive/index.ts';
-import { fileError, formatTimestamp } from '../../base/index.ts';
+import { formatTimestamp, writingFile } from '../../base/index.ts';
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import { closed, SelectionInput } from '../schema.ts';
 import { selectionOf } from '../selection-input.ts';
@@ -104,7 +104,7 @@ async function writeLines(
   lines: AsyncIterable<string>,
   { signal, onProgress }: WriteOptions,
 ): Promise<{ captures: number; bytes: number }> {
-  try {
+  return writingFile(path, async () => {
     const handle = await open(path, 'wx');
     try {
       let captures = 0;
@@ -128,7 +128,5 @@ async function writeLines(
     } finally {
       await handle.close();
     }
-  } catch (cause) {
-    throw fileError(cause, path, 'writing');
-  }
+  });
 }

@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileError } from '../../base/index.ts';
+import { writingFile } from '../../base/index.ts';
 import { type Downloadable, downloadMime } from '../http/download.ts';
 import type { Job } from './job.ts';
 import { DIRECTORY_MODE, makePrivate } from './private-file.ts';
@@ -21,7 +21,7 @@ export class ExportStore {
 
   static async open(directory: string, isKept: (jobId: string) => boolean): Promise<ExportStore> {
     const kept = new Set<string>();
-    try {
+    await writingFile(directory, async () => {
       await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
       await makePrivate(directory);
       for (const name of await readdir(directory)) {
@@ -32,30 +32,22 @@ export class ExportStore {
           kept.add(name);
         } else await rm(path, { recursive: true, force: true });
       }
-    } catch (cause) {
-      throw fileError(cause, directory, 'writing');
-    }
+    });
     return new ExportStore(directory, kept);
   }
 
   /** The path for the file of a job. The job must report it as `file` and `href`. */
   async createPath(jobId: string, name: string): Promise<string> {
-    try {
-      await mkdir(join(this.#directory, jobId), { recursive: true, mode: DIRECTORY_MODE });
-    } catch (cause) {
-      throw fileError(cause, this.#directory, 'writing');
-    }
+    await writingFile(this.#directory, () =>
+      mkdir(join(this.#directory, jobId), { recursive: true, mode: DIRECTORY_MODE }),
+    );
     this.#jobs.add(jobId);
     return join(this.#directory, jobId, name);
   }
 
   /** Closes the finished file of a job to other users. */
   async finish(path: string): Promise<void> {
-    try {
-      await makePrivate(path);
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
+    await writingFile(path, () => makePrivate(path));
   }
 
   has(jobId: string): boolean {

@@ -5,7 +5,7 @@
  */
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { fileError, syncDirectory } from '../../base/index.ts';
+import { fileError, syncDirectory, writingFile } from '../../base/index.ts';
 import type { Job } from './job.ts';
 import { FILE_MODE, makePrivate } from './private-file.ts';
 
@@ -29,7 +29,7 @@ export class JobJournal {
 
   /** Opens the journal, and returns its jobs in order of creation. */
   static async open(path: string): Promise<{ journal: JobJournal; jobs: Job[] }> {
-    try {
+    return writingFile(path, async () => {
       const text = await readFile(path, 'utf8').catch((cause: { code?: string }) => {
         if (cause.code === 'ENOENT') return '';
         throw cause;
@@ -47,9 +47,7 @@ export class JobJournal {
       const { size } = await file.stat();
       await syncDirectory(dirname(path));
       return { journal: new JobJournal(path, file, lines.length, size), jobs: [...jobs.values()] };
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
+    });
   }
 
   /** Appends the state of a job. `kept` returns all jobs of the history, for rewriting the file. */

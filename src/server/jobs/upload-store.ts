@@ -8,7 +8,7 @@ import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fileError, type IdSource, PinakesError, syncDirectory, ThreadPool } from '../../base/index.ts';
+import { fileError, type IdSource, PinakesError, syncDirectory, ThreadPool, writingFile } from '../../base/index.ts';
 import { notArchiveFile } from '../../warc/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { DIRECTORY_MODE, FILE_MODE, makePrivate } from './private-file.ts';
@@ -49,7 +49,7 @@ export class UploadStore {
   /** Opens the store, and removes files that no job needs. */
   static async open(options: UploadStoreOptions, isNeeded: (name: string) => boolean): Promise<UploadStore> {
     const kept = new Set<string>();
-    try {
+    await writingFile(options.directory, async () => {
       await mkdir(options.directory, { recursive: true, mode: DIRECTORY_MODE });
       await makePrivate(options.directory);
       for (const name of await readdir(options.directory)) {
@@ -59,9 +59,7 @@ export class UploadStore {
           kept.add(name);
         } else await unlink(path).catch(() => {});
       }
-    } catch (cause) {
-      throw fileError(cause, options.directory, 'writing');
-    }
+    });
     return new UploadStore(options, kept);
   }
 

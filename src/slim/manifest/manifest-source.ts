@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileError, isDigestOfNothing, PinakesError, parseDigest } from '../../base/index.ts';
+import { isDigestOfNothing, PinakesError, parseDigest, readingFile } from '../../base/index.ts';
 import { type Database, PARQUET, sqlLiteral } from '../database.ts';
 import { readLines } from '../text-lines.ts';
 import { linesSource, MANIFEST_COLUMNS, type ManifestColumn, RESOLVED_COLUMNS } from './manifest-column.ts';
@@ -67,7 +67,7 @@ function withPlaces(source: string): string {
 }
 
 function isParquet(path: string): boolean {
-  try {
+  return readingFile(path, () => {
     const descriptor = openSync(path, 'r');
     try {
       const start = Buffer.alloc(4);
@@ -76,9 +76,7 @@ function isParquet(path: string): boolean {
     } finally {
       closeSync(descriptor);
     }
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  });
 }
 
 async function expectColumns(database: Database, path: string, columns: readonly ManifestColumn[]): Promise<void> {

@@ -1,7 +1,7 @@
 /** Writes rows as a manifest: Parquet, or text in the layout of warcsum. It is renamed when it is complete. */
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileError, syncDirectory } from '../../base/index.ts';
+import { syncDirectory, writingFile } from '../../base/index.ts';
 import { type Database, PARQUET, sqlLiteral } from '../database.ts';
 import { formatWarcsumLine, WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS } from '../manifest/warcsum-text.ts';
 import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
@@ -30,7 +30,7 @@ export async function writeManifest(
 
 /** Renames a written manifest on the same disk, durably. */
 export async function putManifest(written: string, path: string): Promise<void> {
-  try {
+  await writingFile(path, async () => {
     const descriptor = openSync(written, 'r+');
     try {
       fsyncSync(descriptor);
@@ -39,9 +39,7 @@ export async function putManifest(written: string, path: string): Promise<void> 
     }
     renameSync(written, path);
     await syncDirectory(dirname(path));
-  } catch (cause) {
-    throw fileError(cause, path, 'writing');
-  }
+  });
 }
 
 /** Selects the rows for text. A line cannot say that a record must stay, so only originals and duplicates have one. */

@@ -4,7 +4,7 @@
  * with each duplicate, so that memory is bounded (I9).
  */
 import { closeSync, readSync } from 'node:fs';
-import { equal, fileError, openToRead, PinakesError } from '../../base/index.ts';
+import { equal, openToRead, PinakesError, readingFile } from '../../base/index.ts';
 import { BlockScanner, RecordCursor, readFileStart } from '../../warc/index.ts';
 import { type Span, SpanReader } from './span-reader.ts';
 
@@ -156,13 +156,11 @@ class PayloadPuller {
   #feed(): void {
     const room = this.#cursor.reserve();
     const wanted = Math.min(room.length, this.#place.offset + this.#place.length - this.#position);
-    try {
+    readingFile(this.#place.file, () => {
       const bytes = wanted > 0 ? readSync(this.#descriptor, room, 0, wanted, this.#position) : 0;
       this.#position += bytes;
       if (bytes > 0) this.#cursor.commit(bytes);
       else this.#cursor.end();
-    } catch (cause) {
-      throw fileError(cause, this.#place.file);
-    }
+    });
   }
 }

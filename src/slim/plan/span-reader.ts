@@ -7,7 +7,7 @@
  * is read with a new cursor.
  */
 import { closeSync, readSync } from 'node:fs';
-import { fileError, openToRead } from '../../base/index.ts';
+import { openToRead, readingFile } from '../../base/index.ts';
 import {
   type BlockFacts,
   BlockScanner,
@@ -137,10 +137,6 @@ class SpanFeed {
   }
 
   #read(room: Uint8Array, at: number, wanted: number): number {
-    try {
-      return readSync(this.#descriptor, room, at, wanted, this.#position);
-    } catch (cause) {
-      throw fileError(cause, this.#path);
-    }
+    return readingFile(this.#path, () => readSync(this.#descriptor, room, at, wanted, this.#position));
   }
 }

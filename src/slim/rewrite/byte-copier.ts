@@ -2,7 +2,7 @@
  * Writes a file from the bytes of another file, copied in long sequential pieces, with new members between them.
  */
 import { closeSync, fsyncSync, futimesSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
-import { fileError, PinakesError } from '../../base/index.ts';
+import { fileError, PinakesError, writingFile } from '../../base/index.ts';
 import { giveOwner } from '../file-owner.ts';
 import { FileWindow } from '../file-window.ts';
 
@@ -69,22 +69,16 @@ export class ByteCopier {
   /** Gives the file the times of the source. Call it after the last `put`. */
   copyTimes(): void {
     this.#flush();
-    try {
+    writingFile(this.path, () => {
       const { atime, mtime } = statSync(this.#source.path);
       futimesSync(this.#target, atime, mtime);
-    } catch (cause) {
-      throw fileError(cause, this.path, 'writing');
-    }
+    });
   }
 
   /** Makes everything durable. */
   sync(): void {
     this.#flush();
-    try {
-      fsyncSync(this.#target);
-    } catch (cause) {
-      throw fileError(cause, this.path, 'writing');
-    }
+    writingFile(this.path, () => fsyncSync(this.#target));
   }
 
   close(): void {
@@ -93,11 +87,9 @@ export class ByteCopier {
   }
 
   #flush(): void {
-    try {
+    writingFile(this.path, () => {
       for (let at = 0; at < this.#filled; ) at += writeSync(this.#target, this.#buffer, at, this.#filled - at);
-    } catch (cause) {
-      throw fileError(cause, this.path, 'writing');
-    }
+    });
     this.#filled = 0;
   }
 }

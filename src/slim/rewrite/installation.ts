@@ -4,19 +4,17 @@
  */
 import { linkSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileError, PinakesError, syncDirectory } from '../../base/index.ts';
+import { PinakesError, syncDirectory, writingFile } from '../../base/index.ts';
 import { hasSameBytes } from '../file-comparison.ts';
 import { identityIfThere, sameIdentity } from '../file-identity.ts';
 import { ByteCopier } from './byte-copier.ts';
 
 /** Renames the file to `target`, durably. A file of this name is replaced. */
 export async function install(temporary: string, target: string): Promise<void> {
-  try {
+  await writingFile(target, async () => {
     renameSync(temporary, target);
     await syncDirectory(dirname(target));
-  } catch (cause) {
-    throw fileError(cause, target, 'writing');
-  }
+  });
 }
 
 /**
@@ -24,7 +22,7 @@ export async function install(temporary: string, target: string): Promise<void> 
  * Repeating this changes nothing. Another file with the name `kept` is refused.
  */
 export async function keepOriginal(path: string, kept: string): Promise<void> {
-  try {
+  await writingFile(kept, async () => {
     mkdirSync(dirname(kept), { recursive: true });
     const [here, there] = [identityIfThere(path), identityIfThere(kept)];
     if (there) {
@@ -33,19 +31,15 @@ export async function keepOriginal(path: string, kept: string): Promise<void> {
     }
     if (!tryLink(path, kept)) copyDurably(path, kept);
     await syncDirectory(dirname(kept));
-  } catch (cause) {
-    throw fileError(cause, kept, 'writing');
-  }
+  });
 }
 
 /** Removes the kept original of a file that is in its place. */
 export async function dropOriginal(kept: string): Promise<void> {
-  try {
+  await writingFile(kept, async () => {
     unlinkSync(kept);
     await syncDirectory(dirname(kept));
-  } catch (cause) {
-    throw fileError(cause, kept, 'writing');
-  }
+  });
 }
 
 /** Removes what an interrupted `keepOriginal` or `restoreOriginal` may have left. */
@@ -68,11 +62,9 @@ export function removeEmptyDirectories(keptDirectory: string, name: string): voi
 /** Replaces the file at `path` by the kept file or a copy of it. The kept file stays. */
 export async function restoreOriginal(kept: string, path: string): Promise<void> {
   const temporary = oldPath(path);
-  try {
+  writingFile(path, () => {
     if (!tryLink(kept, temporary)) copyDurably(kept, temporary);
-  } catch (cause) {
-    throw fileError(cause, path, 'writing');
-  }
+  });
   await install(temporary, path);
 }
 

@@ -8,7 +8,7 @@
  * ```
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import { fileError } from '../../base/index.ts';
+import { writingFile } from '../../base/index.ts';
 
 export type Replacement = {
   readonly oldOffset: number;
@@ -30,11 +30,7 @@ export class ReplacementLog {
 
   constructor(path: string) {
     this.path = path;
-    try {
-      this.#descriptor = openSync(path, 'w+');
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
+    this.#descriptor = writingFile(path, () => openSync(path, 'w+'));
   }
 
   add({ oldOffset, oldLength, newLength, memberCrc, recordCrc }: Replacement): void {
@@ -84,11 +80,9 @@ export class ReplacementLog {
   }
 
   #flush(): void {
-    try {
+    writingFile(this.path, () => {
       for (let at = 0; at < this.#filled; ) at += writeSync(this.#descriptor, this.#buffer, at, this.#filled - at);
-    } catch (cause) {
-      throw fileError(cause, this.path, 'writing');
-    }
+    });
     this.#filled = 0;
   }
 }

@@ -3,7 +3,7 @@
  * A line that was cut off by a crash is removed when the journal is opened again, since no step has depended on it yet.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { fileError, PinakesError } from '../../base/index.ts';
+import { fileError, PinakesError, writingFile } from '../../base/index.ts';
 import type { FileIdentity } from '../file-identity.ts';
 import type { LineFileLengths } from '../line-files.ts';
 import type { StayReason } from '../rewrite/rewrite.ts';
@@ -88,11 +88,7 @@ export class Journal {
 
   add(entry: JournalEntry): void {
     this.addLazily(entry);
-    try {
-      fsyncSync(this.#descriptor);
-    } catch (cause) {
-      throw fileError(cause, this.path, 'writing');
-    }
+    writingFile(this.path, () => fsyncSync(this.#descriptor));
   }
 
   /**
@@ -101,13 +97,11 @@ export class Journal {
    */
   addLazily(entry: JournalEntry): void {
     const bytes = Buffer.from(`${JSON.stringify(entry)}\n`);
-    try {
+    writingFile(this.path, () => {
       // Removes the partial line of an entry that did not fit on the disk; this entry would be appended to it.
       this.#cut();
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
-    } catch (cause) {
-      throw fileError(cause, this.path, 'writing');
-    }
+    });
     this.#bytes += bytes.length;
     this.entries.push(entry);
   }

@@ -6,7 +6,7 @@
  */
 import { mkdirSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { digestOf, type EpochMs, type Finding, fileError, PinakesError, toHex, utf8 } from '../../base/index.ts';
+import { digestOf, type EpochMs, type Finding, PinakesError, toHex, utf8, writingFile } from '../../base/index.ts';
 import { readFileStart } from '../../warc/index.ts';
 import type { CollectionFile } from '../collection.ts';
 import { filesOpenForWriting, identityIfThere, sameIdentity } from '../file-identity.ts';
@@ -144,11 +144,7 @@ export class SecondPass {
     if (file.target === file.path) return;
     if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
     if (this.#options.dryRun) return;
-    try {
-      mkdirSync(dirname(file.target), { recursive: true });
-    } catch (cause) {
-      throw fileError(cause, file.target, 'writing');
-    }
+    writingFile(file.target, () => mkdirSync(dirname(file.target), { recursive: true }));
   }
 
   /** Takes a file from written to installed, and records each step in the journal. Every step can be repeated. */

@@ -5,7 +5,7 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileError, PinakesError, refuseExisting } from '../../base/index.ts';
+import { PinakesError, refuseExisting, writingFile } from '../../base/index.ts';
 import { sqlLiteral } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
 import { Clusters } from '../plan/clusters.ts';
@@ -37,11 +37,7 @@ export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
   }
   const names = Array.from({ length: parts }, (_, part) => nameOf(part, options));
   for (const name of names) await refuseExisting(join(out, name), force);
-  try {
-    mkdirSync(out, { recursive: true });
-  } catch (cause) {
-    throw fileError(cause, out, 'writing');
-  }
+  writingFile(out, () => mkdirSync(out, { recursive: true }));
   return withStageDirectory(join(out, 'split'), signal, async (directory, database) => {
     const source = await manifestSource(database, manifests, directory);
     // Ambiguity can only be found here, because contents with the same place or id go to different parts.
