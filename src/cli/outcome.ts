@@ -63,7 +63,7 @@ export function printFailure(terminal: Terminal, error: unknown): number {
 }
 
 /** Prints several failures and returns the highest of their exit codes and `otherwise`. */
-export function printFailures(terminal: Terminal, failures: readonly unknown[], otherwise: number): number {
+export function printFailures(terminal: Terminal, failures: readonly PinakesError[], otherwise: number): number {
   let code = otherwise;
   for (const failure of failures) code = Math.max(code, printFailure(terminal, failure));
   return code;

@@ -6,6 +6,7 @@ export class Progress {
   readonly #count: RunningCount;
   readonly #totalBytes: number;
   readonly #startMs = performance.now();
+  #doneBytes = 0;
 
   constructor(terminal: Terminal, label: string, totalBytes: number) {
     this.#count = new RunningCount(terminal, label);
@@ -20,6 +21,12 @@ export class Progress {
       const percent = `${Math.floor(share * 100)}%`.padStart(4);
       return `${percent}  ${formatBytes(speed)}/s  ${formatDuration(left)} left  ${note}`;
     });
+  }
+
+  /** Adds bytes to those that are done. */
+  advance(bytes: number, note: string): void {
+    this.#doneBytes += bytes;
+    this.update(this.#doneBytes, note);
   }
 
   end(): void {

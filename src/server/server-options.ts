@@ -32,10 +32,10 @@ export type ServerOptions = {
   /** The port of archived pages. They have an origin of their own, so that archived scripts reach nothing else. */
   readonly replayPort: number;
   /** The origins for browsers, when they differ from the listening addresses: `https://archive.example.org`. */
-  readonly uiOrigin?: string;
-  readonly replayOrigin?: string;
+  readonly uiOrigin?: string | undefined;
+  readonly replayOrigin?: string | undefined;
   /** The directory of the built web interface. Without it, the server has no screens. */
-  readonly uiDirectory?: string;
+  readonly uiDirectory?: string | undefined;
   /** Requests that write must send this token. */
   readonly token: string;
   readonly clock: Clock;
@@ -48,14 +48,14 @@ export type ServerOptions = {
   /**
    * Directories from which jobs may add files by path. Without it, jobs may add every file that the server can read.
    */
-  readonly addRoots?: readonly string[];
+  readonly addRoots?: readonly string[] | undefined;
   /** The maximum size of an upload. Without it, the free space of the disk is the limit. */
-  readonly uploadBytesMax?: number;
+  readonly uploadBytesMax?: number | undefined;
   /**
    * Addresses and networks (`172.18.0.0/16`) of proxies. A proxy has the connections of many clients, so its
    * connections are not limited.
    */
-  readonly proxies?: readonly string[];
+  readonly proxies?: readonly string[] | undefined;
   /** How long the server waits for clients. Each field has a default. */
   readonly timeouts?: Partial<ClientTimeouts>;
   /** Milliseconds that never go back, with fractions, for latencies; the default is the clock. */
@@ -64,7 +64,7 @@ export type ServerOptions = {
   readonly isIndexing?: boolean;
   /** Called with a sentence when indexing fails, once for each reason. The server continues. */
   readonly onIndexFailure?: (sentence: string) => void;
-  readonly onAccess?: (line: AccessLine) => void;
+  readonly onAccess?: ((line: AccessLine) => void) | undefined;
   /** Called when the server itself failed a request. The client gets a reply without details. */
   readonly onFailure?: (error: unknown) => void;
 };

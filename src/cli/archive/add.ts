@@ -1,11 +1,11 @@
 /** `pinakes add`: adds WARC, ARC and WACZ files, by copying what is new or, with `--in-place`, without copying them. */
 import type { AddReport, Archive } from '../../archive/index.ts';
 import { limitHeapGrowth, limitYoungSpace } from '../../base/index.ts';
-import { type InputFile, inputFiles } from '../../warc/index.ts';
+import { inputFiles } from '../../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { FindingTally } from '../finding-tally.ts';
-import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, printFailures } from '../outcome.ts';
+import { EXIT_FINE, EXIT_FOUND, printFailures } from '../outcome.ts';
 import { Progress } from '../progress.ts';
 import { counted, formatBytes } from '../terminal.ts';
 
@@ -35,7 +35,12 @@ export async function archiveAdd(
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);
   const before = segmentBytes(archive);
-  const done = new DoneBytes(files);
+  const starts = new Map<string, number>();
+  let start = 0;
+  for (const file of files) {
+    starts.set(file.path, start);
+    start += file.bytes;
+  }
   const adding = archive.add(
     files.map((file) => file.path),
     {
@@ -45,7 +50,7 @@ export async function archiveAdd(
       again: options.again ?? false,
       onFinding: (finding) => findings.add(finding),
       onProgress: ({ file, bytes: fileBytes, captures }) =>
-        progress.update(done.at(file, fileBytes), `${counted(captures, 'capture')}  ${file}`),
+        progress.update((starts.get(file) ?? 0) + fileBytes, `${counted(captures, 'capture')}  ${file}`),
       signal,
     },
   );
@@ -75,8 +80,7 @@ export async function archiveAdd(
     const kept = options.inPlace ? 'every complete record was indexed' : 'everything that can be read was kept';
     if (errors > 0) await terminal.line(`${counted(errors, 'error')} in the files, listed above; ${kept}`);
   }
-  if (failures.length > 0) return printFailures(terminal, failures, EXIT_REFUSED);
-  return errors > 0 ? EXIT_FOUND : EXIT_FINE;
+  return printFailures(terminal, failures, errors > 0 ? EXIT_FOUND : EXIT_FINE);
 }
 
 function summary(report: AddReport, inputBytes: number, storedBytes: number, isInPlace: boolean): string {
@@ -112,21 +116,4 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
       `${counted(report.undated, 'record')} ${report.undated === 1 ? 'has no usable date and is' : 'have no usable date and are'} in no index`,
     );
   return [...lines, ...ownLines].join('\n');
-}
-
-/** How many bytes of all files are done. The files are read one after another. */
-class DoneBytes {
-  readonly #starts = new Map<string, number>();
-
-  constructor(files: readonly InputFile[]) {
-    let start = 0;
-    for (const file of files) {
-      this.#starts.set(file.path, start);
-      start += file.bytes;
-    }
-  }
-
-  at(file: string, bytes: number): number {
-    return (this.#starts.get(file) ?? 0) + bytes;
-  }
 }

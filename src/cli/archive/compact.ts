@@ -55,13 +55,9 @@ async function compact(
     'compact',
     dead.reduce((sum, segment) => sum + segment.bytes, 0),
   );
-  let doneBytes = 0;
   const report = await archive.compact({
     signal,
-    onProgress: ({ segment, bytesBefore }) => {
-      doneBytes += bytesBefore;
-      progress.update(doneBytes, segment);
-    },
+    onProgress: ({ segment, bytesBefore }) => progress.advance(bytesBefore, segment),
   });
   progress.end();
   await print(
@@ -103,14 +99,10 @@ async function recompress(
   options: CompactCommandOptions,
 ): Promise<RecompressReport> {
   const progress = new Progress(terminal, options.dryRun ? 'sample' : 'recompress', segmentBytes(archive));
-  let doneBytes = 0;
   const report = await archive.recompress({
     dryRun: options.dryRun === true,
     signal,
-    onProgress: ({ segment, bytesBefore }) => {
-      doneBytes += bytesBefore;
-      progress.update(doneBytes, segment);
-    },
+    onProgress: ({ segment, bytesBefore }) => progress.advance(bytesBefore, segment),
   });
   progress.end();
   if (options.json) return report;

@@ -110,15 +110,11 @@ function formatPreview(preview: DeletePreview, deleted: string): string {
   });
   if (addresses > examples.length) examples.push(`  ... and ${addresses - examples.length} more`);
   return [
-    `${counted(captures, 'capture')}${captures > addresses ? ` of ${urlsOf(addresses)}` : ''} ${deleted}:`,
+    `${counted(captures, 'capture')}${captures > addresses ? ` of ${counted(addresses, 'URL')}` : ''} ${deleted}:`,
     ...examples,
     `${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to ${deleted} too; ` +
       `${counted(preview.contentsKept, 'content')} ${preview.contentsKept === 1 ? 'stays' : 'stay'}, shared with other captures`,
   ].join('\n');
-}
-
-function urlsOf(count: number): string {
-  return counted(count, 'URL');
 }
 
 async function isConfirmed(terminal: Terminal): Promise<boolean> {

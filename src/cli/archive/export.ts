@@ -1,15 +1,14 @@
 /** `pinakes export`: selected captures as a WARC, WACZ, CDXJ, CDX or Parquet file. */
-import { open, rename, unlink } from 'node:fs/promises';
 import type { Archive, Selection } from '../../archive/index.ts';
-import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
-import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
+import { PinakesError, refuseMissingParent } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { DamageTally } from '../damage-tally.ts';
+import { writeLines } from '../line-file.ts';
 import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
 import { counted, formatBytes } from '../terminal.ts';
-import { refuseSha1Elsewhere } from '../warc/indexing.ts';
+import { indexFormatter, refuseSha1Elsewhere } from '../warc/indexing.ts';
 import { type SelectionOptions, selectionOf } from './delete.ts';
 
 export type ExportCommandOptions = ArchiveCommandOptions &
@@ -160,7 +159,7 @@ async function exportIndex(
   options: ExportCommandOptions,
 ): Promise<number> {
   const { terminal, signal } = context;
-  const { header, line } = formatterOf(format);
+  const { header, format: formatLine } = indexFormatter(format);
   const count = new RunningCount(terminal, 'export');
   const indexOptions = {
     digests: format === 'cdxj' ? 'own' : options.computeSha1 ? 'computed-sha1' : 'declared-sha1',
@@ -170,7 +169,7 @@ async function exportIndex(
   async function* lines(): AsyncGenerator<string> {
     if (header !== undefined) yield header;
     let written = 0;
-    for await (const one of archive.exportCdxj(selection, line, indexOptions)) {
+    for await (const one of archive.exportCdxj(selection, formatLine, indexOptions)) {
       signal.throwIfAborted();
       yield one;
       // On standard output the lines themselves show the progress.
@@ -190,7 +189,7 @@ async function exportIndex(
     for await (const one of lines()) await terminal.line(one);
     return EXIT_FINE;
   }
-  const written = await writeLines(resolveTypedPath(context, path), lines(), options.force === true);
+  const written = await writeLines(resolveTypedPath(context, path), lines(), { force: options.force === true });
   count.end();
   const captures = written - (header === undefined ? 0 : 1);
   context.reportToJob?.({ file: path, format, captures });
@@ -203,42 +202,4 @@ async function exportIndex(
 function jsonOf(line: string): object {
   const [, urlkey, timestamp, fields] = /^(\S*) (\S*) (.*)$/.exec(line)!;
   return { urlkey, timestamp, ...(JSON.parse(fields!) as object) };
-}
-
-function formatterOf(format: 'cdxj' | 'cdx11' | 'cdx9'): {
-  header: string | undefined;
-  line: (entry: CdxEntry) => string;
-} {
-  if (format === 'cdxj') return { header: undefined, line: formatCdxjLine };
-  const cdx = format === 'cdx9' ? CDX_9 : CDX_11;
-  return { header: formatCdxHeader(cdx), line: cdxLineFormatter(cdx, { onlySha1: true }) };
-}
-
-/** Writes a file of lines, complete or not at all. Returns the number of lines. */
-async function writeLines(path: string, lines: AsyncIterable<string>, force: boolean): Promise<number> {
-  const temporary = `${path}.tmp`;
-  await refuseExisting(path, force);
-  try {
-    const handle = await open(temporary, 'w');
-    let count = 0;
-    try {
-      let batch: string[] = [];
-      for await (const line of lines) {
-        count++;
-        batch.push(`${line}\n`);
-        if (batch.length < 4096) continue;
-        await handle.appendFile(batch.join(''));
-        batch = [];
-      }
-      await handle.appendFile(batch.join(''));
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, path);
-    return count;
-  } catch (cause) {
-    await unlink(temporary).catch(() => {});
-    throw fileError(cause, path, 'writing');
-  }
 }

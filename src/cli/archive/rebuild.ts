@@ -45,7 +45,6 @@ async function rebuild(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const progress = new Progress(terminal, 'rebuild', segmentBytes(archive));
-  let doneBytes = 0;
   let errors = 0;
   await archive.rebuild({
     onFinding: (finding) => {
@@ -55,10 +54,7 @@ async function rebuild(
       if (served) terminal.say(formatFinding(finding));
     },
     ...(signal && { signal }),
-    onProgress: (segment) => {
-      doneBytes += segment.bytes;
-      progress.update(doneBytes, segment.name);
-    },
+    onProgress: ({ bytes, name }) => progress.advance(bytes, name),
   });
   progress.end();
   const totals = await archive.totals();

@@ -8,7 +8,7 @@
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Archive, LineExtension, StreamOrder, StreamPiece, StreamQuery } from '../../archive/index.ts';
-import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
+import { fileError, PinakesError, refuseExisting, refuseMissingParent, writingFile } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { DamageTally } from '../damage-tally.ts';
@@ -76,7 +76,8 @@ export async function archiveStream(
   const output = await StreamOutput.open(terminal, out, continued, options.force === true);
   const count = new RunningCount(terminal, 'stream');
   try {
-    for await (const piece of piecesOf(archive, query, format, pages)) {
+    const pieces = format === 'warc' ? archive.streamWarc(query) : archive.streamJson(query, pages);
+    for await (const piece of pieces) {
       await output.write(piece);
       if (cursorFile !== undefined && output.isSaveDue) await output.save(cursorFile);
       count.update(formatBytes(output.bytes));
@@ -144,15 +145,6 @@ async function pagesOf(
   return pageExtension({ text, links }, archive.documentMemory);
 }
 
-function piecesOf(
-  archive: Archive,
-  query: StreamQuery,
-  format: Format,
-  pages: LineExtension | undefined,
-): AsyncIterable<StreamPiece> {
-  return format === 'warc' ? archive.streamWarc(query) : archive.streamJson(query, pages);
-}
-
 class StreamOutput {
   readonly #terminal: Terminal;
   readonly #path: string | undefined;
@@ -179,7 +171,7 @@ class StreamOutput {
   ): Promise<StreamOutput> {
     if (path === undefined) return new StreamOutput(terminal, undefined, undefined, 0);
     if (!force && saved === undefined) await refuseExisting(path);
-    try {
+    return writingFile(path, async () => {
       // With a cursor file the output is continued. Any other file of this name is kept, unless --force is given.
       const file = await open(path, saved ? 'r+' : force ? 'w' : 'wx');
       const { size } = await file.stat();
@@ -192,9 +184,7 @@ class StreamOutput {
       }
       if (saved) await file.truncate(saved.bytes);
       return new StreamOutput(terminal, path, file, saved?.bytes ?? 0);
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
+    });
   }
 
   get bytes(): number {
@@ -210,15 +200,14 @@ class StreamOutput {
 
   async write({ bytes, cursor }: StreamPiece): Promise<void> {
     if (!this.#file && bytes.length > 0) await this.#terminal.write(Buffer.from(bytes));
-    if (this.#file) {
-      try {
+    const file = this.#file;
+    if (file) {
+      await writingFile(this.#path!, async () => {
         for (let at = 0; at < bytes.length; ) {
-          const { bytesWritten } = await this.#file.write(bytes, at, bytes.length - at, this.#bytes + at);
+          const { bytesWritten } = await file.write(bytes, at, bytes.length - at, this.#bytes + at);
           at += bytesWritten;
         }
-      } catch (cause) {
-        throw fileError(cause, this.#path!, 'writing');
-      }
+      });
     }
     this.#bytes += bytes.length;
     if (cursor !== undefined) this.#recordEnd = { cursor, bytes: this.#bytes };
@@ -228,7 +217,7 @@ class StreamOutput {
   async save(path: string): Promise<void> {
     const recordEnd = this.#recordEnd;
     if (!recordEnd || recordEnd === this.#saved) return;
-    try {
+    await writingFile(path, async () => {
       await this.#file?.sync();
       const temporary = `${path}.tmp`;
       const handle = await open(temporary, 'w');
@@ -241,9 +230,7 @@ class StreamOutput {
       await rename(temporary, path);
       this.#saved = recordEnd;
       this.#savedMs = performance.now();
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
+    });
   }
 
   async close(): Promise<void> {

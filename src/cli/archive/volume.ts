@@ -7,7 +7,7 @@ import type { Archive, VolumeStatus } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import { type ArchiveCommandOptions, segmentProgress } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
-import { EXIT_FINE, EXIT_REFUSED, printFailures } from '../outcome.ts';
+import { EXIT_FINE, printFailures } from '../outcome.ts';
 import { Progress } from '../progress.ts';
 import { alignedRows, counted, formatBytes, printable, type Terminal } from '../terminal.ts';
 
@@ -147,5 +147,5 @@ export async function volumeMigrate(
     const room = formatBytes(figures.freeBytes);
     await terminal.line(options.dryRun ? `would move ${what}, which has ${room} free` : `moved ${what}`);
   }
-  return failures.length > 0 ? printFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
+  return printFailures(terminal, failures, EXIT_FINE);
 }

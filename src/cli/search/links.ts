@@ -1,11 +1,11 @@
 /** `pinakes links`: the links to or from a page, or all links as a table. */
-import { open, rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { writeParquet } from '../../archive/index.ts';
-import { fileError, formatW3cDate, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
+import { formatW3cDate, PinakesError, refuseMissingParent } from '../../base/index.ts';
 import { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from '../../search/index.ts';
 import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
+import { writeLines } from '../line-file.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
 import { counted, printable, type Terminal } from '../terminal.ts';
@@ -67,46 +67,17 @@ async function writeEdges(
   if (ending !== '' && ending !== '.csv' && ending !== '.parquet')
     throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'links are written as .csv or .parquet' });
   await refuseMissingParent(path);
-  if (ending === '.parquet') {
-    const types = [
-      'VARCHAR',
-      'VARCHAR',
-      'VARCHAR',
-      'VARCHAR',
-      'BOOLEAN',
-      'BOOLEAN',
-      'TIMESTAMP_MS',
-      'TIMESTAMP_MS',
-      'BIGINT',
-    ] as const;
-    const columns = EDGE_COLUMNS.map((name, at) => ({ name, type: types[at]! }));
-    return writeParquet(path, columns, watched(listEdges(archive), terminal), { force, signal });
-  }
-  await refuseExisting(path, force);
-  const part = `${path}.part`;
-  const file = await open(part, 'w').catch((cause: unknown) => {
-    throw fileError(cause, path, 'writing');
-  });
-  try {
-    let edges = 0;
-    let lines = [EDGE_COLUMNS.join(',')];
-    for (const edge of watched(listEdges(archive), terminal)) {
-      lines.push(edgeLine(edge));
-      edges++;
-      if (lines.length < 5000) continue;
-      signal.throwIfAborted();
-      await file.write(`${lines.join('\r\n')}\r\n`);
-      lines = [];
-    }
-    if (lines.length > 0) await file.write(`${lines.join('\r\n')}\r\n`);
-    await file.sync();
-    await rename(part, path);
-    return edges;
-  } catch (cause) {
-    await rm(part, { force: true });
-    throw fileError(cause, path, 'writing');
-  } finally {
-    await file.close();
+  const edges = watched(listEdges(archive), terminal);
+  if (ending === '.parquet') return writeParquet(path, EDGE_COLUMNS, edges, { force, signal });
+  const rows = await writeLines(path, csvLines(edges, signal), { force, lineEnd: '\r\n' });
+  return rows - 1;
+}
+
+function* csvLines(edges: Iterable<Edge>, signal: AbortSignal): Generator<string> {
+  yield EDGE_COLUMNS.map(({ name }) => name).join(',');
+  for (const edge of edges) {
+    signal.throwIfAborted();
+    yield edgeLine(edge);
   }
 }
 

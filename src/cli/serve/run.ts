@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Archive, createArchive, openArchive } from '../../archive/index.ts';
-import { fileError, limitHeapGrowth, limitYoungSpace, PinakesError } from '../../base/index.ts';
+import { limitHeapGrowth, limitYoungSpace, PinakesError, readingFile, writingFile } from '../../base/index.ts';
 import {
   type AccessLine,
   isAddressOrNetwork,
@@ -49,6 +49,7 @@ export async function serve(
   options: ServeOptions,
   onReady?: (uiUrl: string) => void,
 ): Promise<number> {
+  const logFormat = logFormatOf(options.accessLogFormat);
   const settings = await settingsOf(context, options);
   // Jobs run in this process. They add files and crawl sites with untrusted content, which can take much memory.
   limitHeapGrowth();
@@ -59,8 +60,8 @@ export async function serve(
   const tokenFile = join(resolve(options.archive), TOKEN_NAME);
   let log: AccessLog | undefined;
   try {
-    if (settings.accessLog !== undefined) log = await accessLog(context, settings.accessLog, settings.format);
-    const server = await startServer(serverOptions(context, archive, settings, log?.write, options.index !== false));
+    if (options.accessLog !== undefined) log = await accessLog(context, options.accessLog, logFormat);
+    const server = await startServer({ ...serverOptions(context, archive), ...settings, onAccess: log?.write });
     // Before the server is announced, because a signal may arrive directly after that.
     const stop = listenForStop(context);
     try {
@@ -85,52 +86,43 @@ export async function serve(
   }
 }
 
-type Settings = {
-  readonly host: string;
-  readonly port: number;
-  readonly replayPort: number;
-  readonly uiOrigin: string | undefined;
-  readonly replayOrigin: string | undefined;
-  readonly token: string;
-  readonly accessLog: string | undefined;
-  readonly format: 'json' | 'common';
-  readonly addRoots: readonly string[] | undefined;
-  readonly uploadBytesMax: number | undefined;
-  readonly proxies: readonly string[] | undefined;
-};
+type Settings = Awaited<ReturnType<typeof settingsOf>>;
 
-async function settingsOf(context: CommandContext, options: ServeOptions): Promise<Settings> {
-  const { accessLogFormat } = options;
-  if (accessLogFormat !== 'json' && accessLogFormat !== 'common')
-    throw new PinakesError('BAD_ARGUMENT', { where: accessLogFormat, detail: '--access-log-format is json or common' });
+/** What the server takes from the options of the command. */
+async function settingsOf(context: CommandContext, options: ServeOptions) {
   return {
     host: options.host,
     ...portsOf(options),
     uiOrigin: originOf(options.uiOrigin, '--ui-origin'),
     replayOrigin: originOf(options.replayOrigin, '--replay-origin'),
     token: await tokenOf(options.token),
-    accessLog: options.accessLog,
-    format: accessLogFormat,
     addRoots: options.addRoot && (await Promise.all(options.addRoot.map((root) => rootOf(context, root)))),
     uploadBytesMax: options.uploadMax === undefined ? undefined : bytesOf(options.uploadMax, '--upload-max'),
     proxies: options.proxy?.map(proxyOf),
+    isIndexing: options.index !== false,
   };
+}
+
+type LogFormat = 'json' | 'common';
+
+function logFormatOf(text: string): LogFormat {
+  if (text === 'json' || text === 'common') return text;
+  throw new PinakesError('BAD_ARGUMENT', { where: text, detail: '--access-log-format is json or common' });
 }
 
 /** Resolves symbolic links, so that a link that is changed later does not open another directory. */
 async function rootOf(context: CommandContext, given: string): Promise<string> {
   const path = resolve(resolveTypedPath(context, given));
-  try {
-    const root = await realpath(path);
-    if ((await stat(root)).isDirectory()) return root;
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  const root = await readingFile(path, () => realpath(path));
+  const info = await readingFile(path, () => stat(root));
+  if (info.isDirectory()) return root;
   throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root needs a directory' });
 }
 
 /** The port of the web page and the port of archived pages. */
-export function portsOf(options: Pick<ServeOptions, 'port' | 'replayPort'>): Pick<Settings, 'port' | 'replayPort'> {
+export function portsOf(
+  options: Pick<ServeOptions, 'port' | 'replayPort'>,
+): Pick<ServerOptions, 'port' | 'replayPort'> {
   const port = portOf(options.port, '--port');
   const replayPort = portOf(options.replayPort, '--replay-port');
   if (port === replayPort && port !== 0)
@@ -173,14 +165,9 @@ function originOf(text: string | undefined, option: string): string | undefined 
 
 async function tokenOf(given: string | undefined): Promise<string> {
   if (given === undefined) return randomBytes(24).toString('base64url');
-  let token = given;
-  if (given.startsWith('@')) {
-    try {
-      token = (await readFile(given.slice(1), 'utf8')).trim();
-    } catch (cause) {
-      throw fileError(cause, given.slice(1));
-    }
-  }
+  const tokenFile = given.startsWith('@') ? given.slice(1) : undefined;
+  const token =
+    tokenFile === undefined ? given : (await readingFile(tokenFile, () => readFile(tokenFile, 'utf8'))).trim();
   if (!/^[\x21-\x7e]{8,512}$/.test(token))
     throw new PinakesError('BAD_ARGUMENT', { where: '--token', detail: 'a token has at least 8 printable characters' });
   return token;
@@ -192,23 +179,14 @@ async function prepare({ terminal }: CommandContext, options: ServeOptions): Pro
   terminal.say(`There was no archive in ${options.archive}, so an empty one was created.`);
 }
 
-function serverOptions(
-  context: CommandContext,
-  archive: Archive,
-  settings: Settings,
-  onAccess: ((line: AccessLine) => void) | undefined,
-  isIndexing: boolean,
-): ServerOptions {
+function serverOptions(context: CommandContext, archive: Archive): Omit<ServerOptions, keyof Settings> {
   const { clock, newId, terminal } = context;
   const uiDirectory = findUi();
   if (uiDirectory === undefined)
     terminal.say('The web page is not built; `npm run ui` builds it. Everything else is served.');
   return {
     archive,
-    host: settings.host,
-    port: settings.port,
-    replayPort: settings.replayPort,
-    token: settings.token,
+    uiDirectory,
     clock,
     newId,
     version: VERSION,
@@ -216,16 +194,8 @@ function serverOptions(
     jobKinds: [],
     runCommand: commandRunner(context, archive),
     stopwatch: () => performance.now(),
-    isIndexing,
     onIndexFailure: (sentence) => terminal.say(`pinakes: ${sentence}`),
     onFailure: (error) => terminal.say(`pinakes: a request failed: ${failureText(error)}`),
-    ...(settings.addRoots && { addRoots: settings.addRoots }),
-    ...(settings.uploadBytesMax !== undefined && { uploadBytesMax: settings.uploadBytesMax }),
-    ...(settings.proxies && { proxies: settings.proxies }),
-    ...(settings.uiOrigin !== undefined && { uiOrigin: settings.uiOrigin }),
-    ...(settings.replayOrigin !== undefined && { replayOrigin: settings.replayOrigin }),
-    ...(uiDirectory !== undefined && { uiDirectory }),
-    ...(onAccess && { onAccess }),
   };
 }
 
@@ -245,12 +215,10 @@ function findUi(): string | undefined {
 /** Writes the token to a file that only this user can read from the moment it is created. */
 async function writeToken(path: string, token: string): Promise<void> {
   await rm(path, { force: true });
-  try {
+  await writingFile(path, async () => {
     const file = await open(path, 'wx', 0o600);
     await file.writeFile(`${token}\n`).finally(() => file.close());
-  } catch (cause) {
-    throw fileError(cause, path, 'writing');
-  }
+  });
 }
 
 /** An address of this machine that other machines can use. */
@@ -332,11 +300,9 @@ function listenForStop({ terminal, signal }: CommandContext): StopSignals {
 type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
 
 /** Opens the access log. A file that cannot be written is refused now, rather than missed when the log is needed. */
-async function accessLog({ terminal }: CommandContext, path: string, format: 'json' | 'common'): Promise<AccessLog> {
+async function accessLog({ terminal }: CommandContext, path: string, format: LogFormat): Promise<AccessLog> {
   if (path === '-') return { write: (line) => terminal.say(formatAccessLine(line, format)), close: () => {} };
-  const file = await open(path, 'a', 0o640).catch((cause: unknown) => {
-    throw fileError(cause, path, 'writing');
-  });
+  const file = await writingFile(path, () => open(path, 'a', 0o640));
   const stream = file.createWriteStream();
   let hasFailed = false;
   stream.on('error', (error) => {

@@ -22,18 +22,17 @@ export async function slimAssessCommand(
   const sample = shareOf(options.sample);
   const algorithm = algorithmOf(options.algorithm);
   await refuseFileForDirectory(options.work);
-  const early = slimReporter(terminal, options.json, 0);
-  const { files, failures, bytes } = await slimInputs(paths, early.onFinding);
-  if (files.length === 0) return printFailures(terminal, failures, EXIT_REFUSED);
-  const watch = slimReporter(terminal, options.json, bytes * sample);
+  const watch = slimReporter(terminal, options.json);
+  const { files } = await slimInputs(paths, watch);
+  if (files.length === 0) return printFailures(terminal, watch.failures, EXIT_REFUSED);
+  watch.totalBytes *= sample;
   const directory = spillDirectoryOf(options.work, 'assess');
   const workers = workersOf(options.workers);
   const assessment = await slimAssess({ ...watch, files, sample, algorithm, workers, directory, signal });
   await watch.end();
   if (options.json) await terminal.json({ kind: 'summary', ...assessment });
   else await printAssessment(terminal, assessment);
-  const all = [...failures, ...watch.failures];
-  return printFailures(terminal, all, all.length > 0 ? EXIT_REFUSED : EXIT_FINE);
+  return printFailures(terminal, watch.failures, EXIT_FINE);
 }
 
 async function printAssessment(terminal: Terminal, found: Assessment): Promise<void> {

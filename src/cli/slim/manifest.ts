@@ -26,10 +26,9 @@ export async function slimSumCommand(
   const format = formatOf(options.format);
   await refuseExisting(options.out, options.force);
   const keepEmpty = oneOf('--empty', options.empty, ['skip', 'keep']) === 'keep';
-  const early = slimReporter(terminal, options.json, 0);
-  const { files, failures, bytes } = await slimInputs(paths, early.onFinding);
-  if (files.length === 0) return printFailures(terminal, failures, EXIT_REFUSED);
-  const watch = slimReporter(terminal, options.json, bytes);
+  const watch = slimReporter(terminal, options.json);
+  const { files } = await slimInputs(paths, watch);
+  if (files.length === 0) return printFailures(terminal, watch.failures, EXIT_REFUSED);
   const report = await slimSum({
     ...watch,
     files: files.map((file) => file.path),
@@ -47,8 +46,7 @@ export async function slimSumCommand(
     await terminal.line(
       `${options.out}: ${counted(report.rows, 'row')} of ${counted(report.records, 'record')} in ${counted(report.files, 'file')}`,
     );
-  const all = [...failures, ...watch.failures];
-  return printFailures(terminal, all, all.length > 0 ? EXIT_REFUSED : EXIT_FINE);
+  return printFailures(terminal, watch.failures, EXIT_FINE);
 }
 
 export async function slimSplitCommand(
@@ -84,7 +82,7 @@ export async function slimResolveCommand(
   const format = formatOf(options.format);
   const { out } = options;
   await refuseExisting(out, options.force);
-  const watch = slimReporter(terminal, options.json, 0);
+  const watch = slimReporter(terminal, options.json);
   const workers = workersOf(options.workers);
   const report = await slimResolve({ ...watch, manifests, out, format, verify, workers, signal });
   await watch.end();

@@ -2,13 +2,7 @@
 import { statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, extname, join, resolve } from 'node:path';
-import {
-  DIGEST_ALGORITHMS,
-  type DigestAlgorithm,
-  type Finding,
-  isCollisionProne,
-  PinakesError,
-} from '../../base/index.ts';
+import { DIGEST_ALGORITHMS, type DigestAlgorithm, isCollisionProne, PinakesError } from '../../base/index.ts';
 import {
   type CollectionInput,
   MANIFEST_FORMATS,
@@ -83,22 +77,19 @@ export function shareOf(text: string): number {
 export type SlimInputs = {
   readonly inputs: readonly CollectionInput[];
   readonly files: readonly { readonly path: string; readonly bytes: number }[];
-  readonly failures: readonly PinakesError[];
-  readonly bytes: number;
 };
 
 /** The WARC and ARC files under the paths, each once. WACZ packages are left out with a finding. */
-export async function slimInputs(paths: readonly string[], onFinding: (finding: Finding) => void): Promise<SlimInputs> {
+export async function slimInputs(paths: readonly string[], reporter: SlimReporter): Promise<SlimInputs> {
   const inputs: CollectionInput[] = [];
   const files: { path: string; bytes: number }[] = [];
-  const failures: PinakesError[] = [];
   const seen = new Set<string>();
   for (const root of paths) {
     const found = await inputFiles([root]);
-    failures.push(...found.failures);
+    for (const failure of found.failures) reporter.onFailure(failure);
     for (const file of found.files) {
       if (extname(file.path).toLowerCase() === '.wacz') {
-        onFinding(slimFinding('slim-package-skipped', file.path, 0));
+        reporter.onFinding(slimFinding('slim-package-skipped', file.path, 0));
         continue;
       }
       const real = realPathOrSame(file.path);
@@ -106,9 +97,10 @@ export async function slimInputs(paths: readonly string[], onFinding: (finding: 
       seen.add(real);
       inputs.push({ path: file.path, root });
       files.push(file);
+      reporter.totalBytes += file.bytes;
     }
   }
-  return { inputs, files, failures, bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
+  return { inputs, files };
 }
 
 /** A file that has gone away is reported when it is read, and does not stop the others. */
@@ -139,7 +131,12 @@ export function spillDirectoryOf(work: string | undefined, name: string): string
 }
 
 /** Called with the findings, failures and progress of a slim command; keeps the failures. */
-export type SlimReporter = SlimCallbacks & { readonly failures: PinakesError[]; readonly end: () => Promise<void> };
+export type SlimReporter = SlimCallbacks & {
+  readonly failures: PinakesError[];
+  readonly end: () => Promise<void>;
+  /** The bytes that a phase reads, for its progress. */
+  totalBytes: number;
+};
 
 const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', rewrite: 'rewrite' };
 
@@ -148,14 +145,15 @@ const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', re
  * finding of slimming itself, but only the first few findings of each other code: some crawlers write all their records
  * with the same oddity.
  */
-export function slimReporter(terminal: Terminal, json: boolean | undefined, totalBytes: number): SlimReporter {
+export function slimReporter(terminal: Terminal, json: boolean | undefined): SlimReporter {
   const failures: PinakesError[] = [];
   let phase: SlimPhase | undefined;
   let progress: Progress | undefined;
   let printed = Promise.resolve();
   const oddities = new FindingTally(terminal);
-  return {
+  const reporter: SlimReporter = {
     failures,
+    totalBytes: 0,
     onFinding: (finding) => {
       terminal.clearStatus();
       // A broken output does not stop the work; printing the summary will report it.
@@ -167,7 +165,7 @@ export function slimReporter(terminal: Terminal, json: boolean | undefined, tota
       failures.push(error);
     },
     onProgress: (now, bytes, note) => {
-      if (now !== phase) progress = new Progress(terminal, LABELS[now], now === 'resolve' ? 0 : totalBytes);
+      if (now !== phase) progress = new Progress(terminal, LABELS[now], now === 'resolve' ? 0 : reporter.totalBytes);
       phase = now;
       progress?.update(bytes, note);
     },
@@ -177,4 +175,5 @@ export function slimReporter(terminal: Terminal, json: boolean | undefined, tota
       return printed;
     },
   };
+  return reporter;
 }

@@ -56,10 +56,9 @@ async function rewrite(
   const minSavingBytes = bytesOf('--min-saving', options.minSaving);
   const workers = workersOf(options.workers);
   const { json, dryRun, to: target, keepOriginals: keptDirectory } = options;
-  const early = slimReporter(terminal, json, 0);
-  const { inputs, failures, bytes } = await slimInputs(paths, early.onFinding);
-  if (inputs.length === 0) return printFailures(terminal, failures, EXIT_REFUSED);
-  const watch = slimReporter(terminal, json, bytes);
+  const watch = slimReporter(terminal, json);
+  const { inputs } = await slimInputs(paths, watch);
+  if (inputs.length === 0) return printFailures(terminal, watch.failures, EXIT_REFUSED);
   const workDirectory = workDirectoryOf(paths, options.work, target);
   const place = { target, keptDirectory, workDirectory };
   const how = { algorithm, verify, minSavingBytes, workers, dryRun, resolved };
@@ -67,9 +66,7 @@ async function rewrite(
   await watch.end();
   if (json) await terminal.json({ kind: 'summary', isDone: dryRun !== true, ...summary });
   else await printSummary(terminal, summary, options);
-  const code =
-    [...failures, ...watch.failures].length > 0 ? EXIT_REFUSED : summary.filesAside > 0 ? EXIT_FOUND : EXIT_FINE;
-  return printFailures(terminal, [...failures, ...watch.failures], code);
+  return printFailures(terminal, watch.failures, summary.filesAside > 0 ? EXIT_FOUND : EXIT_FINE);
 }
 
 function expectOneTarget({ inPlace, to, keepOriginals }: RewriteOptions): void {
@@ -127,7 +124,7 @@ export async function slimUndoCommand(
   paths: readonly string[],
   options: { readonly work?: string; readonly dryRun?: boolean; readonly json?: boolean },
 ): Promise<number> {
-  const watch = slimReporter(terminal, options.json, 0);
+  const watch = slimReporter(terminal, options.json);
   const workDirectory = workDirectoryOf(paths, options.work, undefined);
   const { dryRun = false } = options;
   const report = await slimUndo({ workDirectory, dryRun, onFinding: watch.onFinding, signal });

@@ -30,7 +30,7 @@ export async function warcIndex(
   options: IndexCommandOptions,
 ): Promise<number> {
   const { terminal } = context;
-  const { header, format } = formatterOf(options.format);
+  const { header, format } = indexFormatter(options.format);
   refuseSha1Elsewhere(options.format, options.computeSha1);
   if (header !== undefined) await terminal.line(header);
   if (!options.sort) return eachLine(context, paths, options, format, (line) => terminal.line(line));
@@ -62,7 +62,8 @@ export function refuseSha1Elsewhere(format: string, computeSha1: boolean | undef
     });
 }
 
-function formatterOf(name: string): { header: string | undefined; format: (entry: CdxEntry) => string } {
+/** How to write an index: its first line, when it has one, and its entries. */
+export function indexFormatter(name: string): { header: string | undefined; format: (entry: CdxEntry) => string } {
   if (name === 'cdxj') return { header: undefined, format: formatCdxjLine };
   const cdx = CDX_FORMATS[name as keyof typeof CDX_FORMATS];
   if (!cdx) throw new PinakesError('BAD_ARGUMENT', { where: `--format ${name}`, detail: 'cdxj, cdx11 or cdx9' });

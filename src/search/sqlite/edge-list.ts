@@ -5,15 +5,15 @@ import { unpackLinks } from '../document-links.ts';
 import { indexError, openForReading, SEARCH_FILE } from './database.ts';
 
 export const EDGE_COLUMNS = [
-  'source',
-  'target',
-  'kind',
-  'text',
-  'nofollow',
-  'embed',
-  'first',
-  'last',
-  'captures',
+  { name: 'source', type: 'VARCHAR' },
+  { name: 'target', type: 'VARCHAR' },
+  { name: 'kind', type: 'VARCHAR' },
+  { name: 'text', type: 'VARCHAR' },
+  { name: 'nofollow', type: 'BOOLEAN' },
+  { name: 'embed', type: 'BOOLEAN' },
+  { name: 'first', type: 'TIMESTAMP_MS' },
+  { name: 'last', type: 'TIMESTAMP_MS' },
+  { name: 'captures', type: 'BIGINT' },
 ] as const;
 
 /** Values in the order of EDGE_COLUMNS. The times are those of the first and the last capture with the link. */
