@@ -2,6 +2,7 @@
  * base: digests, times, bytes, limits, heap growth, errors, threads, media types, existing files, sectors, durable
  * names, regular expressions with a time limit. Imports no other room.
  */
+export * from './abort.ts';
 export * from './assert.ts';
 export * from './bounded-regex.ts';
 export * from './bytes.ts';

@@ -16,6 +16,7 @@ import {
   PinakesError,
   readFrames,
   readingFile,
+  whenAborted,
 } from '../base/index.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_INTERRUPTED } from './outcome.ts';
@@ -58,12 +59,10 @@ async function run(context: CommandContext, commandPath: string, token: string):
   const { isInteractive: isTerminal, columns } = terminal;
   request.write(formatFrame('C', JSON.stringify({ argv, directory, isTerminal, columns })));
   let isInterrupted = false;
-  const interrupt = () => {
+  using _ = whenAborted(signal, () => {
     isInterrupted = true;
     if (!request.destroyed) request.write(formatFrame('I'));
-  };
-  signal.addEventListener('abort', interrupt, { once: true });
-  if (signal.aborted) interrupt();
+  });
   try {
     const response = await replyOf(request, commandPath);
     const code = await new RemoteSession(context, request).follow(response);
@@ -74,7 +73,6 @@ async function run(context: CommandContext, commandPath: string, token: string):
       detail: 'the connection ended before the command was done',
     });
   } finally {
-    signal.removeEventListener('abort', interrupt);
     request.destroy();
   }
 }

@@ -9,7 +9,7 @@
  * repeated later.
  */
 import type { Archive } from '../archive/index.ts';
-import { type Clock, type EpochMs, ERROR_CATALOGUE, PinakesError } from '../base/index.ts';
+import { type Clock, type EpochMs, ERROR_CATALOGUE, PinakesError, whenAborted } from '../base/index.ts';
 import { Indexer } from '../search/index.ts';
 
 const CHECK_MS = 1000;
@@ -80,11 +80,8 @@ export class Indexing {
     clearTimeout(this.#timer);
     const timeouts = AbortSignal.timeout(STOP_MS);
     const end = force ? AbortSignal.any([force, timeouts]) : timeouts;
-    const abandon = () => void this.#indexer?.abandon();
-    end.addEventListener('abort', abandon, { once: true });
-    if (end.aborted) abandon();
+    using _ = whenAborted(end, () => void this.#indexer?.abandon());
     await this.#checking;
-    end.removeEventListener('abort', abandon);
   }
 
   async #check(isFirst = false): Promise<void> {

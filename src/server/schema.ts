@@ -20,6 +20,10 @@ export function named<P extends TProperties>(name: string, properties: P, descri
 
 export const Count = Type.Integer({ minimum: 0 });
 
+export function countOf(description: string) {
+  return Type.Integer({ minimum: 0, description });
+}
+
 /** A W3C date, as in WARC files. */
 export const W3cDate = Type.String({
   description: 'W3C date in UTC: 2024-03-01T10:00:00Z',
@@ -106,9 +110,7 @@ export const ErrorReply = closed({
     message: Type.String(),
     advice: Type.String({ description: 'What you can do about it.' }),
     where: Type.Optional(Type.String()),
-    at: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'For a query: the offset of the error, in UTF-16 code units.' }),
-    ),
-    length: Type.Optional(Type.Integer({ minimum: 0, description: 'The length of the error, from `at`.' })),
+    at: Type.Optional(countOf('For a query: the offset of the error, in UTF-16 code units.')),
+    length: Type.Optional(countOf('The length of the error, from `at`.')),
   }),
 });

@@ -9,7 +9,7 @@ import type { Archive } from '../archive/index.ts';
 import type { ReplayOrigins } from '../replay/index.ts';
 import type { CdxRoute } from './cdx/cdx-route.ts';
 import type { Dispatched, RequestContext } from './entry-handler.ts';
-import { accepts, HttpProblem, isForWindow, methodRefused, NOT_FOUND, SCREENS_MISSING } from './http/problem.ts';
+import { accepts, HttpProblem, isForWindow, NOT_FOUND, requireReading, SCREENS_MISSING } from './http/problem.ts';
 import { endReply } from './http/reply-end.ts';
 import type { Metrics } from './metrics.ts';
 import { sendSegment } from './replay/segment-files.ts';
@@ -97,10 +97,6 @@ const SCREEN = /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|compare|delete|help|li
 
 function isScreen(path: string): boolean {
   return SCREEN.test(path);
-}
-
-function requireReading(request: IncomingMessage): void {
-  if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
 }
 
 function send(response: ServerResponse, contentType: string, text: string): void {

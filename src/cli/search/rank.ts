@@ -1,5 +1,7 @@
 /** `pinakes rank`: computes PageRank and citation counts from the links in the index. */
+
 import type { Archive } from '../../archive/index.ts';
+import { whenAborted } from '../../base/index.ts';
 import { Indexer, type RankOptions, type RankReport } from '../../search/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
@@ -50,15 +52,13 @@ export async function watchedRank(
     () => count.update(`running for ${formatDuration((performance.now() - startMs) / 1000)}`),
     TICK_MS,
   );
-  const abandon = () => void indexer.abandon();
-  signal.addEventListener('abort', abandon, { once: true });
+  using _ = whenAborted(signal, () => void indexer.abandon());
   try {
     return await indexer.rank(options);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
-    signal.removeEventListener('abort', abandon);
     clearInterval(ticking);
     count.end();
   }

@@ -6,7 +6,14 @@ import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Archive, createArchive, openArchive } from '../../archive/index.ts';
-import { limitHeapGrowth, limitYoungSpace, PinakesError, readingFile, writingFile } from '../../base/index.ts';
+import {
+  limitHeapGrowth,
+  limitYoungSpace,
+  PinakesError,
+  readingFile,
+  whenAborted,
+  writingFile,
+} from '../../base/index.ts';
 import {
   type AccessLine,
   isAddressOrNetwork,
@@ -286,14 +293,9 @@ function listenForStop({ terminal, signal }: CommandContext): StopSignals {
       asked.resolve();
     } else force.abort();
   };
-  const onAbort = () => asked.resolve();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) asked.resolve();
-  const end = () => {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    signal.removeEventListener('abort', onAbort);
-  };
+  whenAborted(signal, asked.resolve);
+  const end = () => process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   return { asked: asked.promise, force: force.signal, end };
 }
 

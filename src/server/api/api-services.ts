@@ -1,6 +1,7 @@
 /** The parts of the server that the API's routes call: jobs, uploads, exports, figures and search. */
 import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
+import { whenAborted } from '../../base/index.ts';
 import { DeleteTickets } from '../delete-ticket.ts';
 import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
 import { addKind, uploadOf } from '../jobs/add-kind.ts';
@@ -134,12 +135,8 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     stopping: stopping.signal,
     stop: async (force) => {
       stopping.abort();
-      await Promise.all([Promise.race([jobs.stop(), aborted(force)]), indexing?.stop(force), search.close()]);
+      const forced = new Promise<void>((resolve) => whenAborted(force, resolve));
+      await Promise.all([Promise.race([jobs.stop(), forced]), indexing?.stop(force), search.close()]);
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { CollectionStats } from '../../archive/index.ts';
 import { ERROR_CATALOGUE, formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { IndexingStatus } from '../indexing.ts';
-import { Count, closed, named, W3cDate } from '../schema.ts';
+import { Count, closed, countOf, named, W3cDate } from '../schema.ts';
 import type { ApiServices } from './api-services.ts';
 import type { CollectionFigures } from './collection-figures.ts';
 import { type ApiRoute, route } from './route.ts';
@@ -31,34 +31,24 @@ const Info = named('Info', {
 
 const COLLECTION_STATS = {
   urls: Count,
-  contents: Type.Integer({ minimum: 0, description: 'Captures whose content is known.' }),
-  duplicates: Type.Integer({
-    minimum: 0,
-    description: 'Captures of known content, without one capture for each distinct content.',
-  }),
-  duplicatesOfPrevious: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Duplicates whose content is also in the previous collection.' }),
-  ),
-  persistentUrls: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'URLs that are also in the previous collection.' }),
-  ),
+  contents: countOf('Captures whose content is known.'),
+  duplicates: countOf('Captures of known content, without one capture for each distinct content.'),
+  duplicatesOfPrevious: Type.Optional(countOf('Duplicates whose content is also in the previous collection.')),
+  persistentUrls: Type.Optional(countOf('URLs that are also in the previous collection.')),
 };
 
 const Stats = named('Stats', {
   captures: Count,
-  blocks: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
+  blocks: countOf('Distinct contents.'),
   revisits: Count,
-  unresolvedRevisits: Type.Integer({ minimum: 0, description: 'Revisits whose content is not in the archive.' }),
-  oddRecords: Type.Integer({
-    minimum: 0,
-    description: 'Records that violate the standard, in separate segments.',
-  }),
-  undatedRecords: Type.Integer({ minimum: 0, description: 'Records without a valid date, which are not indexed.' }),
-  payloadBytes: Type.Integer({ minimum: 0, description: 'Of all captures, duplicates included.' }),
-  uniquePayloadBytes: Type.Integer({ minimum: 0, description: 'Of distinct contents.' }),
-  storedPayloadBytes: Type.Integer({ minimum: 0, description: 'Payloads stored in segments.' }),
-  storedBytes: Type.Integer({ minimum: 0, description: 'Size of the segments in the volumes.' }),
-  deadBytes: Type.Integer({ minimum: 0, description: 'Deleted, but not yet compacted.' }),
+  unresolvedRevisits: countOf('Revisits whose content is not in the archive.'),
+  oddRecords: countOf('Records that violate the standard, in separate segments.'),
+  undatedRecords: countOf('Records without a valid date, which are not indexed.'),
+  payloadBytes: countOf('Of all captures, duplicates included.'),
+  uniquePayloadBytes: countOf('Of distinct contents.'),
+  storedPayloadBytes: countOf('Payloads stored in segments.'),
+  storedBytes: countOf('Size of the segments in the volumes.'),
+  deadBytes: countOf('Deleted, but not yet compacted.'),
   savedByDeduplicationBytes: Count,
   savedByCompressionBytes: Type.Integer({
     description: 'Negative when record heads take more than compression saves.',
@@ -81,9 +71,9 @@ const Collection = named('Collection', {
   name: Type.String(),
   captures: Count,
   revisits: Count,
-  payloadBytes: Type.Integer({ minimum: 0, description: 'Of all captures, duplicates included.' }),
-  uniquePayloadBytes: Type.Integer({ minimum: 0, description: 'Of distinct contents of the collection.' }),
-  storedBytes: Type.Integer({ minimum: 0, description: 'Size in the segments of the records of its captures.' }),
+  payloadBytes: countOf('Of all captures, duplicates included.'),
+  uniquePayloadBytes: countOf('Of distinct contents of the collection.'),
+  storedBytes: countOf('Size in the segments of the records of its captures.'),
   duplicateShare: Type.Number({
     minimum: 0,
     maximum: 1,
@@ -102,8 +92,8 @@ const Growth = named('Growth', {
       month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }),
       captures: Count,
       payloadBytes: Count,
-      newBytes: Type.Integer({ minimum: 0, description: 'Of contents without an earlier capture in the archive.' }),
-      duplicateCaptures: Type.Integer({ minimum: 0, description: 'Captures whose content has an earlier capture.' }),
+      newBytes: countOf('Of contents without an earlier capture in the archive.'),
+      duplicateCaptures: countOf('Captures whose content has an earlier capture.'),
     }),
   ),
 });
@@ -120,12 +110,9 @@ const Volume = named('Volume', {
   problem: Type.Optional(Type.String({ description: 'Why the volume is missing.' })),
 });
 
-const Fresh = Type.Object(
-  {
-    fresh: Type.Optional(Type.Boolean({ description: 'Wait for new figures if the archive has changed.' })),
-  },
-  { additionalProperties: false },
-);
+const Fresh = closed({
+  fresh: Type.Optional(Type.Boolean({ description: 'Wait for new figures if the archive has changed.' })),
+});
 
 /** What /api/info reports about the server. */
 export type ServerFacts = {

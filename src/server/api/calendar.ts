@@ -7,17 +7,14 @@ import type { Archive } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
-import { Count, named, W3cDate } from '../schema.ts';
+import { Count, countOf, named, W3cDate } from '../schema.ts';
 import { haveSameContent } from './capture-item.ts';
 import { DistinctCount } from './distinct-count.ts';
 
 const Day = named('CalendarDay', {
   date: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
   captures: Count,
-  changed: Type.Integer({
-    minimum: 0,
-    description: 'Captures whose content is known, and differs from the previous known content.',
-  }),
+  changed: countOf('Captures whose content is known, and differs from the previous known content.'),
   statuses: Type.Array(Type.Integer(), {
     description: 'The HTTP statuses of the day, sorted; 0 for captures without one.',
   }),
@@ -28,7 +25,7 @@ export const Calendar = named('Calendar', {
   first: Type.Union([W3cDate, Type.Null()]),
   last: Type.Union([W3cDate, Type.Null()]),
   captures: Count,
-  distinct: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
+  distinct: countOf('Distinct contents.'),
   distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than counted.' })),
   years: Type.Array(named('CalendarYear', { year: Type.Integer(), days: Type.Array(Day) })),
 });

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { type Archive, captureId, formatContentKey } from '../../archive/index.ts';
 import { equal, formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
-import { Count, named, Timestamp, W3cDate } from '../schema.ts';
+import { Count, countOf, named, Timestamp, W3cDate } from '../schema.ts';
 
 export const CAPTURE_PROPERTIES = {
   id: Type.String({ description: 'Identifies the capture, even when its record is moved.' }),
@@ -17,7 +17,7 @@ export const CAPTURE_PROPERTIES = {
     description: 'Identifies the content. Null when it is not known, as for a revisit whose original was never added.',
   }),
   payloadBytes: Type.Union([Count, Type.Null()], { description: 'Size of the content.' }),
-  storedBytes: Type.Integer({ minimum: 0, description: 'Size of the record of this capture in its segment.' }),
+  storedBytes: countOf('Size of the record of this capture in its segment.'),
   collection: Type.String(),
   sameAsPrevious: Type.Boolean({ description: 'Whether the previous capture of this URL has the same content.' }),
 };

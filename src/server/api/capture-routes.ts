@@ -34,9 +34,9 @@ const CaptureDetail = named('CaptureDetail', {
   httpStatusLine: Type.Optional(Type.String()),
   httpFields: Type.Optional(Fields),
   holder: Type.Optional(
-    Type.Object(
+    closed(
       { ...Place.properties, references: Count },
-      { additionalProperties: false, description: 'The record with the content, and how many captures refer to it.' },
+      'The record with the content, and how many captures refer to it.',
     ),
   ),
 });

@@ -7,7 +7,7 @@ import { isInterrupted, type Job } from '../jobs/job.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
 import type { JobQueue } from '../jobs/job-queue.ts';
 import type { UploadStore } from '../jobs/upload-store.ts';
-import { Count, closed, limitOf, named, PageCursor, SelectionInput } from '../schema.ts';
+import { Count, closed, countOf, limitOf, named, PageCursor, SelectionInput } from '../schema.ts';
 import { selectionOf } from '../selection-input.ts';
 import type { ApiServices } from './api-services.ts';
 import { JobItem, jobItem, publicJobItem } from './job-item.ts';
@@ -20,13 +20,10 @@ const TOKEN_NOTE =
 
 const Preview = named('DeletePreview', {
   captures: Count,
-  addresses: Type.Integer({ minimum: 0, description: 'URLs of these captures.' }),
-  contents: Type.Integer({ minimum: 0, description: 'Contents that no capture will refer to any more.' }),
-  contentBytes: Type.Integer({
-    minimum: 0,
-    description: 'Payload bytes of these contents, which compaction will free.',
-  }),
-  contentsKept: Type.Integer({ minimum: 0, description: 'Contents that stay because other captures share them.' }),
+  addresses: countOf('URLs of these captures.'),
+  contents: countOf('Contents that no capture will refer to any more.'),
+  contentBytes: countOf('Payload bytes of these contents, which compaction will free.'),
+  contentsKept: countOf('Contents that stay because other captures share them.'),
   examples: Type.Array(Type.String(), { description: 'Some of the URLs.' }),
   exampleCaptures: Type.Array(Count, { description: 'How many captures each of these URLs has in the selection.' }),
 });

@@ -5,15 +5,23 @@ import { type LinkEnd, parseQuery, type SearchResult } from '../../search/index.
 import { typedUrl, urlKey } from '../../url/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { IndexingStatus } from '../indexing.ts';
-import { Count, closed, limitOf, named, PageCursor, TimeInput, Timestamp, UrlInput, W3cDate } from '../schema.ts';
+import {
+  Count,
+  closed,
+  countOf,
+  limitOf,
+  named,
+  PageCursor,
+  TimeInput,
+  Timestamp,
+  UrlInput,
+  W3cDate,
+} from '../schema.ts';
 import { parseTimeInput } from '../selection-input.ts';
 import { type ApiRoute, route } from './route.ts';
 import type { SearchService } from './search-service.ts';
 
 const TAG = 'search';
-const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;
-const GROUPS = ['url', 'capture'] as const;
-const DIRECTIONS = ['in', 'out'] as const;
 
 const QueryInput = Type.String({
   minLength: 1,
@@ -37,10 +45,10 @@ const Result = named('SearchResult', {
   collection: Type.String(),
   bytes: Count,
   digest: Type.String({ description: 'Of the content.' }),
-  inlinks: Type.Integer({ minimum: 0, description: 'Pages that link to this page.' }),
+  inlinks: countOf('Pages that link to this page.'),
   rank: Type.Number({ minimum: 0, description: 'PageRank; the mean is 1.' }),
-  versions: Type.Integer({ minimum: 0, description: 'Distinct contents of this URL that match.' }),
-  captures: Type.Integer({ minimum: 0, description: 'All captures of this URL in the index.' }),
+  versions: countOf('Distinct contents of this URL that match.'),
+  captures: countOf('All captures of this URL in the index.'),
   first: W3cDate,
   last: W3cDate,
 });
@@ -87,15 +95,12 @@ const LinkItem = named('LinkEnd', {
 const Links = named('LinkPage', {
   items: Type.Array(LinkItem),
   next: Type.Optional(Type.String({ description: 'Send as `after`.' })),
-  total: Type.Integer({
-    minimum: 0,
-    description: 'Direction `in`: pages that link to the URL. Direction `out`: links.',
-  }),
+  total: countOf('Direction `in`: pages that link to the URL. Direction `out`: links.'),
 });
 
 const Appearances = named('Appearances', {
-  captures: Type.Integer({ minimum: 0, description: 'Captures of the URL in the index.' }),
-  found: Type.Integer({ minimum: 0, description: 'Captures that match.' }),
+  captures: countOf('Captures of the URL in the index.'),
+  found: countOf('Captures that match.'),
   first: Type.Optional(W3cDate),
   last: Type.Optional(W3cDate),
   spans: Type.Array(closed({ from: W3cDate, to: W3cDate, captures: Count }), {
@@ -118,9 +123,9 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
         'A query with an error is refused with `BAD_QUERY`; `at` and `length` are the position of the error.',
       query: closed({
         q: QueryInput,
-        sort: Type.Optional(Type.Enum([...SORTS])),
+        sort: Type.Optional(Type.Enum(['relevance', 'date', 'oldest', 'inlinks', 'rank'])),
         group: Type.Optional(
-          Type.Enum([...GROUPS], { description: 'One result for each URL, or one for each capture.' }),
+          Type.Enum(['url', 'capture'], { description: 'One result for each URL, or one for each capture.' }),
         ),
         facets: Type.Optional(
           Type.Boolean({ description: 'Also count the results by site, type, language, year and collection.' }),
@@ -136,16 +141,8 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
         checkQuery(q);
         const asOf = query.asOf === undefined ? undefined : parseTimeInput(query.asOf, 'end');
         const options = { ...(sort && { sort }), ...(group && { group }), facets, after, limit, asOf };
-        const page = await search.ask((thread) => thread.search(q, options), signal);
-        return {
-          items: page.items.map(resultItem),
-          ...(page.next !== undefined && { next: page.next }),
-          total: page.total,
-          isTotalExact: page.isTotalExact,
-          ...(page.facets && { facets: page.facets }),
-          ...(page.facetsLeftOut && { facetsLeftOut: page.facetsLeftOut }),
-          indexing: indexing().state,
-        };
+        const { batch: _, ...page } = await search.ask((thread) => thread.search(q, options), signal);
+        return { ...page, items: page.items.map(resultItem), indexing: indexing().state };
       },
     }),
     route({
@@ -155,7 +152,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
       summary: 'Links to a page, or from it',
       query: closed({
         url: UrlInput,
-        direction: Type.Optional(Type.Enum([...DIRECTIONS], { description: 'The default is `in`.' })),
+        direction: Type.Optional(Type.Enum(['in', 'out'], { description: 'The default is `in`.' })),
         at: Type.Optional(TimeInput),
         after: Type.Optional(
           Type.String({
@@ -172,11 +169,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
         const { url, direction = 'in', after, limit = 100 } = query;
         const at = query.at === undefined ? undefined : parseTimeInput(query.at, 'end');
         const list = await search.ask((thread) => thread.links(url, { direction, at, after, limit }), signal);
-        return {
-          items: list.items.map(linkItem),
-          ...(list.next !== undefined && { next: list.next }),
-          total: list.total,
-        };
+        return { ...list, items: list.items.map(linkItem) };
       },
     }),
     route({

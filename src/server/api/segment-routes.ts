@@ -6,7 +6,7 @@ import { PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { download, downloadMime } from '../http/download.ts';
 import { invalidCursor } from '../http/problem.ts';
-import { Count, closed, limitOf, named, PageCursor } from '../schema.ts';
+import { Count, closed, countOf, limitOf, named, PageCursor } from '../schema.ts';
 import { type ApiRoute, route } from './route.ts';
 
 const TAG = 'segments';
@@ -16,9 +16,9 @@ const SegmentItem = named('Segment', {
   volume: Type.String(),
   collection: Type.String(),
   state: Type.Enum(['open', 'sealed']),
-  bytes: Type.Integer({ minimum: 0, description: 'Up to the last durable record.' }),
+  bytes: countOf('Up to the last durable record.'),
   records: Count,
-  deadBytes: Type.Integer({ minimum: 0, description: 'Deleted, but not yet compacted.' }),
+  deadBytes: countOf('Deleted, but not yet compacted.'),
   href: Type.String({ description: 'The address of its bytes.' }),
 });
 

@@ -1,5 +1,5 @@
 /** The route for streams of the whole archive or a selection, as WARC, JSON lines or Parquet; see docs/stream.md. */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { type Archive, ScanHub, type StreamFormat, type StreamQuery } from '../../archive/index.ts';
 import { pageExtension, RankingStore, type StreamPageFields } from '../../search/index.ts';
 import { disconnectSignal } from '../http/client-disconnect.ts';
@@ -53,12 +53,6 @@ const StreamQuestion = closed({
   frames: Flag('Send frames, with cursors between them.'),
 });
 
-type Flags = {
-  readonly resolve?: boolean | undefined;
-  readonly text?: boolean | undefined;
-  readonly links?: boolean | undefined;
-};
-
 export function streamRoutes(archive: Archive, search: SearchService, stopping: AbortSignal): ApiRoute[] {
   const sharing = new ScanHub();
   const rankings = new RankingStore(archive);
@@ -80,7 +74,7 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
       },
       problems: [404, 410],
       handle: async ({ query: input, signal, reply }) => {
-        const { format = 'warc', share = false, resolve, text, links, frames = false, limit, rows = ROWS_MAX } = input;
+        const { format = 'warc', share = false, resolve, frames = false, limit, rows = ROWS_MAX } = input;
         const selection = selectionOf(archive, input);
         const { order: orderName = 'storage', cursor, snapshot } = input;
         const order = orderName === 'inlinks' || orderName === 'rank' ? rankings.ranking(orderName) : orderName;
@@ -105,7 +99,7 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
           return ANSWERED;
         }
         const wanted = {
-          format: formatOf(archive, format, { resolve, text, links }),
+          format: formatOf(archive, format, input),
           query: { ...query, wholeSegments: true, resolve },
         };
         const joins = share && order === 'storage';
@@ -129,7 +123,7 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
 function formatOf(
   archive: Archive,
   format: 'warc' | 'jsonl',
-  { resolve = false, text = false, links = false }: Flags,
+  { resolve = false, text = false, links = false }: Static<typeof StreamQuestion>,
 ): StreamFormat {
   if (format === 'warc')
     return { name: resolve ? 'warc resolved' : 'warc', open: (query) => archive.streamWarc(query) };

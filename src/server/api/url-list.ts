@@ -11,7 +11,7 @@ import { formatW3cDate, fromUtf8, utf8 } from '../../base/index.ts';
 import { behindKey, type Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { invalidCursor } from '../http/problem.ts';
-import { Count, named, W3cDate } from '../schema.ts';
+import { Count, countOf, named, W3cDate } from '../schema.ts';
 import { DistinctCount } from './distinct-count.ts';
 
 const PAGE_CAPTURES_MAX = 200_000;
@@ -25,7 +25,7 @@ export const UrlItem = named('UrlSummary', {
   url: Type.String({ description: 'As in its latest capture.' }),
   urlKey: Type.String({ description: 'The SURT key, by which captures are ordered.' }),
   captures: Count,
-  distinct: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
+  distinct: countOf('Distinct contents.'),
   distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than counted.' })),
   first: W3cDate,
   last: W3cDate,

@@ -16,7 +16,7 @@ import type { Archive } from '../../archive/index.ts';
 import { acceptsGzip } from '../http/accept-encoding.ts';
 import { disconnectSignal } from '../http/client-disconnect.ts';
 import type { Guard } from '../http/guard.ts';
-import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from '../http/problem.ts';
+import { badRequest, HttpProblem, NOT_FOUND, requireReading } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 import { type CdxDialect, isDialect } from './cdx-dialect.ts';
 import { cdxWriter } from './cdx-output.ts';
@@ -77,14 +77,24 @@ export class CdxRoute {
       return;
     }
     if (!endpoint) throw new HttpProblem(NOT_FOUND);
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
+    requireReading(request);
     const dialect = parameters.get('dialect');
     if (dialect !== null && !isDialect(dialect))
       throw badRequest('the dialect is unknown', 'Use ia, pywb or outbackcdx.', dialect);
     const query = parseCdxQuery(parameters, endpoint.dialect ?? dialect ?? 'ia', endpoint.collection);
-    if (query.collection !== undefined && this.#archive.collections.find(query.collection) === undefined)
-      throw noCollection(query.collection);
+    this.#requireCollection(query.collection);
     await this.#send({ archive: this.#archive, query, signal: disconnectSignal(response) }, request, response);
+  }
+
+  #requireCollection(name: string | undefined): void {
+    if (name === undefined || this.#archive.collections.find(name) !== undefined) return;
+    throw new HttpProblem({
+      status: 404,
+      code: 'COLLECTION_MISSING',
+      message: 'the archive has no such collection',
+      advice: 'GET /api/collections lists the collections.',
+      where: name,
+    });
   }
 
   async #send(scan: CdxScan, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -137,24 +147,13 @@ export class CdxRoute {
       });
     }
     const collection = cdxEndpoint(path)?.collection;
-    if (collection !== undefined && this.#archive.collections.find(collection) === undefined)
-      throw noCollection(collection);
+    this.#requireCollection(collection);
     const answer = await acceptCdxLines(this.#archive, request, {
       collection,
       skipsBadLines: parameters.get('badLines') === 'skip',
     });
     sendText(response, 'text/plain; charset=utf-8', answer);
   }
-}
-
-function noCollection(name: string): HttpProblem {
-  return new HttpProblem({
-    status: 404,
-    code: 'COLLECTION_MISSING',
-    message: 'the archive has no such collection',
-    advice: 'GET /api/collections lists the collections.',
-    where: name,
-  });
 }
 
 /** Clients request pages until one is refused. pywb also has a status for a reply without lines. */

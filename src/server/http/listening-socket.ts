@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { PinakesError } from '../../base/index.ts';
+import { PinakesError, whenAborted } from '../../base/index.ts';
 import { type BodyRate, requireBodyRate } from './body-rate.ts';
 import { ConnectionLimit } from './connection-limit.ts';
 import { type ProblemDetails, problemJson } from './problem.ts';
@@ -139,14 +139,11 @@ export class ListeningSocket {
     for (const socket of this.#silent) socket.destroy();
     // A connection that is busy now becomes idle later, and would be kept open.
     const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 50);
-    const breakOff = () => this.#server.closeAllConnections();
-    force.addEventListener('abort', breakOff, { once: true });
-    if (force.aborted) breakOff();
+    using _ = whenAborted(force, () => this.#server.closeAllConnections());
     try {
       await closed;
     } finally {
       clearInterval(closeIdle);
-      force.removeEventListener('abort', breakOff);
     }
   }
 }

@@ -50,6 +50,10 @@ export function methodRefused(allow: string): HttpProblem {
   });
 }
 
+export function requireReading({ method }: IncomingMessage): void {
+  if (method !== 'GET' && method !== 'HEAD') throw methodRefused('GET, HEAD');
+}
+
 export function rangeOutside(bytes: number): HttpProblem {
   return new HttpProblem({
     status: 416,

@@ -1,5 +1,5 @@
 /** A command as a job. Its output becomes the log; its result and exit code become the report. */
-import { PinakesError } from '../../base/index.ts';
+import { PinakesError, whenAborted } from '../../base/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { CommandConnection, CommandObserver, CommandStart } from './command-connection.ts';
 import { isInterrupted, type Job } from './job.ts';
@@ -56,8 +56,7 @@ export class CommandJob {
       .catch(asRefusal);
     this.#over = over;
     const cancel = () => void jobs.cancel(job.id).catch(() => {});
-    this.#connection.signal.addEventListener('abort', cancel, { once: true });
-    if (this.#connection.signal.aborted) cancel();
+    whenAborted(this.#connection.signal, cancel);
     return Promise.race([begun.promise, over.then(() => false)]);
   }
 
@@ -89,9 +88,7 @@ export class CommandJob {
   async #run(context: JobContext): Promise<unknown> {
     this.#context = context;
     const { signal } = context;
-    const stop = () => this.#controller.abort();
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
+    whenAborted(signal, () => this.#controller.abort());
     const code = await this.#code.promise;
     const report = { exitCode: code, ...this.#report };
     context.report(report);

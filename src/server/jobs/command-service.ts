@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { type Frame, PinakesError, readFrames } from '../../base/index.ts';
+import { type Frame, PinakesError, readFrames, whenAborted } from '../../base/index.ts';
 import { badRequest, HttpProblem } from '../http/problem.ts';
 import { closed } from '../schema.ts';
 import { CommandConnection, type CommandStart, UNOBSERVED } from './command-connection.ts';
@@ -96,14 +96,9 @@ export class CommandService {
   ): Promise<number> {
     const controller = new AbortController();
     const abort = () => controller.abort();
-    connection.signal.addEventListener('abort', abort, { once: true });
-    this.#stopping.addEventListener('abort', abort, { once: true });
-    if (connection.signal.aborted || this.#stopping.aborted) abort();
-    try {
-      return await work(controller);
-    } finally {
-      this.#stopping.removeEventListener('abort', abort);
-    }
+    using _left = whenAborted(connection.signal, abort);
+    using _stopping = whenAborted(this.#stopping, abort);
+    return await work(controller);
   }
 }
 

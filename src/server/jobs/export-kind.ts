@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Type } from 'typebox';
-import { formatOutputDamage, type OutputDamage, type Selection } from '../../archive/index.ts';
+import { formatOutputDamage, type Selection, type WarcExportOptions } from '../../archive/index.ts';
 import { formatTimestamp, writingFile } from '../../base/index.ts';
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import { closed, SelectionInput } from '../schema.ts';
@@ -70,14 +70,8 @@ export function exportKind(store: ExportStore, software: string): JobKind {
   });
 }
 
-type WriteOptions = {
-  readonly software: string;
-  readonly title: string;
-  readonly selfContained: boolean;
-  readonly concurrentRecords: boolean;
-  readonly odd: boolean;
+type WriteOptions = Omit<WarcExportOptions, 'signal' | 'onProgress'> & {
   readonly signal: AbortSignal;
-  readonly onDamage: (damage: OutputDamage) => void;
   readonly onProgress: (progress: { captures: number; bytes?: number }) => void;
 };
 

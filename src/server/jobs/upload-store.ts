@@ -8,7 +8,15 @@ import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fileError, type IdSource, PinakesError, syncDirectory, ThreadPool, writingFile } from '../../base/index.ts';
+import {
+  fileError,
+  type IdSource,
+  PinakesError,
+  syncDirectory,
+  ThreadPool,
+  whenAborted,
+  writingFile,
+} from '../../base/index.ts';
 import { notArchiveFile } from '../../warc/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { DIRECTORY_MODE, FILE_MODE, makePrivate } from './private-file.ts';
@@ -144,8 +152,7 @@ function safeName(name: string): string {
 /** Checks on a separate thread: a few bytes can decode to very many, and other requests should not wait for that. */
 async function isArchiveFile(path: string, signal: AbortSignal): Promise<boolean> {
   const threads = new ThreadPool<string, boolean>(new URL('./upload-worker.ts', import.meta.url), { threads: 1 });
-  const stop = () => void threads.close();
-  signal.addEventListener('abort', stop, { once: true });
+  using _ = whenAborted(signal, () => void threads.close());
   try {
     signal.throwIfAborted();
     return await threads.run(path);
@@ -153,7 +160,6 @@ async function isArchiveFile(path: string, signal: AbortSignal): Promise<boolean
     signal.throwIfAborted();
     throw error;
   } finally {
-    signal.removeEventListener('abort', stop);
     await threads.close();
   }
 }

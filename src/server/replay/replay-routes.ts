@@ -19,7 +19,14 @@ import {
   STATIC_ROOT,
 } from '../../replay/index.ts';
 import type { Dispatched, RequestContext } from '../entry-handler.ts';
-import { badRequest, HttpProblem, methodRefused, NOT_FOUND, type ProblemDetails } from '../http/problem.ts';
+import {
+  badRequest,
+  HttpProblem,
+  methodRefused,
+  NOT_FOUND,
+  type ProblemDetails,
+  requireReading,
+} from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 import { readBody } from '../http/request-body.ts';
 import { sendMissing } from './missing-capture.ts';
@@ -67,7 +74,7 @@ export class ReplayRoutes {
   #sendAsset(request: IncomingMessage, response: ServerResponse, name: string): void {
     const asset = this.#assets.get(name);
     if (!asset) throw new HttpProblem(NOT_FOUND);
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
+    requireReading(request);
     // A service worker from this path could control only this path. It is refused all the same.
     if (request.headers['service-worker'] !== undefined) throw new HttpProblem({ ...NOT_FOUND, status: 403 });
     response.writeHead(200, {

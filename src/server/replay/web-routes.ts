@@ -27,7 +27,7 @@ import {
 } from '../../replay/index.ts';
 import type { RequestContext } from '../entry-handler.ts';
 import { parseAcceptDatetime } from '../http/accept-datetime.ts';
-import { badRequest, HttpProblem, isForWindow, methodRefused, SCREENS_MISSING } from '../http/problem.ts';
+import { badRequest, HttpProblem, isForWindow, requireReading, SCREENS_MISSING } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 import type { UiFiles } from '../ui-files.ts';
 import { firstMemento, nearestMemento } from './mementos.ts';
@@ -51,7 +51,7 @@ export class WebRoutes {
 
   async answer(context: RequestContext): Promise<void> {
     const { request } = context;
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
+    requireReading(request);
     const page = parseTimeMapPage(request.url!);
     const parsed = parseReplayPath(page?.path ?? request.url!);
     switch (parsed.kind) {
