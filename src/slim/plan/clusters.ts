@@ -95,13 +95,6 @@ export class Clusters {
     return `(SELECT * REPLACE (holds AND NOT ${isAmbiguous} AS holds, yields AND NOT ${isAmbiguous} AS yields) FROM ${source})`;
   }
 
-  /**
-   * Finds the records that must stay because others refer to them. `source` and `pointers` are SQL sources.
-   */
-  async findReferenced(source: string, pointers: string): Promise<void> {
-    await findReferenced(this.#database, source, pointers);
-  }
-
   /** Adds the records that files elsewhere refer to, by the notes of earlier runs (see reference-notes.ts). */
   async findNoted(source: string, noted: string): Promise<void> {
     await this.#database.run(`INSERT INTO referenced
@@ -214,7 +207,7 @@ export async function prepareReferenced(database: Database): Promise<void> {
   );
 }
 
-/** Adds to the table `referenced` the records of `source` that must stay because others refer to them. */
+/** Adds to the table `referenced` the records of `source` that must stay because others refer to them. Both are SQL sources. */
 export async function findReferenced(database: Database, source: string, pointers: string): Promise<void> {
   await database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
   await database.run(`CREATE OR REPLACE TEMP VIEW manifest AS SELECT * FROM ${source} WHERE yields`);

@@ -186,8 +186,8 @@ function textIn(digests: readonly Digest[], algorithm: DigestAlgorithm): string 
   return formatDigest(digest);
 }
 
-function algorithmOf(original: CheckedOriginal): DigestAlgorithm {
-  return original.digest.slice(0, original.digest.indexOf(':')) as DigestAlgorithm;
+export function algorithmOf({ digest }: { readonly digest: string }): DigestAlgorithm {
+  return digest.slice(0, digest.indexOf(':')) as DigestAlgorithm;
 }
 
 /**

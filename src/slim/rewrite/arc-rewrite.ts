@@ -25,10 +25,10 @@ import {
 } from '../../warc/index.ts';
 import { identityOf } from '../file-identity.ts';
 import { slimFinding } from '../finding-catalogue.ts';
-import { ARC_ALGORITHM, hasCodings, hasDigest } from '../plan/original-check.ts';
+import { ARC_ALGORITHM, algorithmOf, hasCodings, hasDigest } from '../plan/original-check.ts';
 import { type PlannedDuplicate, readPlan } from '../plan/plan-line.ts';
 import { derivedId, revisitParts } from './revisit.ts';
-import { algorithmOf, expectUnchanged, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
+import { expectUnchanged, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
 
 /** Blocks up to this size are held in memory. Larger blocks are read twice. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;

@@ -68,6 +68,14 @@ export async function restoreOriginal(kept: string, path: string): Promise<void>
   await install(temporary, path);
 }
 
+export function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // The file does not exist, or the next attempt removes it.
+  }
+}
+
 function oldPath(path: string): string {
   return `${path}.slim-old`;
 }

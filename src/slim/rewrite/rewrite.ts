@@ -9,7 +9,7 @@
  */
 import { unlinkSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { type DigestAlgorithm, type Finding, PinakesError } from '../../base/index.ts';
+import { type Finding, PinakesError } from '../../base/index.ts';
 import {
   type HttpHead,
   holdsHttp,
@@ -22,11 +22,12 @@ import {
 } from '../../warc/index.ts';
 import { type FileIdentity, identityIfThere, identityOf, sameIdentity } from '../file-identity.ts';
 import { slimFinding } from '../finding-catalogue.ts';
-import { hasCodings, hasDigest } from '../plan/original-check.ts';
+import { algorithmOf, hasCodings, hasDigest } from '../plan/original-check.ts';
 import { type PlannedDuplicate, readPlan } from '../plan/plan-line.ts';
 import { SpanReader } from '../plan/span-reader.ts';
 import { ByteCopier } from './byte-copier.ts';
 import { ByteCounter } from './byte-counter.ts';
+import { removeIfThere } from './installation.ts';
 import { readBack } from './read-back.ts';
 import { ReplacementLog } from './replacement-log.ts';
 import { revisitParts } from './revisit.ts';
@@ -84,11 +85,7 @@ export function rewriteFile(job: RewriteJob): RewriteReport {
   try {
     return new Rewriting(job).run();
   } catch (error) {
-    try {
-      unlinkSync(job.temporary);
-    } catch {
-      // The file does not exist, or the next attempt removes it.
-    }
+    removeIfThere(job.temporary);
     expectUnchanged(job);
     throw error;
   }
@@ -290,8 +287,4 @@ function isAsPlanned(planned: PlannedDuplicate, { head, payloadBytes }: FoundDup
 
 function isTruncated(head: RecordHead): boolean {
   return head.get('warc-truncated') !== undefined;
-}
-
-export function algorithmOf(planned: PlannedDuplicate): DigestAlgorithm {
-  return planned.digest.slice(0, planned.digest.indexOf(':')) as DigestAlgorithm;
 }

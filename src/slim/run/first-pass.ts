@@ -2,7 +2,7 @@
  * The first pass: scans and hashes all files on several threads, and writes a manifest line for every record that can
  * be part of deduplication. Files that cannot be part of it are excluded with a reason; their lines are ignored later.
  */
-import type { DigestAlgorithm, Finding, PinakesError } from '../../base/index.ts';
+import type { Finding, PinakesError } from '../../base/index.ts';
 import { SCAN_ARC, type ScanBatch, scanFiles } from '../../warc/index.ts';
 import { type FileIdentity, identityIfThere, sameIdentity } from '../file-identity.ts';
 import { slimFinding } from '../finding-catalogue.ts';
@@ -10,7 +10,6 @@ import { type LineOptions, ManifestLines } from '../manifest/manifest-line.ts';
 import type { ScannedFile } from './journal.ts';
 
 export type FirstPassOptions = LineOptions & {
-  readonly algorithm: DigestAlgorithm;
   readonly workers: number;
   readonly onFinding: (finding: Finding) => void;
   readonly onFailure: (error: PinakesError) => void;
@@ -24,10 +23,8 @@ export type FirstPassSink = {
   readonly onFile: (index: number, scanned: Omit<ScannedFile, 'file'>, bytes: number) => void;
 };
 
-/** `names` are the paths to write into the manifest. */
 export async function firstPass(
   paths: readonly string[],
-  names: readonly string[],
   sink: FirstPassSink,
   options: FirstPassOptions,
 ): Promise<void> {
@@ -40,7 +37,7 @@ export async function firstPass(
   for await (const item of scanFiles(paths, { workers, algorithm, ...(signal && { signal }) })) {
     if (item.kind === 'batch') {
       summary.add(item.batch, options.onFinding);
-      addLines(item.batch, names[index]!, lines, sink);
+      addLines(item.batch, paths[index]!, lines, sink);
       bytes += item.bytes;
       options.onProgress?.(bytes, item.batch.file);
       continue;

@@ -2,11 +2,10 @@
  * `slim resolve`, the second stage: finds clusters in manifests, chooses originals, and detects digest collisions.
  */
 import { join } from 'node:path';
-import type { DigestAlgorithm } from '../../base/index.ts';
-import { isCollisionProne } from '../../base/index.ts';
+import { type DigestAlgorithm, isCollisionProne } from '../../base/index.ts';
 import { type Database, PARQUET, sqlLiteral } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
-import { Clusters, pointersIn } from '../plan/clusters.ts';
+import { Clusters, findReferenced, pointersIn } from '../plan/clusters.ts';
 import { type ManifestFormat, putManifest, writeManifest } from '../plan/manifest-target.ts';
 import { RESOLVE_STATEMENT } from '../plan/resolve-statement.ts';
 import { SlimPool } from '../slim-pool.ts';
@@ -42,7 +41,7 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     await clusters.prepare();
     await clusters.findAmbiguous(source.sql, join(directory, 'keys.parquet'));
     const pointers = pointersIn(source.sql);
-    if ((await database.count(pointers)) > 0) await clusters.findReferenced(source.sql, pointers);
+    if ((await database.count(pointers)) > 0) await findReferenced(database, source.sql, pointers);
     const comparedBytes =
       options.verify === 'bytes' || source.isWithoutSizes || (await holdsWeakDigests(database, source.sql));
     // Extensions of manifests that were resolved separately cannot be compared with each other.

@@ -32,7 +32,7 @@ import { slimFinding } from '../finding-catalogue.ts';
 import { linesSource, MANIFEST_COLUMNS, RESOLVED_COLUMNS } from '../manifest/manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from '../manifest/manifest-lines-file.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
-import { Clusters, duplicatesIn } from '../plan/clusters.ts';
+import { Clusters, duplicatesIn, findReferenced } from '../plan/clusters.ts';
 import { distinctDuplicates, namedFiles } from '../plan/distinct-duplicates.ts';
 import { NOT_CONVERTED } from '../plan/original-check.ts';
 import { Plan } from '../plan/plan.ts';
@@ -253,10 +253,8 @@ class Run {
       await this.#recordIdentities();
       return;
     }
-    const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
     const lines = new ManifestLinesFile(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
     const asideOf = this.#exclusionCheck();
-    const onFinding = (finding: Finding) => this.#options.onFinding(finding);
     const paths = this.#files.slice(from).map((file) => file.path);
     let pending: ScannedFile[] = [];
     let pendingBytes = 0;
@@ -267,7 +265,6 @@ class Run {
     };
     await firstPass(
       paths,
-      paths,
       {
         add: (line, digestHex) => lines.add(line, digestHex),
         onFile: (index, scanned, bytes) => {
@@ -277,15 +274,10 @@ class Run {
         },
       },
       {
-        algorithm,
-        workers,
-        digestBytes,
+        ...this.#options,
         keepEmpty: true,
         withArc: this.#options.target !== undefined,
-        onFinding,
-        onFailure,
         onProgress: (bytes, file) => this.#options.onProgress?.('scan', bytes, file),
-        signal,
       },
     );
     checkpoint();
@@ -314,7 +306,7 @@ class Run {
     };
     const { algorithm, workers, onFinding, onFailure, signal } = this.#options;
     const how = { algorithm, workers, withArc: true, brief: true, onFinding, onFailure, signal };
-    await firstPass(paths, paths, { add: () => {}, onFile }, how);
+    await firstPass(paths, { add: () => {}, onFile }, how);
     return faulty;
   }
 
@@ -357,7 +349,7 @@ class Run {
     await clusters.findAmbiguous(everything, join(this.#directory, 'keys.parquet'));
     const pointers = pointerFile(this.#directory);
     if (pointers) {
-      await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
+      await findReferenced(database, everything, linesSource([pointers], MANIFEST_COLUMNS));
     }
     const noted = this.#notedRecords();
     if (noted !== undefined) await clusters.findNoted(everything, noted);

@@ -4,7 +4,7 @@
  *
  * A file stays unchanged when it, or a file with one of its originals, has changed since the run read it.
  */
-import { mkdirSync, unlinkSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { digestOf, type EpochMs, type Finding, PinakesError, toHex, utf8, writingFile } from '../../base/index.ts';
 import { readFileStart } from '../../warc/index.ts';
@@ -13,7 +13,7 @@ import { filesOpenForWriting, identityIfThere, sameIdentity } from '../file-iden
 import { slimFinding } from '../finding-catalogue.ts';
 import type { Plan } from '../plan/plan.ts';
 import { newerNoteAbout } from '../plan/reference-notes.ts';
-import { install, keepOriginal } from '../rewrite/installation.ts';
+import { install, keepOriginal, removeIfThere } from '../rewrite/installation.ts';
 import type { RewriteReport } from '../rewrite/rewrite.ts';
 import { mapInOrder, type SlimPool } from '../slim-pool.ts';
 import type { Journal, JournalEntry } from './journal.ts';
@@ -253,12 +253,4 @@ export class SecondPass {
 export function temporaryPath(file: CollectionFile, runDirectory: string): string {
   const run = toHex(digestOf('sha256', utf8(resolve(runDirectory))).bytes).slice(0, 8);
   return join(dirname(file.target), `.${basename(file.target)}.${run}.slim-new`);
-}
-
-function removeIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // The file does not exist.
-  }
 }

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import type { DigestAlgorithm } from '../../base/index.ts';
 import { refuseUnlistable } from '../collection.ts';
-import type { Database } from '../database.ts';
-import { sqlLiteral } from '../database.ts';
+import { type Database, sqlLiteral } from '../database.ts';
 import { linesSource, MANIFEST_COLUMNS } from '../manifest/manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile } from '../manifest/manifest-lines-file.ts';
 import { type ManifestFormat, putManifest, writeManifest } from '../plan/manifest-target.ts';
@@ -44,13 +43,12 @@ export async function scanInto(
   directory: string,
   options: Omit<SumOptions, 'out' | 'format'> & { readonly prefixDigits?: number; readonly brief?: boolean },
 ): Promise<ScanReport> {
-  const { files, algorithm, trustHeaders, keepEmpty, digestBytes, workers, onFinding, onFailure, signal } = options;
+  const { files, onProgress } = options;
   for (const file of files) refuseUnlistable(file);
   const lines = new ManifestLinesFile(directory, options.prefixDigits ?? 0);
   const aside: string[] = [];
   let [records, rows] = [0, 0];
   await firstPass(
-    files,
     files,
     {
       add: (line, digestHex) => {
@@ -62,19 +60,7 @@ export async function scanInto(
         if (scanned.aside !== '') aside.push(files[index]!);
       },
     },
-    {
-      algorithm,
-      trustHeaders,
-      keepEmpty,
-      brief: options.brief,
-      digestBytes,
-      workers,
-      withArc: true,
-      onFinding,
-      onFailure,
-      onProgress: (bytes, file) => options.onProgress?.('scan', bytes, file),
-      signal,
-    },
+    { ...options, withArc: true, onProgress: (bytes, file) => onProgress?.('scan', bytes, file) },
   );
   lines.checkpoint();
   return { records, rows, aside };
