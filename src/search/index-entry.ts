@@ -38,38 +38,27 @@ export type CaptureIdentity = {
   readonly collection: string;
 };
 
-export type IndexTally = {
-  documents: number;
-  captures: number;
-  /** Captures that are redirects. */
-  redirects: number;
-  links: number;
-  /** Payload bytes of contents that were read. */
-  bytes: number;
-  textBytes: number;
-  /** Contents that are too large to be read or indexed completely. */
-  partlyRead: number;
-  /** Contents that exceeded the limit of memory or time while they were read. They also count as partly read. */
-  tooCostly: number;
-  /** Milliseconds spent in statements that fill the full-text tables, and in all work of the writer. */
-  wordsMs: number;
-  busyMs: number;
-};
-
-export function emptyTally(): IndexTally {
+export function emptyTally() {
   return {
     documents: 0,
     captures: 0,
+    /** Captures that are redirects. */
     redirects: 0,
     links: 0,
+    /** Payload bytes of contents that were read. */
     bytes: 0,
     textBytes: 0,
+    /** Contents that are too large to be read or indexed completely. */
     partlyRead: 0,
+    /** Contents that exceeded the limit of memory or time while they were read. They also count as partly read. */
     tooCostly: 0,
+    /** Milliseconds spent in statements that fill the full-text tables, and in all work of the writer. */
     wordsMs: 0,
     busyMs: 0,
   };
 }
+
+export type IndexTally = ReturnType<typeof emptyTally>;
 
 export function addTally(sum: IndexTally, more: IndexTally): void {
   for (const name of Object.keys(sum) as (keyof IndexTally)[]) sum[name] += more[name];

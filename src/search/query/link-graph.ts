@@ -69,8 +69,7 @@ export class LinkGraph {
     const some = links.slice(from, from + bounded(limit));
     const items = some.map(({ url, kind, text, isNofollow, isEmbed }) => ({
       ...{ url, kind, text, isNofollow, isEmbed },
-      first: Number(row.first),
-      last: Number(row.last),
+      ...timesOf(row),
       isKnown: known.get(urlKey(url)) !== undefined,
     }));
     const end = from + some.length;
@@ -99,16 +98,7 @@ export class LinkGraph {
         const place = Number(row.id) * PLACES + number;
         if (place < from) continue;
         if (items.length === count) return { items, total: Number(total.n), next: String(place) };
-        items.push({
-          url,
-          kind,
-          text,
-          isNofollow,
-          isEmbed,
-          first: Number(row.first),
-          last: Number(row.last),
-          isKnown: true,
-        });
+        items.push({ url, kind, text, isNofollow, isEmbed, ...timesOf(row), isKnown: true });
       }
     }
     return { items, total: Number(total.n) };
@@ -124,6 +114,10 @@ export class LinkGraph {
     }
     return [...hashes];
   }
+}
+
+function timesOf({ first, last }: Readonly<Record<string, unknown>>): Pick<LinkEnd, 'first' | 'last'> {
+  return { first: Number(first), last: Number(last) };
 }
 
 function bounded(limit: number | undefined): number {

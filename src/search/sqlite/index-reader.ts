@@ -1,5 +1,5 @@
 /** Reads the state and the captures of the index for the indexer. It sees only committed batches. */
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { CaptureIdentity } from '../index-entry.ts';
 import { openForReading } from './database.ts';
 
@@ -47,29 +47,33 @@ export class IndexReader {
   async *capturesOf(segment: number): AsyncGenerator<CaptureIdentity[]> {
     const sql = `SELECT u.key, c.time, c.hash, o.name FROM captures c JOIN versions v ON v.id = c.version JOIN urls u ON u.id = v.url
       JOIN collections o ON o.id = c.collection WHERE c.segment = ?`;
-    const rows = this.#database.prepare(sql).iterate(segment);
-    let group: CaptureIdentity[] = [];
-    for (const { key, time, hash, name } of rows) {
-      group.push({ key: String(key), time: Number(time), hash: Number(hash), collection: String(name) });
-      if (group.length < GROUP_CAPTURES) continue;
-      yield group;
-      group = [];
-    }
-    if (group.length > 0) yield group;
+    for (const group of inGroups(this.#database.prepare(sql).iterate(segment)))
+      yield group.map((row) => ({ ...captureIn(row), collection: String(row.name) }));
   }
 
   *unresolved(): Generator<Omit<CaptureIdentity, 'collection'>[]> {
-    let group: Omit<CaptureIdentity, 'collection'>[] = [];
-    for (const { key, time, hash } of this.#database.prepare('SELECT key, time, hash FROM unresolved').iterate()) {
-      group.push({ key: String(key), time: Number(time), hash: Number(hash) });
-      if (group.length < GROUP_CAPTURES) continue;
-      yield group;
-      group = [];
-    }
-    if (group.length > 0) yield group;
+    const rows = this.#database.prepare('SELECT key, time, hash FROM unresolved').iterate();
+    for (const group of inGroups(rows)) yield group.map(captureIn);
   }
 
   close(): void {
     this.#database.close();
   }
+}
+
+type Row = Record<string, SQLOutputValue>;
+
+function captureIn({ key, time, hash }: Row): Omit<CaptureIdentity, 'collection'> {
+  return { key: String(key), time: Number(time), hash: Number(hash) };
+}
+
+function* inGroups(rows: Iterable<Row>): Generator<Row[]> {
+  let group: Row[] = [];
+  for (const row of rows) {
+    group.push(row);
+    if (group.length < GROUP_CAPTURES) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }
