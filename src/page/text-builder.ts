@@ -65,6 +65,14 @@ export class TextBuilder {
     if (this.#gap === '') this.#gap = ' ';
   }
 
+  /** Adds a heading of its own line. */
+  addHeading(text: string): void {
+    this.break();
+    this.beginHeading();
+    this.add(text);
+    this.endHeading();
+  }
+
   beginHeading(): void {
     this.#heading = '';
   }

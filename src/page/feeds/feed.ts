@@ -7,7 +7,6 @@ import { meaningOfRelation } from '../html/element-links.ts';
 import { HtmlReader } from '../html/html-reader.ts';
 import { type LinkKind, tidyText } from '../link.ts';
 import { walkXml, type XmlHandler } from '../office/xml-reader.ts';
-import { parsePageDate } from '../page-date.ts';
 
 const ENTRY = new Set(['item', 'entry']);
 const CONTENT = new Set(['description', 'content:encoded', 'content', 'summary', 'itunes:summary']);
@@ -89,7 +88,7 @@ class FeedReader implements XmlHandler {
     else if (name === 'wfw:commentrss') this.#addLink(content, 'feed');
     else if (CONTENT.has(name)) this.#readContent(content);
     else if (name === 'pubdate' || name === 'updated' || name === 'published' || name === 'dc:date')
-      this.#addDate(content);
+      this.#target.meta.declareModified(content);
   }
 
   #readChannelPart(name: string, content: string): void {
@@ -98,19 +97,15 @@ class FeedReader implements XmlHandler {
     else if (name === 'description' || name === 'subtitle') meta.description ||= tidyText(content, 4000);
     else if (name === 'language') meta.declareLanguage(content);
     else if (name === 'link' && content.trim() !== '') this.#addLink(content, 'anchor');
-    else if (name === 'lastbuilddate' || name === 'pubdate' || name === 'updated') this.#addDate(content);
+    else if (name === 'lastbuilddate' || name === 'pubdate' || name === 'updated') meta.declareModified(content);
     else if (name === 'logo' || name === 'icon') this.#addLink(content, 'image');
   }
 
   #readTitle(content: string): void {
     const { text } = this.#target;
     this.#title = tidyText(content, 500);
-    if (!text) return;
-    text.break();
-    text.beginHeading();
-    text.add(this.#title);
-    text.endHeading();
-    text.break();
+    text?.addHeading(this.#title);
+    text?.break();
   }
 
   #readContent(content: string): void {
@@ -133,11 +128,5 @@ class FeedReader implements XmlHandler {
 
   #addLink(url: string, kind: LinkKind): void {
     this.#target.links?.add(url.trim(), kind, false, kind === 'anchor' ? this.#title : '');
-  }
-
-  #addDate(content: string): void {
-    const { meta } = this.#target;
-    const time = parsePageDate(content);
-    if (time !== undefined && time > (meta.modifiedAt ?? Number.NEGATIVE_INFINITY)) meta.modifiedAt = time;
   }
 }

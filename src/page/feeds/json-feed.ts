@@ -3,7 +3,6 @@ import type { DocumentTarget } from '../document-target.ts';
 import { HtmlReader } from '../html/html-reader.ts';
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../json-value.ts';
 import { tidyText } from '../link.ts';
-import { parsePageDate } from '../page-date.ts';
 export function readJsonFeed(source: string, target: DocumentTarget): void {
   let feed: JsonObject;
   try {
@@ -27,8 +26,7 @@ function readItem(item: JsonObject, { meta, text, links }: DocumentTarget): void
   links?.add(stringOf(item.image), 'image', false);
   for (const attachment of arrayOf(item.attachments, 100))
     links?.add(stringOf(objectOf(attachment).url), 'media', false);
-  const time = parsePageDate(stringOf(item.date_modified) || stringOf(item.date_published));
-  if (time !== undefined && time > (meta.modifiedAt ?? Number.NEGATIVE_INFINITY)) meta.modifiedAt = time;
+  meta.declareModified(stringOf(item.date_modified) || stringOf(item.date_published));
   const html = new HtmlReader({ text: text !== undefined, links: links !== undefined }, links, 1);
   html.read(stringOf(item.content_html));
   if (!text) return;

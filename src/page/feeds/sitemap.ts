@@ -8,6 +8,7 @@ import type { EpochMs } from '../../base/index.ts';
 import { DecodedStart } from '../../warc/index.ts';
 import { decodeText } from '../charset.ts';
 import { resolveUrl, URL_LENGTH_MAX } from '../link.ts';
+import { bareName } from '../office/package.ts';
 import { walkXml } from '../office/xml-reader.ts';
 import { parsePageDate } from '../page-date.ts';
 
@@ -82,7 +83,7 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
       if (name === 'link' && parents.at(-1) === 'entry') {
         const rel = attributes.get('rel') ?? 'alternate';
         if (rel === 'alternate') place ??= attributes.get('href');
-      } else if (name === 'xhtml:link' || (withoutPrefix(name) === 'link' && parents.at(-1) === 'url')) {
+      } else if (name === 'xhtml:link' || (bareName(name) === 'link' && parents.at(-1) === 'url')) {
         const href = attributes.get('href');
         const url = href && href.length <= URL_LENGTH_MAX ? resolveUrl(href, baseUrl) : undefined;
         if (alternates.size >= ENTRIES_MAX) sitemap.isTruncated = true;
@@ -100,7 +101,7 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
       } else if (name === 'url' || name === 'item' || name === 'entry') finish(false);
       else if (name === 'sitemap') finish(true);
       else {
-        const kind = NEEDS.get(`${withoutPrefix(parent ?? '')} ${withoutPrefix(name)}`);
+        const kind = NEEDS.get(`${bareName(parent ?? '')} ${bareName(name)}`);
         if (kind !== undefined) addNeed(kind, content.trim());
       }
     },
@@ -117,11 +118,6 @@ const NEEDS: ReadonlyMap<string, SitemapNeed['kind']> = new Map([
   ['video content_loc', 'media'],
   ['video player_loc', 'frame'],
 ]);
-
-/** A sitemap may use any namespace prefix. */
-function withoutPrefix(name: string): string {
-  return name.slice(name.indexOf(':') + 1);
-}
 
 function readTextSitemap(text: string, baseUrl: string): Sitemap {
   const sitemap: Sitemap = { urls: [], sitemaps: [] };

@@ -74,6 +74,12 @@ export class MetaReader {
     if (this.language === '') this.language = primary.toLowerCase();
   }
 
+  /** Keeps the latest of several dates. */
+  declareModified(date: string): void {
+    const time = parsePageDate(date);
+    if (time !== undefined && time > (this.modifiedAt ?? Number.NEGATIVE_INFINITY)) this.modifiedAt = time;
+  }
+
   readTime(attributes: Attributes): void {
     const time = parsePageDate(attributes.get('datetime') ?? attributes.get('content') ?? '');
     if (time === undefined) return;

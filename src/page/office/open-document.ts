@@ -38,10 +38,7 @@ export async function readOpenDocument(office: OfficePackage, { text, links }: D
       else if (name === 'office:spreadsheet') isSpreadsheet = true;
       else if (name === 'draw:frame') isTitle = attributes.get('presentation:class') === 'title';
       else if (name === 'table:table' && isSpreadsheet) {
-        text?.break();
-        text?.beginHeading();
-        text?.add(attributes.get('table:name') ?? '');
-        text?.endHeading();
+        text?.addHeading(attributes.get('table:name') ?? '');
       } else if (name === 'table:table-row' || name === 'text:line-break') text?.break();
       else if (name === 'table:table-cell') cells++;
       else if (name === 'text:tab' || name === 'text:s') text?.space();

@@ -21,10 +21,7 @@ export async function readSheets(office: OfficePackage, main: OfficePart, target
   const strings = target.text && shared ? stringsOf(await office.read(shared.target)) : [];
   for (const { name, part } of sheets) {
     if (target.text?.isTruncated) return;
-    target.text?.break();
-    target.text?.beginHeading();
-    target.text?.add(name);
-    target.text?.endHeading();
+    target.text?.addHeading(name);
     await readSheet(office, part, strings, target);
   }
 }
