@@ -207,7 +207,10 @@ export async function prepareReferenced(database: Database): Promise<void> {
   );
 }
 
-/** Adds to the table `referenced` the records of `source` that must stay because others refer to them. Both are SQL sources. */
+/**
+ * Adds to the table `referenced` the records of `source` that must stay because others refer to them. `source` and
+ * `pointers` are SQL sources.
+ */
 export async function findReferenced(database: Database, source: string, pointers: string): Promise<void> {
   await database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
   await database.run(`CREATE OR REPLACE TEMP VIEW manifest AS SELECT * FROM ${source} WHERE yields`);
