@@ -2,16 +2,17 @@
  * Compaction: removes the bytes of deleted records from the segments without breaking the captures that stay (I5, I6).
  *
  * ```
- *   plan      finds the contents that deleted records hold or held and that captures still have; for each content whose
- *             holder goes, chooses a survivor
- *   promote   writes segments with chosen survivors anew, so that the survivor holds the content itself
- *   repoint   writes segments with revisits of a record that goes anew, so that these refer to the holder that stays
+ *   plan      finds the contents of deleted records that captures still have; if the holder of a content is deleted,
+ *             chooses a capture that becomes the holder: the survivor
+ *   promote   writes segments with chosen survivors anew, so that each survivor holds the content itself
+ *   repoint   writes segments anew in which revisits point at a deleted record, so that these point at the holder that
+ *             stays
  *   sweep     writes segments with deleted records anew without these records
  * ```
- * Each step is complete before the next begins. A deleted holder goes only when every content it held is durably
- * elsewhere, and when nothing points at it any more. After an interruption, the next compaction finds in the tombstones
- * what is left to do. Each segment is replaced on its own; reading, storing and deleting continue in between, so every
- * replacement is planned again at its start (see compaction-plan.ts).
+ * Each step is complete before the next begins. A deleted holder is removed only when another record durably holds
+ * every content it held, and when nothing points at it any more. After an interruption, the next compaction finds the
+ * remaining work in the tombstones. Segments are replaced one by one. Reading, storing and deleting continue between
+ * replacements, so each replacement is planned again when it starts (see compaction-plan.ts).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +36,7 @@ const CONTENTS_AT_ONCE = 100_000;
 const QUESTIONS_AT_ONCE = 2000;
 
 export type CompactOptions = {
-  /** How many contents are handled together; the catalog is walked through once for each such group. For tests. */
+  /** How many contents form a group. Compaction walks the catalog once for each group. Set only by tests. */
   readonly contentsAtOnce?: number;
   readonly onProgress?: (progress: { segment: string; bytesBefore: number; bytesAfter: number }) => void;
   readonly signal?: AbortSignal;
@@ -47,10 +48,11 @@ export type CompactReport = StayingSegments & {
   repointed: number;
   bytesBefore: number;
   bytesAfter: number;
-  /** Segments that stay as they are because something in them is damaged and would be lost with them. */
+  /** Segments that stay as they are because they are damaged: writing them anew would lose the damaged bytes. */
   readonly damaged: { readonly segment: string; readonly why: string }[];
   /**
-   * Segments that stay as they are because another volume has a file of their name that differs or cannot be removed.
+   * Segments that stay as they are because another volume has a file of the same name that differs or cannot be
+   * removed.
    */
   readonly doubled: { readonly segment: string; readonly volume: string }[];
 };
@@ -89,7 +91,7 @@ export async function compactArchive(archive: OpenedArchive, options: CompactOpt
  */
 type ContentGroup = {
   readonly keys: ReadonlyMap<string, BlockKey>;
-  /** Those that a deleted record holds. */
+  /** The contents of the group that a deleted record holds. */
   readonly orphans: ReadonlySet<string>;
   /** Whether this is the only group. */
   readonly isAll: boolean;
@@ -101,7 +103,9 @@ class Compaction {
   readonly #options: CompactOptions;
   readonly #report: CompactReport;
   readonly #lackOfRoom: LackOfRoom;
-  /** Where the records are now that were deleted when this compaction began, in segments that can be written anew. */
+  /**
+   * Current places of the records that were deleted before this compaction began, in segments that can be written anew.
+   */
   readonly #dead: DeadOffsets;
   /**
    * Contents with revisits that could not be repointed because their segments stay as they are. Deleted records that
@@ -132,7 +136,7 @@ class Compaction {
     await this.#sweep();
   }
 
-  /** Notes the deleted records and yields their contents, some of them several times. */
+  /** Notes the deleted records and yields their contents. A content may be yielded several times. */
   async *#findDead(): AsyncGenerator<string> {
     for (const segment of this.#archive.segmentRegistry.all()) {
       if (segment.deadBytes === 0 || noteIfStaying(this.#archive, segment, this.#report)) continue;
@@ -168,7 +172,7 @@ class Compaction {
     return { keys, orphans: new Set(orphaned.map(({ key }) => blockId(key))), isAll };
   }
 
-  /** The blocks that the catalog has. */
+  /** The blocks of these keys that are in the catalog. */
   async #blocksOf(keys: readonly BlockKey[]): Promise<Block[]> {
     const blocks: Block[] = [];
     for (let at = 0; at < keys.length; at += QUESTIONS_AT_ONCE) {
@@ -210,7 +214,7 @@ class Compaction {
     for (const [number, promote] of choice.promotions()) await this.#replace(number, { promote });
   }
 
-  /** Names a full record as the holder of a content, unless its capture has changed since it was chosen. */
+  /** Makes a chosen full record the holder of its content, unless its capture has changed since the choice. */
   async #appoint(id: string, chosen: Capture): Promise<void> {
     await this.#archive.exclusive(async () => {
       const { urlKey, time, hash: ofHash } = chosen;
@@ -234,12 +238,12 @@ class Compaction {
       this.#noteDamaged(segmentRegistry.get(holder.segment), damageError(access.absenceAt(holder, [], undefined)));
     });
     const replace = async () => {
-      // While other groups wait for their turn, revisits may point at any of the deleted records.
+      // If there are other groups, revisits of their contents may still point at deleted records of this segment.
       const drop = group.isAll ? await this.#dead.get(current) : [];
       if (repoint.size > 0) await this.#replace(current, { repoint, drop, mayBePointedAt: group.keys });
       repoint = new Map();
     };
-    // A content may have any number of revisits. They are sorted by place, so that they come segment by segment.
+    // A content may have any number of revisits. Sorting them by place puts the revisits of a segment together.
     const lines = sortLines(this.#toRepoint(group, referents), { directory: this.#scratch });
     for await (const line of lines) {
       const [segment, offset, id] = line.split(' ') as [string, string, string];
@@ -252,7 +256,7 @@ class Compaction {
     await replace();
   }
 
-  /** Revisits that do not point at the holder that stays: segment, offset, content. */
+  /** A line for each revisit that does not point at the remaining holder: segment, offset, content. */
   async *#toRepoint(group: ContentGroup, referents: HolderReferents): AsyncGenerator<string> {
     for await (const { capture, id, segment } of this.#capturesOf(group)) {
       if (capture.kind !== 'revisit' || !isRewritable(this.#archive, segment)) continue;
@@ -263,7 +267,7 @@ class Compaction {
     }
   }
 
-  /** The holders of the contents that are not deleted records. */
+  /** The holders of the contents, without holders that are deleted records. */
   async #livingHolders({ keys }: ContentGroup): Promise<Map<string, Place>> {
     const blocks = await this.#blocksOf([...keys.values()]);
     const orphaned = new Set(await this.#withDeadHolders(blocks));
@@ -313,8 +317,8 @@ class Compaction {
   }
 
   /**
-   * The replacement of a segment. Undefined when nothing of the wish is left to do, or when a double or the lack of
-   * room prevents it.
+   * The replacement of a segment. Undefined when nothing of the wish is left to do, or when another file of its name or
+   * a lack of room prevents it.
    */
   async #writeReplacement(
     old: Segment,
@@ -350,8 +354,8 @@ class Compaction {
   }
 
   /**
-   * Whether there is room to write a segment anew, if necessary the room of the reserve. A segment without room stays
-   * for now.
+   * Whether there is room to write a segment anew, if necessary after giving up the reserve. Otherwise the segment
+   * stays.
    */
   async #hasRoom(old: Segment, plan: RewritePlan, isFull = false): Promise<boolean> {
     const { catalog, volumes } = this.#archive;
@@ -365,7 +369,7 @@ class Compaction {
     return false;
   }
 
-  /** The segment of these revisits stays as it is, so they go on pointing at the records that they name. */
+  /** Notes the contents of revisits that could not be repointed because their segment stays as it is. */
   #noteStuck(repoint: ReadonlyMap<number, Referent>): void {
     for (const { content } of repoint.values()) if (content) this.#stuck.set(content, parseBlockId(content)!);
   }
@@ -391,7 +395,7 @@ class Compaction {
     if (!damaged.some(({ segment }) => segment === name)) damaged.push({ segment: name, why });
   }
 
-  /** Follows the deleted records that stayed into the replacement of their segment. */
+  /** Notes the new offsets of the deleted records that were kept in the replacement of their segment. */
   async #moveDead(number: number, replacement: Segment, keptDead: ReadonlyMap<number, number>): Promise<void> {
     const dead = await this.#dead.get(number);
     await this.#dead.delete(number);

@@ -38,7 +38,7 @@ function chosen(candidates: readonly (readonly [capture: Capture, isRewritable: 
   };
 }
 
-test('a full record becomes the holder before any revisit, even a later one in a segment that stays', () => {
+test('a full record is preferred to earlier revisits, even if its segment cannot be written anew', () => {
   const full = captureAt(90, { kind: 'response' });
   assert.deepEqual(
     chosen([
@@ -50,7 +50,7 @@ test('a full record becomes the holder before any revisit, even a later one in a
   );
 });
 
-test('the earliest revisit with a head of its own is promoted, before one that says "not modified"', () => {
+test('of several revisits, the earliest that is not a "not modified" reply is promoted', () => {
   const candidates = [captureAt(10, { status: 304 }), captureAt(30), captureAt(20)];
   const inEveryOrder = [candidates, candidates.toReversed()];
   for (const order of inEveryOrder)
@@ -107,7 +107,7 @@ test('I5 No capture loses its content: a deleted record that holds a content is 
   assert.equal(planned({ drop: [100] }), undefined);
 });
 
-test('a deleted record that revisits elsewhere may point at is not dropped', () => {
+test('a deleted record stays while revisits in other segments may point at it', () => {
   const mayBePointedAt = new Map([[blockId(OTHER), OTHER]]);
   assert.deepEqual(planned({ drop: [200, 300], mayBePointedAt }), [[300], [100, 200], [], []]);
 });
@@ -131,7 +131,7 @@ test('a record that was deleted meanwhile is neither promoted nor repointed', ()
   assert.equal(planned({ promote: new Map([[200, OTHER]]), repoint: new Map([[300, referent]]) }), undefined);
 });
 
-test('a segment is not written anew when nothing is wished of it', () => {
+test('an empty wish gives no plan', () => {
   assert.equal(planned({}), undefined);
   assert.equal(planned({ drop: [], promote: new Map(), repoint: new Map() }), undefined);
 });

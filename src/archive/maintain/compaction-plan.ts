@@ -11,7 +11,7 @@ import type { Tombstone } from '../segment/tombstones.ts';
 
 /** What happens to the records of one segment when it is written anew. All other records are copied. */
 export type RewritePlan = {
-  /** Offsets of records that leave. */
+  /** Offsets of the records to remove. */
   readonly drop: ReadonlySet<number>;
   /** Deleted records that stay for now because others still refer to them, by their offsets. */
   readonly keepDead: ReadonlyMap<number, Tombstone>;
@@ -21,12 +21,12 @@ export type RewritePlan = {
   readonly repoint: ReadonlyMap<number, Referent>;
 };
 
-/** What one step of compaction asks of a segment. The plan contains the part of it that is still possible. */
+/** The changes that one step of compaction requests for a segment. The plan contains those that are still possible. */
 export type RewriteWish = {
   readonly drop?: Iterable<number>;
   readonly promote?: ReadonlyMap<number, BlockKey>;
   readonly repoint?: ReadonlyMap<number, Referent>;
-  /** Contents that revisits in other segments may still point at. Their deleted records stay for now. */
+  /** Contents whose deleted records stay for now, since revisits in other segments may still point at these records. */
   readonly mayBePointedAt?: ReadonlyMap<string, BlockKey>;
 };
 
@@ -34,7 +34,7 @@ export type RewriteWish = {
 export type DeadRecords = {
   /** By offset. */
   readonly tombstones: ReadonlyMap<number, Tombstone>;
-  /** Offsets of those that the catalog still has as the holder of a content. */
+  /** Offsets of the deleted records that the catalog still names as holders. */
   readonly holding: ReadonlySet<number>;
 };
 
@@ -55,18 +55,21 @@ export function planRewrite({ tombstones, holding }: DeadRecords, wish: RewriteW
   return { drop, keepDead, promote, repoint };
 }
 
-/** Chooses, for contents whose holders are deleted, the captures that hold them from now on. */
+/** Chooses new holders for contents whose holders are deleted. */
 export class HolderChoice {
   readonly #chosen = new Map<string, Capture>();
 
-  /** `isRewritable`: whether the segment of the capture can be written anew, which promoting a revisit needs. */
+  /**
+   * `isRewritable`: whether the segment of the capture can be written anew. Otherwise a revisit in it cannot be
+   * promoted.
+   */
   consider(content: string, capture: Capture, isRewritable: boolean): void {
     if (capture.kind === 'revisit' && !isRewritable) return;
     const other = this.#chosen.get(content);
     if (!other || isBetterHolder(capture, other)) this.#chosen.set(content, capture);
   }
 
-  /** Full records, which have the payload: the catalog only has to name them as holders. With their contents. */
+  /** The chosen full records, each with its content. They have the payload, so only the catalog changes. */
   appointments(): [content: string, capture: Capture][] {
     return [...this.#chosen].filter(([, { kind }]) => kind !== 'revisit');
   }
@@ -84,7 +87,7 @@ export class HolderChoice {
   }
 }
 
-/** A better kind of holder comes first, and of two of a kind the earlier capture. */
+/** Whether `capture` has a better rank than `other`, or the same rank and is earlier. */
 function isBetterHolder(capture: Capture, other: Capture): boolean {
   return rank(capture) < rank(other) || (rank(capture) === rank(other) && capture.time < other.time);
 }

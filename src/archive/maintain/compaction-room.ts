@@ -9,8 +9,7 @@ import type { RewritePlan } from './compaction-plan.ts';
 
 const MIB = 1024 * 1024;
 /**
- * What the catalog writes for each moved record, and what it keeps in any case: without room it could not be opened
- * again.
+ * Bytes that the catalog writes for each moved record, and the minimum of free bytes that it needs to be opened again.
  */
 const CATALOG_BYTES_EACH = 512;
 const CATALOG_BYTES_MIN = MIB;
@@ -26,7 +25,7 @@ export async function bytesToRewrite(catalog: Catalog, segment: Segment, plan: R
   return bytes - Math.round(deadBytes * droppedShare) + promotedBytes + catalogBytes;
 }
 
-/** Not every file system reports its free space. On the others, a full disk shows only at a write. */
+/** Infinite if the file system does not report its free space: a full disk then shows only when a write fails. */
 export async function freeBytesOf(volume: Volume): Promise<number> {
   const { freeBytes, totalBytes } = await volume.space();
   return totalBytes > 0 ? freeBytes : Number.POSITIVE_INFINITY;
@@ -39,12 +38,12 @@ export class LackOfRoom {
   readonly #lacking = new Map<number, Lacking>();
 
   note(segment: Segment, neededBytes: number, freeBytes: number): void {
-    // The limit of a quota is not known before a write fails.
+    // At the limit of a quota, a write fails although the volume reports enough free bytes.
     const missingBytes = Math.max(1, neededBytes - freeBytes);
     this.#lacking.set(segment.number, { segment, neededBytes, missingBytes });
   }
 
-  /** What must be free for the segment that needs the least. Undefined when there was room for all. */
+  /** The error for the segment with the fewest missing bytes. Undefined when there was room for all segments. */
   error(segmentsDone: number): PinakesError | undefined {
     const [least, ...others] = [...this.#lacking.values()].sort((a, b) => a.missingBytes - b.missingBytes);
     if (!least) return undefined;

@@ -1,6 +1,6 @@
 /**
  * Deleting: captures leave the catalog, their records get tombstones, and reference counts decrease. A content leaves
- * with its last reference. Compaction removes the bytes from the segments (I5, I6).
+ * the catalog with its last reference. Compaction removes the bytes from the segments (I5, I6).
  *
  * Tombstones are durable before the captures leave the catalog. After a crash in between, the captures are still there,
  * and the next opening removes them (see finish-delete.ts). So the archive never shows half of a deletion.
@@ -137,7 +137,7 @@ export async function deleteCaptures(
 }
 
 async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): Promise<DeleteReport> {
-  // A replacement must be swapped in first. Otherwise its copies of the deleted records would not get tombstones.
+  // Pending replacements are swapped in before. Otherwise their copies of the deleted records would not get tombstones.
   await finishSwaps(archive);
   const captures = await currentCaptures(archive, wanted);
   const bySegment = new Map<number, Capture[]>();

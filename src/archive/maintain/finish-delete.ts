@@ -1,6 +1,6 @@
 /**
- * Carries out deletions with durable tombstones that the catalog does not know of, after a crash between the two writes
- * (I3).
+ * Carries out deletions with durable tombstones that the catalog does not know of, after a crash between writing the
+ * tombstones and writing the catalog (I3).
  *
  * There is no index of captures by place, so the record of each such tombstone is read to find its capture. If the
  * record cannot be read, or its volume is missing, the capture is deleted all the same.
@@ -28,7 +28,7 @@ export async function finishDeletions(archive: OpenedArchive): Promise<void> {
         if (!isGone) reportLost(archive, volume, segment);
       } else if (bytes !== undefined && bytes !== appliedBytes) {
         await finishDelete(archive, volume, segment).catch((error: unknown) => {
-          // For the same reason nothing of it was catalogued, and that was reported.
+          // The same bad sector kept the segment from being catalogued, and was reported then.
           if (!isBadSector(error) || !archive.segmentRegistry.unread.has(segment.name)) throw error;
         });
       }
@@ -69,8 +69,8 @@ function reportDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment
 }
 
 /**
- * The catalog has carried out more tombstones than there are: the file is missing or older. As long as this catalog
- * exists, these captures stay deleted.
+ * The catalog has carried out more tombstones than the file contains: the file is missing or an older copy. As long as
+ * this catalog exists, these captures stay deleted.
  */
 function reportLost(archive: OpenedArchive, volume: Volume, { name }: Segment): void {
   const message =

@@ -4,12 +4,12 @@
  * - An unknown segment is catalogued from its beginning, and a segment that grew is catalogued from its former end.
  * - Bytes after the last whole record of an open segment are cut off.
  * - Deletions with durable tombstones that the catalog does not know of are carried out.
- * - A segment that is missing, shorter than in the catalog, or unreadable is reported and left as it is. It costs only
- *   itself.
+ * - A segment that is missing, shorter than in the catalog, or unreadable is reported and left as it is. Other segments
+ *   are healed all the same.
  * - An unsealed replacement is removed, and a sealed one is swapped in.
- * - Where the catalog has neither a replacement nor the replaced segment, as when files were restored that had been
- *   copied at different times, the replaced one may be an older state. It is removed unread, once the replacement was
- *   read from its beginning to its end.
+ * - The catalog may have neither a replacement nor the replaced segment, for example when the restored files were
+ *   copied at different times. The replaced segment may then be an older state. It is removed unread, after the
+ *   replacement was read from its beginning to its end.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -63,7 +63,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     if (isReplacement.has(one) || unclear.has(one)) continue;
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
-    // A segment that the catalog has completely counts, even if it cannot be read now.
+    // A segment that is completely in the catalog is not noted as unread, even if it cannot be read now.
     const onError = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
     };
@@ -74,7 +74,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     options.onProgress?.(healed);
   }
   await resolveLater(archive);
-  // A replacement of a replacement comes after it.
+  // A replacement is settled before a replacement of that replacement.
   const byName = new Map(replacements.map((one) => [one.found.object.name, one]));
   const inOrder = replacements.toSorted(
     (a, b) => depth(byName, a.found.object.name) - depth(byName, b.found.object.name),
@@ -125,8 +125,8 @@ async function listSegments(archive: OpenedArchive): Promise<Found[]> {
 }
 
 /**
- * Damaged lines in the list of files that were added in place: it is not known which files these are, and what their
- * captures refer to.
+ * Reports damaged lines in the list of files that were added in place. The files in these lines are unknown, and so are
+ * the contents that their captures refer to.
  */
 function reportDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
   const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
@@ -158,13 +158,13 @@ function reportMissing(archive: OpenedArchive, volume: Volume, objects: readonly
   });
 }
 
-/** Which of two objects of one name counts when the catalog has neither: a sealed one first, then the longer one. */
+/** Which of two objects of one name is used when the catalog has neither: the sealed one, or else the longer one. */
 function isBetter(one: Found, other: Found): boolean {
   if (one.object.sealed !== other.object.sealed) return one.object.sealed;
   return one.object.bytes > other.object.bytes;
 }
 
-/** Does some work for one segment. An error of that segment costs only itself. */
+/** Does some work for one segment. An error of that segment is reported and does not stop the opening. */
 async function reportingErrors<T>(
   archive: OpenedArchive,
   where: string,
@@ -220,7 +220,7 @@ async function healObject(
 /**
  * Replacements that the catalog does not know. `unclear` gets the objects that cannot be read now. They are not
  * catalogued, even if they can be read a moment later: such an object may be a void replacement, which would bring back
- * what was deleted since.
+ * deleted captures.
  */
 async function findReplacements(
   archive: OpenedArchive,
@@ -244,10 +244,10 @@ async function findReplacements(
 }
 
 /**
- * Removes replaced segments that the catalog does not know. They may be older states: still open, which a replaced
- * segment never is, or without their last tombstones. Taken for the truth, they would bring back what was deleted and
- * lose what was stored since. When the replacement is damaged, or the old segment cannot be removed, both are kept
- * `apart`: some captures then occur twice, and none is lost.
+ * Removes replaced segments that the catalog does not know. They may be older states: still open, although a replaced
+ * segment is always sealed, or without their last tombstones. Cataloguing an older state would bring back deleted
+ * captures and lose captures that were stored later. When the replacement is damaged, or the old segment cannot be
+ * removed, both are kept `apart`: some captures then occur twice, and none is lost.
  */
 async function removeStale(
   archive: OpenedArchive,
@@ -263,7 +263,7 @@ async function removeStale(
     const olds = byName.get(replaced.name);
     if (!olds) continue;
     const tombstoneBytes = await archive.tombstones.bytes(replaced.name);
-    // More was deleted since, so the replacement is void.
+    // More was deleted after the replacement was written, so the replacement is void.
     if (tombstoneBytes > replaced.tombstoneBytes) continue;
     const canGo = olds.every(({ volume }) => volume.writable);
     if (canGo && (await reportingErrors(archive, whereIs(later), () => isSound(later))))
@@ -297,7 +297,7 @@ async function settleReplacement(
 ): Promise<Segment | undefined> {
   const old = archive.segmentRegistry.byName(replaced.name);
   // If the replaced segment could not be read, a sealed replacement may be all that is left of it, although it contains
-  // what was deleted since.
+  // records that were deleted later.
   if (!volume.writable || (object.sealed && !old)) return undefined;
   const isCurrent = replaced.tombstoneBytes === (await archive.tombstones.bytes(replaced.name));
   if (!object.sealed || !isCurrent) {
@@ -313,8 +313,8 @@ async function settleReplacement(
 
 /**
  * A second object of one name is a segment that is being moved to another volume (see migrate.ts). The catalog says
- * which of the two counts. An unfinished copy is removed. A finished one stays for the next migration, which compares
- * before it removes.
+ * which of the two is used. An unfinished copy is removed. A finished copy stays. The next migration compares the two
+ * objects before it removes one.
  */
 async function settleDouble(archive: OpenedArchive, found: Found): Promise<undefined> {
   const { volume, object } = found;
@@ -364,7 +364,7 @@ async function healSegment(
   });
   if (!object.sealed && volume.writable && segment.bytes < object.bytes)
     await volume.truncate(object.name, segment.bytes);
-  // What a sealed file has after its last whole record stays there, as its writer left it.
+  // Bytes after the last whole record of a sealed file stay there, as its writer left them.
   const bytes = object.sealed ? object.bytes : segment.bytes;
   segment = { ...segment, bytes, state: object.sealed ? 'sealed' : 'open' };
   await archive.catalog.write({ putSegments: [segment] });
@@ -376,7 +376,8 @@ async function healSegment(
 /** Resumes an open segment for new records. An empty one is removed. */
 async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<void> {
   if (segment.bytes === 0) {
-    // The catalog first: a segment that it has without a file would be reported as missing.
+    // The catalog is changed before the file is removed: a segment in the catalog without a file is reported as
+    // missing.
     await archive.catalog.write({ removeSegments: [segment.number], durable: true });
     archive.segmentRegistry.forget(segment.number);
     await archive.volumes.get(segment.volume).remove([segment.name]);

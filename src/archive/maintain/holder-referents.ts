@@ -1,4 +1,4 @@
-/** What the revisits of contents have to say about the records that hold these contents. */
+/** Referents of contents: the fields by which a revisit names the record that holds its content. */
 import type { Place } from '../../catalog/index.ts';
 import type { RecordAccess } from '../read/record-access.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
@@ -10,8 +10,8 @@ export class HolderReferents {
   readonly #known = new Map<string, Referent | undefined>();
 
   /**
-   * `holders`: the holder of each content. `onUnknown`: called once for each content without a referent; its holder is
-   * given when there is one that cannot be read.
+   * `holders`: the holder of each content. `onUnknown`: called once for each content without a referent, with the
+   * holder if there is one but it cannot be read.
    */
   constructor(
     access: RecordAccess,
@@ -23,7 +23,7 @@ export class HolderReferents {
     this.#onUnknown = onUnknown;
   }
 
-  /** Undefined for a content without a holder that stays, or whose holder cannot be read. */
+  /** Undefined when the content is not in `holders`, or when its holder cannot be read. */
   async of(content: string): Promise<Referent | undefined> {
     if (this.#known.has(content)) return this.#known.get(content);
     const holder = this.#holders.get(content);

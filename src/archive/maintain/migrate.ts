@@ -3,9 +3,9 @@
  * removes the source.
  *
  * A segment keeps its number, its name and its offsets, so nothing else in the catalog changes. The copy is sealed only
- * after it was read back and is identical. Until the catalog names the new volume, the old one counts. An interruption
- * leaves at most two objects of one name. The next opening removes an unfinished copy. The next migration compares a
- * finished one and removes the surplus object.
+ * after it was read back and is identical. The segment is read from the old volume until the catalog names the new one.
+ * An interruption leaves at most two objects of one name. The next opening removes an unfinished copy. The next
+ * migration compares a finished copy with the other object and removes the surplus one.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -72,7 +72,7 @@ export async function migrateVolume(
   return report;
 }
 
-/** An error of one segment, which costs no other. Any other error is thrown. */
+/** Returns an error that concerns only one segment, so that the others are still moved. Throws any other error. */
 function segmentFailure(error: unknown): PinakesError {
   if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;
   return error;
@@ -118,8 +118,8 @@ class Migration {
   }
 
   /**
-   * Removes from the source what an interrupted migration left there, once it is known to be identical. Returns the
-   * errors that prevent this.
+   * Removes segments that an interrupted migration left in the source, after comparing them with their copies. Returns
+   * the errors that prevented a removal.
    */
   async removeDoubles(): Promise<PinakesError[]> {
     const { segmentRegistry } = this.#archive;
@@ -175,7 +175,7 @@ class Migration {
   }
 
   async #removeSource(name: string): Promise<void> {
-    // The note would otherwise report these tombstones as lost.
+    // With this note left, the next opening would report these tombstones as lost.
     await this.#archive.catalog.write({ removeNotes: [appliedNote(this.#from.name, name)], durable: true });
     // Linked files belong to their owner. Only the link is removed.
     if (this.#isLinked) await this.#archive.volumes.linked(this.#from.name)!.unlink([name]);

@@ -1,11 +1,11 @@
 /**
- * Recompression: segments become `.warc.zst` files, each with a dictionary trained from its own records. A sample shows
- * first what a segment would become. If it would hardly be smaller, it stays as it is.
+ * Recompression: segments become `.warc.zst` files, each with a dictionary trained from its own records. Before that,
+ * the new size is estimated from a sample. A segment that would hardly become smaller stays as it is.
  *
- * Only segments in writable volumes are recompressed. An open one is sealed first, and the next store begins another
- * one. Each replacement is written beside the old segment, read back, and swapped in like a replacement from compaction
- * (see segment-recode.ts and segment-swap.ts). Reading, storing, streams and their cursors continue meanwhile. After an
- * interruption at any moment, either the old segment counts or the new one.
+ * Only segments in writable volumes are recompressed. An open segment is sealed first, and the next store begins a new
+ * segment. Each replacement is written beside the old segment, read back, and swapped in like a replacement from
+ * compaction (see segment-recode.ts and segment-swap.ts). Reading, storing, streams and their cursors continue
+ * meanwhile. After an interruption at any moment, either the old segment is used or the new one.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../../warc/index.ts';
@@ -23,7 +23,7 @@ const SAMPLED_PLACES = 16;
 const SAMPLED_PLACE_BYTES = 512 * 1024;
 
 export type RecompressOptions = {
-  /** A segment that would keep more than this share of its size is not worth the work. The default is 0.97. */
+  /** A segment stays as it is if more than this share of its size would remain. The default is 0.97. */
   readonly worthwhileShare?: number | undefined;
   readonly onProgress?: ((progress: { segment: string; bytesBefore: number; bytesAfter: number }) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -35,7 +35,7 @@ export type RecompressReport = {
   segments: number;
   bytesBefore: number;
   bytesAfter: number;
-  /** How many of them were open and were sealed for it. */
+  /** How many of these segments were open, and had to be sealed. */
   sealed: number;
   /** Segments that stay as they are, and why. Some are damaged or cannot be read by the disk. */
   readonly left: Left[];
@@ -80,8 +80,8 @@ export async function recompressArchive(
 }
 
 /**
- * Does some work for each segment that may be recompressed. The work returns why a segment was left. A bad sector costs
- * only its own segment.
+ * Does some work for each segment that may be recompressed. `work` returns why a segment was left. A bad sector in one
+ * segment does not affect the others.
  */
 async function eachSegment(
   archive: OpenedArchive,
@@ -134,7 +134,7 @@ async function noteIfBlocked(archive: OpenedArchive, segment: Segment, report: R
   return true;
 }
 
-/** Swaps in the replacement. Returns why not when the old segment has changed meanwhile. */
+/** Swaps in the replacement, or returns why not when the old segment has changed meanwhile. */
 async function swapIn(
   archive: OpenedArchive,
   old: Segment,
@@ -162,8 +162,8 @@ async function swapIn(
 }
 
 /**
- * A dictionary for a segment, and the share of its size that would be left. The dictionary is measured with other
- * records than it was trained from.
+ * A dictionary for a segment, and the share of its size that would be left. The share is measured with records that the
+ * dictionary was not trained from.
  */
 async function sampleSegment(
   archive: OpenedArchive,

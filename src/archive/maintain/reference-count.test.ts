@@ -62,7 +62,7 @@ test('no count is reported when all counts are correct', async () => {
   assert.deepEqual(await wrongOf(captures, blocks), []);
 });
 
-test('a count that is one too high or too low is reported, and no other count', async () => {
+test('exactly the counts that are one too high or too low are reported', async () => {
   const { captures, blocks } = sample();
   for (const index of [0, 1, 77, blocks.length - 1]) {
     for (const by of [1, -1]) {

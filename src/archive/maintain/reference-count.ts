@@ -2,10 +2,10 @@
  * Counts how many captures refer to each block and compares with the counts of the catalog, in memory that does not
  * grow with the archive (I9).
  *
- * Captures are in order of URL and blocks in order of digest, so the two cannot be walked side by side. Each reference
- * is hashed to 64 bits and added to the sum of one of 4096 parts: once for each capture, and once, times the count, for
- * each block. Parts with equal sums have the right counts. Only the other parts are counted one by one, as many at a
- * time as fit into memory.
+ * Captures are in order of URL and blocks in order of digest, so the two cannot be walked side by side. So the keys of
+ * blocks are hashed to 64 bits and divided into 4096 parts. Each part has two sums of hashes: one adds the hash for
+ * each capture, the other adds the hash times the recorded count for each block. Parts with equal sums have the right
+ * counts. In the other parts, references are counted block by block, as many parts at a time as fit into memory.
  */
 
 import type { Block, BlockKey, Capture, CatalogView } from '../../catalog/index.ts';

@@ -3,10 +3,10 @@
  * order, each in a member of its own. Only the archive's own warcinfo at the beginning is replaced by one that names
  * the replaced segment.
  *
- * The replacement is read back from the volume and compared before it is sealed. From the moment it is sealed, it
- * counts (see segment-swap.ts). The old segment is sealed and never changes, so storing and reading continue meanwhile.
- * A segment with bytes that are not whole records in their own members, as other writers may produce, is left alone, so
- * that nothing of it is lost.
+ * The replacement is read back from the volume and compared before it is sealed. Once sealed, it is used in place of
+ * the old segment (see segment-swap.ts). The old segment is sealed and never changes, so storing and reading continue
+ * meanwhile. A segment with bytes that are not whole records in their own members, as other writers may produce, is
+ * left alone, so that nothing of it is lost.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -75,7 +75,7 @@ class Recode {
   readonly #segment: Segment;
   readonly #open: OpenSegment;
   readonly #options: RecodeOptions;
-  /** Of all bytes that the members decode to. */
+  /** Digest of all bytes that the members decode to. */
   readonly #digest = new RunningDigest('sha256');
 
   constructor(archive: OpenedArchive, segment: Segment, open: OpenSegment, options: RecodeOptions) {
@@ -85,7 +85,7 @@ class Recode {
     this.#options = options;
   }
 
-  /** Returns why it cannot be done. Undefined when it is done. */
+  /** Writes the replacement. Returns why that is not possible, or undefined when it is written. */
   async write(): Promise<string | undefined> {
     const { segmentRegistry, volumes, access } = this.#archive;
     const volume = volumes.get(this.#segment.volume);

@@ -3,9 +3,9 @@
  * referents in other revisits. Everything else is copied byte for byte and in the same order, whole runs at a time
  * (I4).
  *
- * The replacement names the replaced segment in its warcinfo. From the moment it is sealed, it counts: after an
- * interruption before that, the old segment counts; after an interruption later, the next opening finishes the swap
- * (see segment-swap.ts).
+ * The replacement names the replaced segment in its warcinfo. Sealing it decides which segment is used: after an
+ * interruption before the sealing, the old segment stays in use. After a later interruption, the next opening finishes
+ * the swap (see segment-swap.ts).
  */
 import { basename } from 'node:path';
 import { assert, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
@@ -56,13 +56,13 @@ class Rewrite {
   readonly #keptDead = new Map<number, number>();
   readonly #moves = new SegmentMoves();
   /**
-   * Ids and visits of deleted captures. Records go with them that name one of these ids, that have one of the named
-   * ids, or whose visit has no other capture.
+   * Ids and visits of deleted captures. A request or metadata record is removed with them when it names one of these
+   * ids, when a deleted capture names its id, or when its visit has no remaining capture.
    */
   readonly #deadIds = new Set<string>();
   readonly #namedIds = new Set<string>();
   readonly #deadVisits = new Set<string>();
-  /** Whether the archive itself began the segment; known with its first record. */
+  /** Whether the archive itself began the segment. Undefined until the first record is read. */
   #isOurs: boolean | undefined;
   #runFrom = -1;
   #runTo = -1;
@@ -133,8 +133,8 @@ class Rewrite {
   }
 
   /**
-   * Unreadable bytes would be lost with the old segment, so it has to stay. Only other writers' files contain bytes
-   * that never were a record.
+   * Unreadable bytes would be lost with the old segment, so the old segment has to stay. Garbage between records is
+   * accepted only in files of other writers, where it may never have been a record.
    */
   #refuse(finding: Finding): void {
     const isForeign = finding.code === 'garbage-skipped' && this.#isOurs !== true;
@@ -158,7 +158,7 @@ class Rewrite {
       for (const id of head.getAll('warc-concurrent-to')) (isDead ? this.#namedIds : liveNamed).add(id);
       (isDead ? this.#deadVisits : liveVisits).add(visitOf(head));
     }
-    // What a remaining capture also has or names stays with it.
+    // An id or visit that a remaining capture has or names stays.
     for (const id of liveIds) this.#deadIds.delete(id);
     for (const id of liveNamed) this.#namedIds.delete(id);
     for (const visit of liveVisits) this.#deadVisits.delete(visit);
@@ -269,8 +269,8 @@ class Rewrite {
       recordId,
       date: head.standardDate,
       targetUri: head.targetUri,
-      // The text of the revisit, so that other records with the same text find it, after a rebuild and with other
-      // tools.
+      // The digest as the revisit wrote it. Revisits with the same text then find this record, also after a rebuild and
+      // with other tools.
       payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
       contentType,
       fields,

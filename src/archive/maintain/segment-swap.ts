@@ -1,7 +1,6 @@
 /**
- * Swaps a replacement in: a segment that was written anew takes the place of the segment that it replaces. Every
- * capture moves to where its record is now, and so does every content that the old segment held. Then the old segment
- * is removed.
+ * Swaps a replacement in: a segment that was written anew takes the place of the segment that it replaces. The catalog
+ * gets the new places of all captures, and of all contents that the old segment held. Then the old segment is removed.
  *
  * The swap reads the replacement from its bytes, so that the catalog describes what is really there. An interrupted
  * swap can be run again and does what is left to do. The note with the two names stays until the old segment is gone.
@@ -83,14 +82,14 @@ export async function finishSwaps(archive: OpenedArchive): Promise<void> {
   }
 }
 
-/** Finishes interrupted swaps, and removes replacements of which the swap never began. */
+/** Finishes interrupted swaps, and removes replacements whose swap never began. */
 export async function settleReplacements(archive: OpenedArchive): Promise<void> {
   await finishSwaps(archive);
   const { segmentRegistry } = archive;
   for (const volume of archive.volumes.writable()) {
     for (const { name } of await volume.list()) {
       if (!/\.warc(\.gz|\.zst)?$/.test(name) || segmentRegistry.byName(name)) continue;
-      // A file that the disk cannot read now is settled another time.
+      // A file that the disk cannot read now is settled at a later opening.
       const replaced = await ifGiven(readReplaced(volume, name));
       if (replaced && segmentRegistry.byName(replaced.name))
         await discardReplacement(archive, { volume: volume.name, name });
@@ -112,7 +111,7 @@ export async function swapOrDiscard(archive: OpenedArchive, replacement: Segment
   try {
     return await swapSegment(archive, replacement, replaced);
   } catch (error) {
-    // Once the catalog knows it, the swap is finished before the next change instead.
+    // If the catalog knows the replacement, its swap is finished before the next change instead.
     if (!archive.segmentRegistry.find(replacement.number))
       await discardReplacement(archive, replacement).catch(() => {});
     throw error;
@@ -160,7 +159,7 @@ async function swapGroup(
     deadBytes += place.length;
     const key = dead.get(facts.offset);
     const block = facts.type === 'revisit' || !key ? undefined : draft.block(key);
-    // Of several deleted records with one content, any may hold it. A live record never loses it to a deleted one.
+    // Any of several deleted records with one content may become its holder. A live holder is never replaced by them.
     if (block?.holder.segment === replaced.number && replacedDead.has(block.holder.offset))
       draft.moveHolder(block.key, place);
   }
@@ -171,8 +170,8 @@ async function swapGroup(
 }
 
 /**
- * The captures of the old segment, by identity. A record that is in the segment twice has two captures, in the same
- * order with the last one first.
+ * The captures of the old segment, by identity. A record that is in the segment twice has two captures, the later one
+ * first.
  */
 function capturesIn(
   replaced: Segment,

@@ -3,14 +3,14 @@ import type { Segment } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 
 export type StayingSegments = {
-  /** They are in a volume that cannot be written to. */
+  /** Segments in a volume that cannot be written to. */
   readonly readOnly: string[];
   /**
-   * They wait for a missing volume or an unreadable segment, which may hold their tombstones or captures that refer to
-   * them. Or they wait for the list of snapshots, which is damaged: a snapshot may keep them.
+   * Segments whose tombstones, or captures that refer to them, may be in a missing volume or an unreadable segment.
+   * While the list of snapshots is damaged, also segments that a snapshot may keep.
    */
   readonly waiting: string[];
-  /** A snapshot keeps them. */
+  /** Segments that a snapshot keeps. */
   readonly kept: { readonly segment: string; readonly snapshot: string }[];
 };
 

@@ -80,7 +80,7 @@ class SegmentWalk {
     for await (const { head, tail, facts } of this.#facts(records)) {
       this.counts.records++;
       this.#options.onBytes(head.offset);
-      // The same rule as when the catalog is made: without it, a record does not have a place of its own.
+      // The same rule as for the catalog: an incomplete record, or one that shares its member, has no place of its own.
       if (tail?.isComplete && tail.length !== undefined) this.#group.push({ facts, isDead: dead.has(facts.offset) });
       if (this.#group.length >= GROUP_RECORDS) await this.#compare();
     }
@@ -160,8 +160,8 @@ class SegmentWalk {
 
   /**
    * Checks that the record which a revisit names by URI and date is in the archive, so that other tools find it too.
-   * Nearly always it is the holder of the content, which is one row of the catalog. The other captures of that moment
-   * may be many.
+   * Nearly always that record is the holder of the content, so this is checked first, with one row of the catalog.
+   * There may be many other captures of that URL and time.
    */
   async #compareReferents(group: readonly Met[], captures: readonly (Capture | undefined)[]): Promise<void> {
     const { catalog } = this.#archive;

@@ -5,11 +5,11 @@
  *   check     every byte of the files of the catalog; nothing else begins until they are sound   (full only)
  *   walk      every segment from its beginning, record by record, against the catalog (quick: payloads are not hashed)
  *   count     captures and holders of each segment in the catalog, and references of each block, against the walk
- *   examine   only where the counts differ: which captures and contents are concerned
+ *   examine   only where the counts differ: which captures and contents are affected
  * ```
  * Memory does not grow with the archive (I9): it contains sums and counts of segments, never lists of records. A
- * missing volume is reported once, by name, and costs only its own contents. The archive does not change while it is
- * verified: stores wait.
+ * missing volume is reported once, by name, and everything in other volumes is verified. The archive does not change
+ * while it is verified: stores wait.
  */
 import { PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture, Place, Segment } from '../../catalog/index.ts';
@@ -26,7 +26,7 @@ export type VerifyOptions = {
   readonly depth?: 'quick' | 'full';
   readonly onProblem?: (problem: Problem) => void | Promise<void>;
   readonly onProgress?: (progress: { segment: string; bytes: number }) => void;
-  /** Further checks of a full verification, of files beside the segments and the catalog. */
+  /** Checks that a full verification adds for files beside the segments and the catalog. */
   readonly others?: (signal: AbortSignal | undefined) => AsyncIterable<Problem>;
   readonly signal?: AbortSignal | undefined;
 };
@@ -42,7 +42,7 @@ export type VerifyReport = {
   warnings: number;
 };
 
-/** Broken contents whose captures are searched in one pass. */
+/** The number of broken contents whose captures are searched for in one pass. */
 const BROKEN_AT_ONCE = 10_000;
 const EXAMPLES_MAX = 5;
 
@@ -58,7 +58,7 @@ type Lost = { readonly code: ProblemCode; readonly place: ProblemPlace; readonly
   leaning: number;
   records: number;
   readonly examples: string[];
-  /** Segments elsewhere with tombstones in this place: it is not known which of their records were deleted. */
+  /** Segments of other volumes whose tombstones are in this volume: which of their records were deleted is unknown. */
   readonly tombstonesOf: Set<string>;
 };
 
@@ -86,7 +86,7 @@ class Verification {
   readonly #met = new Map<number, WalkCounts>();
   readonly #captureCounts = new Map<number, number>();
   readonly #holderCounts = new Map<number, number>();
-  /** By segment number, the place that it was lost with. */
+  /** For the number of each lost segment, the volume or segment that could not be read. */
   readonly #lost = new Map<number, Lost>();
   readonly #lostVolumes = new Map<string, Lost>();
   readonly #references = new ReferenceCount();
@@ -238,7 +238,7 @@ class Verification {
     }
   }
 
-  /** Finds the captures and contents concerned where counts differ, and where a segment could not be walked. */
+  /** Finds the affected captures and contents where counts differ, and where a segment could not be walked. */
   async #examine(): Promise<void> {
     const isShort = (counts: Map<number, number>, of: 'captures' | 'holders') => (segment: number) =>
       !this.#lost.has(segment) && (this.#met.get(segment)?.[of] ?? 0) !== (counts.get(segment) ?? 0);

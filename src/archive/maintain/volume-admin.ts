@@ -97,8 +97,8 @@ async function refuseNested(archive: OpenedArchive, name: string, path: string):
 }
 
 /**
- * The files to add, without those that are segments of the archive. An added directory may well contain the archive
- * too. Its own segments would bring back deleted captures, and would copy captures from one collection to another.
+ * The files to add, without segments of the archive. An added directory may contain the archive itself. Adding its
+ * segments would bring back deleted captures, and would copy captures from one collection to another.
  */
 export async function withoutOwnFiles(archive: OpenedArchive, files: readonly string[]): Promise<string[]> {
   const directories = await directoriesOf(archive);
@@ -139,7 +139,7 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
   // A volume that another archive writes to could not be opened afterwards, not even for reading.
   if (writable) await volumeWriter(archive.directory, changed);
   await archive.exclusive(async () => {
-    // What is left to remove is removed while the volume is still writable.
+    // Interrupted swaps are finished while the volume is writable, since they have files to remove.
     await finishSwaps(archive);
     await sealOpenSegments(archive, name);
     const volumes = archive.connector.volumes.map((volume) => (volume.name === name ? changed : volume));

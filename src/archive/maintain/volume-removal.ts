@@ -28,7 +28,7 @@ export async function removeVolume(archive: OpenedArchive, name: string): Promis
     await archive.changeConnector({ ...archive.connector, volumes });
     const { directory } = await archive.volumes.remove(name);
     if (directory === undefined || !setting.writable) return;
-    // If these files cannot be removed, the directory only cannot become a volume under another name.
+    // The volume is removed even if these files stay. The directory then cannot become a volume under another name.
     await removeWriter(directory).catch(() => {});
     await removeDirectorySentinel(directory).catch(() => {});
   });
