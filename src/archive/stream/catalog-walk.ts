@@ -1,11 +1,11 @@
 /**
- * Walks over the captures of a snapshot by URL, by time, or in the order of a ranking of URLs. The caller reads the
- * record of each.
+ * Walks over the captures of a snapshot by URL, by time, or in the order of a ranking of URLs. The caller reads their
+ * records.
  *
- * Captures of one URL key and time are in storage order, which compaction does not change. So a resumed walk knows
- * which of them were delivered, wherever their records are now (I8). To walk by time, the selection is first sorted on
- * disk (I9). In the order of a ranking, the captures of each URL are together, sorted by time. URLs that are not in the
- * ranking follow at the end, by URL.
+ * Captures with the same URL key and time are in storage order. Compaction does not change this order, so a resumed
+ * walk knows which of these captures were delivered, even if their records have moved (I8). To walk by time, the
+ * selection is first sorted on disk (I9). In the order of a ranking, the captures of each URL are sorted by time. URLs
+ * that are not in the ranking follow at the end, by URL.
  */
 import { fromHex, toHex } from '../../base/index.ts';
 import {
@@ -28,7 +28,7 @@ export type CatalogWalkOptions = {
   readonly order: CatalogOrder | KeptRanking;
   readonly selection: Selection;
   readonly after?: StreamPosition | undefined;
-  /** A directory for the files of sorting. */
+  /** A directory for temporary files while sorting. */
   readonly scratch: string;
   readonly signal?: AbortSignal | undefined;
 };

@@ -1,9 +1,9 @@
 /**
- * A place between two chunks of a stream: a cursor, or inside of a record that is larger than a chunk, a cursor and a
- * number of bytes after it.
+ * A place between two chunks of a stream: a cursor. Inside of a record that is larger than a chunk, it is the cursor
+ * before the record and the number of bytes after that cursor.
  *
- * A stream can continue inside of a record only when the same bytes precede the place. A digest of these bytes shows
- * that.
+ * A stream can continue inside of a record only when the bytes of the record before the place are the same as before.
+ * Their digest shows that.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { PinakesError } from '../../base/index.ts';
@@ -17,7 +17,7 @@ export type ChunkPlace = {
   readonly cursor: string;
   /** The parsed cursor. */
   readonly parsed: Cursor;
-  /** The parts that are the same for all places of a stream. */
+  /** The parts of the cursor that are the same for all places of a stream. */
   readonly stream: string;
   /** The number of bytes of the record before this place, and their digest. */
   readonly inner: Inner | undefined;
@@ -44,8 +44,8 @@ export function keyOf(format: string, { cursor, inner }: ChunkPlace): string {
 const SEGMENT_BYTES = 2 ** 32;
 
 /**
- * About how many bytes a place is ahead of another one. Infinite when a client at the other one will not reach it, as
- * far as the numbers show: compaction may replace segments.
+ * About how many bytes `place` is ahead of `from`. Infinite when a client at `from` will not reach `place`. The numbers
+ * of segments decide this, so the answer may be wrong after compaction has replaced segments.
  */
 export function bytesAhead(place: ChunkPlace, from: ChunkPlace): number {
   if (place.stream !== from.stream) return Number.POSITIVE_INFINITY;
@@ -72,7 +72,7 @@ export async function* piecesBehind(pieces: AsyncIterable<StreamPiece>, inner: I
   const hash = createHash('sha256');
   let left = inner.bytes;
   for await (const piece of pieces) {
-    // A cursor without bytes before the record, after records that are not selected.
+    // This piece only moves the cursor past records that are not selected.
     if (left > 0 && piece.bytes.length === 0) continue;
     const known = piece.bytes.subarray(0, left);
     if (left > 0) {

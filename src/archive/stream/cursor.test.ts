@@ -38,7 +38,7 @@ test('a cursor is parsed to the value that was formatted', () => {
   );
 });
 
-test('any other text is refused, and never crashes the parser', () => {
+test('text that is not a cursor is refused with BAD_ARGUMENT', () => {
   fc.assert(
     fc.property(
       fc.oneof(

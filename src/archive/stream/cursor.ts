@@ -6,10 +6,10 @@
  *   base64url of the JSON array
  *   [1, query, epoch, before, segments, [[number, bytes] ...], segment, offset, inner offset, URL key, time, ranking]
  * ```
- * `query` is a digest of order and selection: a cursor continues only the stream that it is from. In storage order, URL
- * key and time are left out. Before the first record, everything from the segment to the time is left out. The ranking
- * is a version, and is left out in orders without a ranking. An inner offset of -1 means that everything before the
- * record at the offset was delivered, but not the record.
+ * `query` is a digest of order and selection: a cursor continues only a stream with the same order and selection. In
+ * storage order, URL key and time are left out. Before the first record, everything from the segment to the time is
+ * left out. The ranking is a version, and is left out in orders without a ranking. With an inner offset of -1,
+ * everything before the record at the offset was delivered, and the record was not.
  */
 import { createHash } from 'node:crypto';
 import { type EpochMs, PinakesError } from '../../base/index.ts';

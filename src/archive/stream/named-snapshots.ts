@@ -1,7 +1,7 @@
 /**
  * Snapshots with names: what the archive contained at one instant, kept together until the snapshot is removed. While a
  * snapshot exists, compaction leaves its segments as they are, so that a stream of it, or an index made from it, stays
- * complete. Deleted captures are not delivered all the same: a snapshot keeps bytes and does not give access to them.
+ * complete. Deleted captures are still not delivered: a snapshot keeps their bytes without giving access to them.
  *
  * ```
  *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...],
@@ -13,8 +13,8 @@
  * restored or moved away, no snapshot is created or removed, and compaction leaves every segment as it is, since a
  * snapshot may keep it.
  *
- * The bounds of a snapshot (`mark` in the file) serve streams until the next rebuild, which numbers segments again. The
- * names of its segments stay valid.
+ * The bounds of a snapshot (`mark` in the file) are valid for streams until the next rebuild, which numbers segments
+ * again. The names of the segments stay valid.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export type NamedSnapshot = {
   readonly time: EpochMs;
   /** Volume, name and length of every segment. */
   readonly segments: readonly (readonly [string, string, number])[];
-  /** The bounds of the snapshot, under their name in the file. */
+  /** The bounds of the snapshot. The file calls them `mark`. */
   readonly mark: SnapshotBounds;
 };
 

@@ -1,18 +1,18 @@
 /**
- * From page ids to captures.
+ * Finds captures by page id.
  *
  * ```
  *   <archive>/pages.txt      <16 hexadecimal digits> SP <URL key> LF      one line a page, sorted
  *   note  page-index         digest of the segments, as they were when the file was made
  * ```
  * Page ids are spread evenly over all 64-bit numbers. A row for each of them in the catalog would be written in random
- * order with every stored capture, and would make the catalog a fifth larger, for a question that is rarely asked. So
- * the file is made when the question is first asked, from one walk over the catalog, and searched by bisection. It is
- * derived, can be removed at any time, and becomes outdated with a rebuild.
+ * order with every stored capture, and would make the catalog a fifth larger, although pages are rarely looked up by
+ * id. So the file is made for the first look-up, from one walk over the catalog. It is searched by bisection. It is
+ * derived data: it can be removed at any time, and a rebuild makes it outdated.
  *
- * An id in the file is answered from it, whatever was stored since: an id is made from the URL alone, so its line stays
- * true, and the captures are read from the catalog. The file is made again only for an id that it does not have, when
- * records were stored since.
+ * An id that is in the file is looked up there even if records were stored since. An id is made from the URL alone, so
+ * its line stays true, and the captures are read from the catalog. The file is made again when it lacks the requested
+ * id and records were stored since.
  */
 import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,10 @@ export class PageIndex {
     this.#archive = archive;
   }
 
-  /** The capture of a page nearest to a time, and of two equally near ones the earlier. Without a time, the latest. */
+  /**
+   * The capture of a page that is nearest to a time. If two are equally near, the earlier one. Without a time, the
+   * latest.
+   */
   async find(id: PageId, at: EpochMs = Number.MAX_SAFE_INTEGER): Promise<Capture | undefined> {
     let best: Capture | undefined;
     for await (const capture of this.captures(id))
@@ -46,7 +49,7 @@ export class PageIndex {
   /** All captures of a page, in order of time. */
   async *captures(id: PageId): AsyncGenerator<Capture> {
     for (const urlKey of await this.#keysOf(id)) {
-      // A key is coarser than an id. Of http and https, with and without www, only one URL has the id.
+      // URLs that differ only in `http` or `https`, or in `www`, have one key but different ids.
       for await (const page of this.#archive.catalog.captures(rangeOfKey(urlKey)))
         for (const capture of page) if (pageId(capture.url) === id) yield capture;
     }
@@ -88,8 +91,8 @@ export class PageIndex {
 
   async #make(): Promise<void> {
     const { catalog, scratch } = this.#archive;
-    // Computed before the walk. A page that is stored meanwhile may be missing, and makes the next search create the
-    // file again.
+    // Computed before the walk. A page that is stored during the walk may be missing from the file. The fingerprint is
+    // then outdated, so the next search for a missing page makes the file again.
     const fingerprint = segmentsFingerprint(this.#archive);
     const draft = `${this.#path}.tmp`;
     try {

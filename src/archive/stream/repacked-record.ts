@@ -26,7 +26,7 @@ export type RecordSource = { readonly head: RecordHead; body(): AsyncIterable<Ui
 export type RepackOptions = {
   readonly newId: IdSource;
   readonly scratch: string;
-  /** Whether an odd record stays odd. */
+  /** Whether an odd record is written as it is. */
   readonly asItIs?: boolean;
 };
 

@@ -1,7 +1,8 @@
 /**
  * A revisit as a full record: its own head and the payload of the record that it refers to, with another id and with
- * WARC-Previous-Record-ID. Its HTTP head is its own except for the codings: the transfer coding is removed, and the
- * content coding is that of the payload. With an HTTP head it is a response, whatever it refers to.
+ * WARC-Previous-Record-ID. The HTTP head is the revisit's own except for the codings: the transfer coding is removed,
+ * and the content coding is that of the payload. A revisit with an HTTP head becomes a response, whatever the type of
+ * the other record.
  */
 import { createHash } from 'node:crypto';
 import type { Block } from '../../catalog/index.ts';
@@ -39,8 +40,8 @@ export function expandedRecord(
 
 /**
  * The bytes of the full record for a revisit in a stream. Undefined when it has to stay a revisit: its content is
- * damaged or not in the archive, or it is a server's "not modified", which is not a response that could have a body.
- * Its id is derived from the revisit's, so that a resumed stream has the same bytes.
+ * damaged or not in the archive, or it is a server's "not modified", and such a response cannot have a body. Its id is
+ * derived from the revisit's, so that a resumed stream has the same bytes.
  */
 export async function expandRevisit(
   archive: Pick<OpenedArchive, 'access' | 'catalog'>,

@@ -1,28 +1,28 @@
 /**
  * Sharing of scans: clients that read the same records at the same time get the same chunks, which are read once.
  *
- * A chunk is requested by the place before it. The first request for a chunk starts reading it, requests in the
- * meantime wait for that, and requests a little later find it in memory. Clients never wait for each other: memory is
- * limited as a whole, and chunks that no longer fit are forgotten. Chunks that no client will reach go first, then the
- * chunks that are farthest ahead of the next client. A chunk on its way into a socket takes its memory until it is
- * sent, so it is not forgotten before. A client that has fallen far behind has its chunks read again, and shares them
- * with clients at about the same place.
+ * A chunk is requested by the place before it. The first request for a chunk starts reading it. Requests during the
+ * reading wait for it, and requests soon afterwards find the chunk in memory. Clients never wait for each other: the
+ * chunks of all clients share one memory limit, and chunks beyond it are forgotten. Chunks that no client will reach
+ * are forgotten first, then the chunks that are farthest ahead of the nearest client. A chunk that is being sent takes
+ * up its memory in any case, so it is kept until it is sent. For a client that has fallen far behind, chunks are read
+ * again and shared with clients at about the same place.
  *
- * Exactly-once delivery (I8) does not depend on this: what follows a place is the same for every reader.
+ * Exactly-once delivery (I8) does not depend on this: the bytes after a place are the same for every reader.
  */
 import { bytesAhead, type ChunkPlace, keyOf, piecesBehind, placeBehind } from './chunk-place.ts';
 import type { StreamQuery } from './stream.ts';
 import { chunksOf, type StreamChunk } from './stream-chunk.ts';
 import type { StreamPiece } from './stream-output.ts';
 
-/** Together with the memory of the program below 300 MB. Enough for about sixty clients at different places. */
+/** Keeps the whole program below 300 MB. Enough for about sixty clients at different places. */
 const BYTES_MAX = 64 * 1024 * 1024;
-/** Chunks that no client will reach are kept only for clients that begin a moment later. */
+/** The limit for chunks that no present client will reach. They are kept for clients that begin a moment later. */
 const UNREACHED_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * How much of the whole is freed at once. There may be very many chunks without bytes, and each time all chunks are
- * examined.
+ * The share of BYTES_MAX that is freed at once. All chunks are examined each time, and there may be very many chunks
+ * without bytes, so memory is not freed for each single chunk.
  */
 const ROOM_PART = 1 / 64;
 
@@ -35,7 +35,7 @@ export type StreamFormat = {
   open(query: StreamQuery): AsyncIterable<StreamPiece>;
 };
 
-/** What a client wants. The cursor of the query is in the place of the client. */
+/** The stream that a client requests. Its cursor is in the `place` of the client, and not in the query. */
 export type HubQuery = { readonly format: StreamFormat; readonly query: StreamQuery };
 
 /** A client and the place that it has reached. */
@@ -49,10 +49,10 @@ type Link = {
   readonly place: ChunkPlace;
   readonly scan: Scan;
   readonly chunk: Promise<StreamChunk | undefined>;
-  /** Undefined while it is being read, and at the end, which takes no memory. */
+  /** The chunk that was read. Undefined while it is being read, and at the end of the stream. */
   found: StreamChunk | undefined;
   isRead: boolean;
-  /** Whether it was read ahead and not requested yet. */
+  /** Whether the chunk is read ahead and was not requested yet. */
   isAhead: boolean;
 };
 
@@ -66,7 +66,7 @@ export class ScanHub {
   /** Scans that wait at a place. */
   readonly #scans = new Map<string, Scan>();
   #bytes = 0;
-  /** The number of bytes from which on memory is freed. */
+  /** Memory is freed when the chunks take up more bytes than this. */
   #freeAboveBytes: number;
 
   constructor(options: { readonly bytesMax?: number } = {}) {
@@ -166,7 +166,7 @@ export class ScanHub {
 
   /**
    * Forgets chunks that no client will reach, except the newest few, and then the chunks that are farthest ahead of the
-   * next client, until the rest fits.
+   * nearest client, until the rest fits.
    */
   #makeRoom(newest: Link): void {
     const sending = new Set(this.#sending.values());
@@ -175,7 +175,7 @@ export class ScanHub {
         ? []
         : [{ key, link, away: this.#bytesAway(link) }],
     );
-    // Two unreachable chunks are equally far away, although the difference of infinities is NaN.
+    // Two unreachable chunks are equally far away. The difference of their distances is NaN, which `|| 0` replaces.
     held.sort((a, b) => b.away - a.away || 0);
     const part = this.#bytesMax * ROOM_PART;
     const neededBytesMax = this.#bytes > this.#bytesMax ? this.#bytesMax - part : this.#bytesMax;
@@ -190,7 +190,9 @@ export class ScanHub {
     return this.#bytesAway(link) < Number.POSITIVE_INFINITY;
   }
 
-  /** How far the next client is behind. Compaction may make this wrong, which only costs a scan. */
+  /**
+   * How many bytes the nearest client is behind the chunk. An answer that compaction has made wrong only costs a scan.
+   */
   #bytesAway({ format, place }: Link): number {
     let least = Number.POSITIVE_INFINITY;
     for (const { wanted, place: at } of this.#clients)

@@ -2,20 +2,20 @@
  * A snapshot: the records that the segments contained at one instant (I8). A few numbers describe it, so that a cursor
  * can contain it.
  *
- * A sealed segment never grows, and numbers only increase. So a snapshot consists of all segments whose origin has a
- * number below `before`, up to their ends, except segments that were open at that instant, up to their length then.
- * Records that were deleted since are not delivered, and no records are added.
+ * A sealed segment never grows, and numbers only increase. So a snapshot contains the segments whose origin has a
+ * number below `before`. A segment that was open at that instant belongs to the snapshot up to its length then, any
+ * other segment up to its end. Records that were deleted since are not delivered, and no records are added.
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Place, Segment } from '../../catalog/index.ts';
 import { epochOf, type LineageArchive, SegmentLineage } from '../segment/segment-lineage.ts';
 
 export type SnapshotBounds = {
-  /** Tells the current segment numbers from those before a rebuild. */
+  /** Identifies the numbering of segments, which changes with a rebuild. */
   readonly epoch: string;
-  /** Segments with an origin of this number or above are not part of it. */
+  /** Segments with an origin of this number or above are not part of the snapshot. */
   readonly before: number;
-  /** How many segments are part of it. */
+  /** The number of segments in the snapshot. */
   readonly segments: number;
   /** Number and length of the segments that were open. */
   readonly open: readonly (readonly [number, number])[];
@@ -28,13 +28,13 @@ export type SnapshotSegment = {
   readonly endBytes: number;
 };
 
-/** What taking a snapshot uses of an open archive. */
+/** The parts of an open archive that are used to take a snapshot. */
 export type SnapshotArchive = LineageArchive & { exclusive<T>(work: () => Promise<T>): Promise<T> };
 
 export class Snapshot {
   readonly bounds: SnapshotBounds;
   readonly lineage: SegmentLineage;
-  /** Number and length at the instant, by the origin of a segment that was open. */
+  /** For the origin of each segment that was open: number and length of the segment at the instant of the snapshot. */
   readonly #openLengths: ReadonlyMap<number, readonly [number, number]>;
 
   private constructor(bounds: SnapshotBounds, lineage: SegmentLineage) {
@@ -71,7 +71,7 @@ export class Snapshot {
     });
   }
 
-  /** The parts of all segments that belong to it, in storage order. */
+  /** The parts of all segments that belong to the snapshot, in storage order. */
   async segments(): Promise<SnapshotSegment[]> {
     const parts: SnapshotSegment[] = [];
     for (const [origin, segment] of this.lineage.byOrigin()) {
@@ -81,7 +81,7 @@ export class Snapshot {
     return parts;
   }
 
-  /** Up to which offset the records of a segment belong to it. */
+  /** The offset up to which the records of a segment belong to the snapshot. */
   async endOf(segment: Segment): Promise<number> {
     const opened = this.#openLengths.get(this.lineage.originOf(segment.number));
     if (!opened) return segment.bytes;
@@ -89,7 +89,9 @@ export class Snapshot {
     return Math.min(offset, segment.bytes);
   }
 
-  /** Whether a record belongs to it. The place may be the current one, or any one since the snapshot. */
+  /**
+   * Whether a record belongs to the snapshot. The place may be the current one, or any earlier one since the snapshot.
+   */
   async holds(place: Place): Promise<boolean> {
     const origin = this.lineage.originOf(place.segment);
     if (origin >= this.bounds.before) return false;

@@ -24,7 +24,7 @@ export type WalkOptions = {
   readonly after?: StreamPosition | undefined;
   readonly isWanted?: (segment: Segment) => boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Records of this snapshot were delivered before and are not delivered again. */
+  /** An earlier snapshot whose records the client has. They are not delivered again. */
   readonly since?: Snapshot | undefined;
   /** Called with damage where no record could be read. */
   readonly onUnreadable?: ((segment: Segment, finding: Finding) => void) | undefined;
@@ -46,8 +46,8 @@ export class StorageWalk {
 
   async *records(): AsyncGenerator<WalkedRecord> {
     const { lineage } = this.#snapshot;
-    // The lineage must have replacements that were swapped in since the snapshot was opened. Otherwise they would be
-    // skipped.
+    // The lineage is refreshed, since replacements that were swapped in after the snapshot was opened would be skipped
+    // otherwise.
     await lineage.refresh();
     const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
     for (const part of await this.#snapshot.segments()) {
@@ -90,11 +90,11 @@ export class StorageWalk {
     }
   }
 
-  /** Where reading of a segment begins: after what was delivered before. */
+  /** Where reading of a segment begins: after the records that were delivered before. */
   async #beginning(segment: Segment, origin: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
     const { since } = this.#options;
     if (since === undefined || origin >= since.bounds.before) return { segment, offset: 0, isSame: false };
-    // The lineage does not have a replacement yet that was swapped in since it was loaded.
+    // The lineage lacks a replacement that was swapped in after the lineage was loaded.
     if (since.lineage.originOf(segment.number) !== origin) await since.lineage.refresh();
     return { segment, offset: await since.endOf(segment), isSame: false };
   }

@@ -1,12 +1,12 @@
 /**
  * Chunks: a stream in parts of about a mebibyte that several clients can share. A chunk ends with a whole record and
- * has a cursor that says where the next one begins. Only the parts of a record that is larger than a chunk do not have
- * a cursor, except the last one.
+ * has a cursor that says where the next chunk begins. A record that is larger than a chunk is split. Of its chunks,
+ * only the last one has a cursor.
  *
  * A chunk without bytes moves the cursor past records that are not selected.
  *
- * Where chunks end depends only on the records: after the first record of each cell of a segment. So streams that began
- * at different places soon reach the same chunks.
+ * A chunk ends after the first record of each cell of a segment. This depends only on the records, so streams that
+ * began at different places soon reach the same chunks.
  */
 import { parseCursor } from './cursor.ts';
 import { cellOf, type StreamPiece } from './stream-output.ts';
@@ -29,7 +29,7 @@ function cellOfCursor(cursor: string): string {
 /** The pieces of a stream that continues at `start`, as chunks. */
 export async function* chunksOf(pieces: AsyncIterable<StreamPiece>, start: string): AsyncGenerator<StreamChunk> {
   let cell = cellOfCursor(start);
-  /** Whole records, and then the pieces of an incomplete one. */
+  /** The pieces of whole records. `begun` has the pieces of the record after them, which is not complete yet. */
   let whole: Uint8Array[] = [];
   let wholeBytes = 0;
   let begun: Uint8Array[] = [];

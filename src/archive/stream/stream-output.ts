@@ -3,9 +3,9 @@
  *
  * Records of gzip segments are sent as the members that are stored, consecutive ones together. Records of other
  * segments are compressed anew, with the records themselves unchanged (I4). A piece with a cursor ends with a whole
- * record: a client that has everything up to it continues there. The first piece has only a cursor and no bytes, so
- * that even a stream that breaks off at once continues in the same snapshot. Such pieces also follow long ranges
- * without a selected record.
+ * record. A client that has received this piece can continue with the cursor. The first piece has only a cursor and no
+ * bytes, so that even a stream that breaks off at once continues in the same snapshot. Pieces without bytes also follow
+ * long ranges without a selected record.
  */
 import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -38,11 +38,11 @@ export type StreamPiece = {
   readonly bytes: Uint8Array;
   /** Whether the bytes stay valid and belong to the receiver. */
   readonly isOwn?: boolean;
-  /** Where the stream continues after these bytes. Only at the end of a record. */
+  /** Where the stream continues after these bytes. Absent inside of a record. */
   readonly cursor?: string;
 };
 
-/** Bytes of a segment that end at `end`. After `cut` of them a record ends. */
+/** Bytes of a segment up to the offset `end`. A record ends after the first `cut` bytes. */
 type CutPiece = { readonly bytes: Uint8Array; readonly cut: number | undefined; readonly end: number };
 
 /** Consecutive members of a segment. */
@@ -73,7 +73,7 @@ class WarcOutput {
   readonly #query: StreamQuery;
   readonly #encoder = new MemberEncoder({ coding: 'gzip' });
   readonly #cut: SegmentCut;
-  /** Whether the last piece did not end at a record. */
+  /** Whether the last piece ended inside of a record. */
   isInRecord = false;
   /** The position after the pieces that were sent. */
   #cursor: string | undefined;
@@ -94,7 +94,9 @@ class WarcOutput {
     this.#cut[Symbol.dispose]();
   }
 
-  /** A run whose segment disappears before it was read is looked up again, since nothing of it was sent. */
+  /**
+   * If the segment of a run disappears before the run is read, the records are looked up again: none of them was sent.
+   */
   async *pieces(): AsyncGenerator<StreamPiece> {
     for (let failures = 0; ; ) {
       const stream = await RecordStream.open(this.#archive, { ...this.#query, cursor: this.#cursor }, false);
@@ -110,14 +112,14 @@ class WarcOutput {
         this.#run = undefined;
         this.#last = undefined;
         failures = this.#cursor === before ? failures + 1 : 0;
-        // Bytes that have become unreadable are reported as a gap at the next attempt, or can be read again.
+        // The next attempt reports unreadable bytes as a gap, or can read them again.
         const isPassed = isGone(error) || (this.#query.onDamage !== undefined && isBadSector(error));
         if (!isPassed || this.isInRecord || failures >= ATTEMPTS) throw error;
       }
     }
   }
 
-  /** Returns whether the rest has to be opened again. */
+  /** Returns whether the rest of the stream has to be opened again. */
   async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece, boolean> {
     const isWhole = async (segment: Segment) => isWarcGzip(segment) && (await this.#archive.access.isOwn(segment));
     for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream.steps()) {

@@ -37,27 +37,27 @@ export type StreamOrder = 'storage' | CatalogOrder | UrlRanking;
 export type StreamQuery = {
   readonly selection?: Selection | undefined;
   readonly order?: StreamOrder | undefined;
-  /** Where an earlier stream with the same order and selection stopped. */
+  /** The cursor where an earlier stream with the same order and selection stopped. */
   readonly cursor?: string | undefined;
   /** Name of a snapshot to stream, instead of the current state. */
   readonly snapshot?: string | undefined;
   /**
-   * In storage order: only records from after the snapshot of this cursor, at the end of an earlier stream. With it a
-   * client follows the archive and reads nothing twice.
+   * In storage order: the cursor at the end of an earlier stream. Only records that were stored after the snapshot of
+   * that stream are delivered. So a client follows the archive and reads nothing twice.
    */
   readonly since?: string | undefined;
   /**
-   * As WARC, in storage order, without a selection other than a collection: segments are sent without being parsed, as
-   * fast as they can be read. Then there is a cursor about every mebibyte.
+   * As WARC, in storage order, for all records or those of a collection: segments are sent without being parsed, as
+   * fast as they can be read, with a cursor about every mebibyte.
    */
   readonly wholeSegments?: boolean | undefined;
   /** In storage order: ends at this cursor of another stream with the same selection and snapshot. */
   readonly until?: string | undefined;
-  /** As WARC: revisits are sent as full records with their payloads, so that each record stands alone. */
+  /** As WARC: revisits are sent as full records with their payloads, so that no record depends on another one. */
   readonly resolve?: boolean | undefined;
   /**
    * Called with every damaged record, delivered or not. When no head can be read, it is not known whether the record is
-   * selected. Segments that are sent without being parsed are not checked.
+   * selected. Segments that are sent without being parsed are not checked for damage.
    */
   readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -72,7 +72,7 @@ type StreamView = {
   readonly since: Snapshot | undefined;
 };
 
-/** The part of a segment that is sent as it is: from here to its `endBytes`. */
+/** The part of a segment that is sent as it is: from `fromBytes` to `endBytes`. */
 export type WholePart = SnapshotSegment & { readonly fromBytes: number };
 
 export class RecordStream implements AsyncIterable<StreamedRecord> {
@@ -90,8 +90,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly #ranking: string | undefined;
   #position: StreamPosition | undefined;
   /**
-   * The last answer of the catalog for one URL key and time, with the number of batches at that moment. One key and
-   * time can have more captures than a group.
+   * The last answer of the catalog for one URL key and time, with the number of batches at that moment. It is kept
+   * because one key and time can have more captures than a group.
    */
   #lastMoment: (Moment & { readonly batches: number }) | undefined;
 
@@ -111,7 +111,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     this.#position = view.position;
   }
 
-  /** `peeks`: whether records have their HTTP heads. Without these, the stream is faster. */
+  /** `peeks`: whether the HTTP heads of records are read. Without them, the stream is faster. */
   static async open(archive: OpenedArchive, query: StreamQuery = {}, peeks = true): Promise<RecordStream> {
     const { selection = {}, order = 'storage' } = query;
     if (order === 'storage' && selection.block)
@@ -139,13 +139,14 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const keep = (version: string | undefined) => (typeof order === 'string' ? undefined : order.keep(version));
     if (query.cursor === undefined) {
       const { snapshots } = archive;
-      // The ranking comes first. URLs that it does not have yet are delivered at the end, so nothing is missing.
+      // The ranking is kept before the snapshot is taken. URLs that are stored in between are not in the ranking, and
+      // are delivered at the end.
       const ranking = await keep(undefined);
       const snapshot =
         query.snapshot === undefined
           ? await Snapshot.take(archive)
           : await Snapshot.resume(archive, snapshots.get(query.snapshot).mark);
-      // The archive may have been rebuilt between the two.
+      // The archive may have been rebuilt after the snapshot of `since` was resumed.
       since?.lineage.assertNumbering();
       return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position: undefined, since });
     }
@@ -177,7 +178,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     for await (const record of this.steps()) if (record) yield record;
   }
 
-  /** The same with pauses: undefined after a long range without a selected record, with a cursor of its own. */
+  /** The records with pauses: undefined after a long range without a selected record. Each pause has its own cursor. */
   steps(): AsyncGenerator<StreamedRecord | undefined> {
     return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
   }
@@ -282,8 +283,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   }
 
   /**
-   * Reports a damaged record that is not selected, unless the catalog has it as a capture: the damage may have changed
-   * the fields that are selected by.
+   * Reports a damaged record that is not selected, since the damage may have changed the fields that the selection
+   * compares. A record that the catalog has as a capture is not reported.
    */
   async #reportSkipped({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
     const { targetUri, time, offset } = head;

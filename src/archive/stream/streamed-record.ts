@@ -13,7 +13,7 @@ import { type Damage, damageOf } from '../damage.ts';
 import { payloadOfBlock } from '../read/block-payload.ts';
 import { CAPTURE_ID_FIELD, recordHash } from '../record-facts.ts';
 
-/** How a record ends in its segment, known when it was read. */
+/** How a record ends in its segment. Known after the record was read. */
 type Ending = Pick<RecordTail, 'length' | 'isComplete' | 'isTorn'>;
 
 export class StreamedRecord {
@@ -88,8 +88,8 @@ export class StreamedRecord {
   }
 
   /**
-   * Tells its capture from others of the same URL and time, wherever the record is moved. Undefined for ARC records,
-   * which do not have ids.
+   * Distinguishes the capture of this record from others of the same URL and time, even after the record is moved.
+   * Undefined for ARC records, which do not have ids.
    */
   get captureHash(): number | undefined {
     const id = this.head.get(CAPTURE_ID_FIELD) ?? this.head.recordId;
@@ -101,12 +101,12 @@ export class StreamedRecord {
     return this.#pieces;
   }
 
-  /** The payload in pieces: the body without transfer coding and with its content coding. Instead of the block. */
+  /** The payload in pieces: the body without transfer coding and with its content coding. Called instead of `block`. */
   payload(): AsyncGenerator<Uint8Array> {
     return payloadOfBlock(this.head, this.block());
   }
 
-  /** Reads the block to its end, and returns the number of bytes of its payload. Instead of the block. */
+  /** Reads the block to its end, and returns the number of bytes of its payload. Called instead of `block`. */
   async payloadBytes(): Promise<number> {
     const scanner = new BlockScanner(this.head, {});
     for await (const piece of this.block()) scanner.push(piece);

@@ -1,16 +1,17 @@
 /**
- * One client of a stream that shares its reading with others.
+ * One client of a stream, which shares the reading of records with other clients.
  *
- * A client that begins late may join the others at their place. It then reads from there to the end, and after that
- * from the beginning to the place where it joined, so that it gets each record exactly once (I8). Its cursors contain
- * the join:
+ * A client that begins late may join the other clients at their place. It then reads from this place to the end, and
+ * after that from the beginning to this place, so that it gets each record exactly once (I8). Its cursors contain the
+ * join:
  *
  * ```
  *   cursor                  in order, or not joined
  *   cursor~join~1           on the way from where it joined to the end
  *   cursor~join~2           on the way from the beginning to where it joined
  * ```
- * A client that joins gets the snapshot of the others: the archive as it was when they began, within the last hour.
+ * A client that joins gets the snapshot of the others: the archive as it was when they began, at most JOIN_AGE_MS_MAX
+ * ago.
  */
 import { assert, PinakesError } from '../../base/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -21,7 +22,7 @@ import type { HubQuery, ScanClient, ScanHub } from './scan-hub.ts';
 import { RecordStream } from './stream.ts';
 import { chunksOf, type StreamChunk } from './stream-chunk.ts';
 
-/** Others are joined only while their snapshot is younger than this. */
+/** A client joins others only while their snapshot is younger than this. */
 const JOIN_AGE_MS_MAX = 3600 * 1000;
 
 type Leg = 'all' | 'to the end' | 'to the join';
@@ -36,7 +37,7 @@ type Course = {
 export type SubscriberOptions = {
   /** Whether to join others at their place. Otherwise records are delivered from the beginning, in storage order. */
   readonly joins?: boolean;
-  /** Aborted when the client leaves. Reading for this client alone is aborted, and nothing more is delivered. */
+  /** Aborted when the client leaves. Nothing more is delivered, and reading that no other client needs is aborted. */
   readonly signal?: AbortSignal;
 };
 
@@ -52,7 +53,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   readonly #archive: OpenedArchive;
   readonly #hub: ScanHub;
   readonly #signal: AbortSignal | undefined;
-  /** The last part before the join, when compaction has moved it. This client reads it alone. */
+  /** The last part before the join. This client reads it alone when compaction has replaced the segment of the join. */
   #stretch: AsyncGenerator<StreamChunk> | undefined;
   #lineage: SegmentLineage | undefined;
 
@@ -89,12 +90,12 @@ export class Subscriber implements ScanClient, AsyncDisposable {
     return stream;
   }
 
-  /** Whether it has not returned to the beginning yet. */
+  /** Whether the client has not returned to the beginning yet. */
   get isOnFirstWay(): boolean {
     return this.#leg !== 'to the join';
   }
 
-  /** Where a later stream continues. Inside of a large record, the cursor before the record. */
+  /** The cursor with which a later stream continues. Inside of a large record, it is the cursor before the record. */
   cursor(): string {
     const { cursor } = this.place;
     return this.join === undefined ? cursor : `${cursor}~${this.join}~${this.#leg === 'to the join' ? 2 : 1}`;
@@ -151,7 +152,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
     const join = this.#joinPosition();
     // While the segment of the join exists, its offsets are unchanged.
     if (!this.#archive.segmentRegistry.find(join.segment)) return false;
-    // The parts of a large record follow a place before the join, so they are not after it.
+    // A part of a large record. The record begins before the join, so its parts are before the join too.
     if (chunk.cursor === undefined) return true;
     const { position } = parsed;
     if (!position) return false;

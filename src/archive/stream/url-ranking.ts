@@ -1,8 +1,8 @@
 /**
  * An order of URLs from outside of the archive, such as from the search index.
  *
- * Streams in such an order are interrupted and resumed when the order has changed. So a ranking is kept unchanged under
- * a version that cursors name, and is provided by that version as long as it is kept (I8).
+ * A stream may be interrupted, and resumed after the order has changed. So a ranking is kept unchanged under a version.
+ * Cursors name the version, and a resumed stream opens the same version as long as it is kept (I8).
  */
 import type { UrlKey } from '../../url/index.ts';
 
@@ -23,6 +23,6 @@ export interface KeptRanking extends AsyncDisposable {
   placeOf(key: UrlKey): Promise<number | undefined>;
   /** URLs from a place on, in pages. */
   keysFrom(place: number): AsyncIterable<readonly UrlKey[]>;
-  /** Which of these have a place. */
+  /** The keys among these that have a place. */
   rankedOf(keys: readonly UrlKey[]): Promise<ReadonlySet<UrlKey>>;
 }
