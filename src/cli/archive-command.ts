@@ -1,5 +1,5 @@
 /**
- * What the commands on an archive share: the option that names the archive, opening the archive, reporting what
+ * Code that all commands on an archive share: the option that names the archive, opening the archive, reporting what
  * opening found, and closing the archive.
  */
 import { type Command, Option } from 'commander';
@@ -56,7 +56,7 @@ async function withArchive(
 
 export function openingOptions(context: CommandContext, purpose: string): ArchiveOptions {
   const { terminal, clock, newId, software, signal } = context;
-  // Oddities of a record were reported when it was added. What cannot be read is reported every time.
+  // Oddities of a record were reported when it was added. Unreadable records and segments are reported every time.
   const onFinding = (finding: Finding) => {
     if (finding.level === 'error' || finding.code.startsWith('segment-')) terminal.say(formatFinding(finding));
   };
@@ -64,7 +64,7 @@ export function openingOptions(context: CommandContext, purpose: string): Archiv
   return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding, onOpening, signal };
 }
 
-/** Shows how much of the segments that the catalog did not know has been read. */
+/** Shows how many bytes have been read of segments that the catalog did not know. */
 export function segmentProgress(terminal: Terminal, label: string): (segment: { readonly bytes: number }) => void {
   const count = new RunningCount(terminal, label);
   let segments = 0;

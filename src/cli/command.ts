@@ -1,4 +1,4 @@
-/** What every command is given: where to print, when to stop, the clock, new ids, the version. */
+/** The context that every command gets: where to print, when to stop, the clock, new ids, the version. */
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -19,16 +19,16 @@ export type CommandContext = {
   readonly directory: string;
   /** The archive, when the command runs in the server that has it open. */
   readonly archive?: Archive;
-  /** Passes the report of the command to its job in that server, where the web page shows it. */
+  /** Passes the report of the command to its job in that server, where the web interface shows it. */
   readonly reportToJob?: (report: object) => void;
   /**
-   * Makes the command a job of that server, once it is about to change something. Only `delete` calls it: it first
-   * looks and asks, and other jobs should not wait for a person.
+   * Makes the command a job of that server, just before its first change. Only `delete` calls this, because it asks the
+   * user first, and other jobs should not wait for a person.
    */
   readonly startJob?: () => Promise<void>;
 };
 
-/** What commander passes to an action: the arguments, the options, and the command. */
+/** The values that commander passes to an action: the arguments, the options, and the command. */
 export type ActionArguments = Parameters<Parameters<Command['action']>[0]>;
 
 /** Loads the code of a command, which takes the arguments and the options, and returns the exit code. */
@@ -55,12 +55,12 @@ export function choiceOption(flags: string, description: string, values: readonl
   return option;
 }
 
-/** Adds a value to those of an option that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 export function appendValue(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
-/** Passes the pieces on until the signal aborts. */
+/** Yields the pieces. Throws when the signal aborts. */
 export async function* interruptible(
   pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
@@ -71,7 +71,7 @@ export async function* interruptible(
   }
 }
 
-/** A path of the command line, as this process has to open it: a server runs in another directory than the command. */
+/** Resolves a path of the command line for this process: a server runs in another directory than the command. */
 export function resolveTypedPath({ archive, directory }: CommandContext, path: string): string {
   return archive ? resolve(directory, path) : path;
 }

@@ -1,4 +1,4 @@
-/** Reports damaged records: where, what, and what to do. Of many records the first are shown, and the rest counted. */
+/** Reports damaged records: where, what, and what to do. Shows the first damaged records, and counts the rest. */
 import { type Damage, type DamageGoal, formatDamage, formatOutputDamage, type OutputDamage } from '../archive/index.ts';
 import { counted, printable, type Terminal } from './terminal.ts';
 

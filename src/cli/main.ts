@@ -39,7 +39,7 @@ const program = new Command('pinakes')
   .description('A web archive that keeps every distinct content once, on plain WARC files.')
   .version(VERSION)
   .showHelpAfterError(helpHint(terminal, '(add --help for more)'))
-  // Wraps descriptions also beside long option names, as those of `slim`.
+  // Also wraps descriptions beside long option names, such as the options of `slim`.
   .configureHelp({ minWidthToWrap: 20 })
   .configureOutput({ outputError: (text) => printUsageError(terminal, text) })
   .exitOverride();

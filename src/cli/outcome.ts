@@ -31,7 +31,7 @@ export function helpHint(terminal: Terminal, hint: string): string | false {
 
 function sayJson(terminal: Terminal, code: string, message: string, more: object = {}): void {
   terminal.clearStatus();
-  // Not `say`, which would put the named archive into the commands of the advice once more, and unescaped.
+  // Not `say`: it would insert the named archive into the commands of the advice a second time, unescaped.
   terminal.writeError(Buffer.from(`${printableJson({ error: { code, message, ...more } })}\n`));
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { programName } from './program-name.ts';
 
-test('the program name works when typed: installed, in a checkout, by a path, and from the PATH', () => {
+test('the program name can be typed as shown: after installation, in a checkout, by a path, and from the PATH', () => {
   assert.equal(programName({}), 'pinakes');
   assert.equal(programName({ npm_lifecycle_event: 'start' }), './pinakes');
   assert.equal(programName({ npm_lifecycle_event: 'test' }), 'pinakes');

@@ -2,7 +2,7 @@
  * The name by which this program is called: `pinakes` when installed; in a checkout the path of the launcher as it was
  * typed, and `./pinakes` for `npm start`.
  *
- * Commands that the terminal or the web page shows must work when a person copies them.
+ * Commands that the terminal or the web interface shows must work when a person copies them.
  */
 import { basename, delimiter, dirname } from 'node:path';
 import { shellQuoted } from './terminal.ts';

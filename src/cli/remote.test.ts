@@ -182,7 +182,7 @@ async function untilTooSlow({ server }: ServedHere): Promise<void> {
   assert.match(reply.toString(), /^HTTP\/1\.1 408 /);
 }
 
-test('a command may send nothing for longer than an upload may', async (t) => {
+test('a command may be silent for longer than an upload', async (t) => {
   const timeouts = { silenceMs: 60, body: { windowMs: 50, bytesMin: 4096 } };
   const one = await served(t, [], { timeouts });
   const typed = Promise.withResolvers<void>();
@@ -195,7 +195,7 @@ test('a command may send nothing for longer than an upload may', async (t) => {
   }
   const put = one.run(['put', '-'], { input: input() });
   await begun.promise;
-  // Each of these takes as long as an upload may send nothing, and starts after the command.
+  // Each slow request lasts until an upload that sends nothing is refused, and starts after the command.
   for (let window = 0; window < 3; window++) await untilTooSlow(one);
   typed.resolve();
   assert.equal(await put.code, 0, put.terminal.err);
@@ -219,7 +219,7 @@ test('standard input is passed on piece by piece, and the output comes back byte
   assert.equal(cat.terminal.out, `${piece}\u0000\u0001end`);
 });
 
-test('a deletion asks at the terminal of the client, and is a job only when it deletes', async (t) => {
+test('a deletion asks at the terminal of the client, and becomes a job when it starts to delete', async (t) => {
   const { run, archive, jobs } = await served(t);
   await archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
   const no = run(['delete', '--collection', 'default'], { answers: ['n'] });
@@ -329,7 +329,7 @@ test('an interrupted input stores nothing and exits with 130', async (t) => {
   assert.deepEqual(readdirSync(archive.scratch), []);
 });
 
-test('a long command is a job: it waits for the job before it, and can be cancelled by Ctrl-C and from the web page', async (t) => {
+test('a long command is a job: it waits for the earlier job, and Ctrl-C or the API cancels it', async (t) => {
   const { kind, letGo } = holding();
   const one = await served(t, [kind]);
   await hold(one);

@@ -91,7 +91,7 @@ async function replyOf(request: ClientRequest, commandPath: string): Promise<Inc
     if (isForbidden) throw new PinakesError('SERVER_REFUSED', { where: commandPath, detail: FORBIDDEN, cause });
     throw new PinakesError('SERVER_GONE', { where: commandPath, detail: (cause as Error).message, cause });
   }
-  // A connection that breaks later is noticed as a reply without an exit code.
+  // When the connection breaks later, the reply ends without an exit code.
   request.on('error', () => {});
   if (response.statusCode === 200) return response;
   let text = '';
@@ -140,7 +140,7 @@ class RemoteSession {
     return undefined;
   }
 
-  /** Interrupts the command: the input cannot be read, and the command must not treat what it has as complete. */
+  /** Interrupts the command when its input cannot be read, because the input that it has is incomplete. */
   #interrupt(): void {
     this.#send({ kind: 'I', bytes: Buffer.alloc(0) });
   }
@@ -169,7 +169,7 @@ class RemoteSession {
   }
 }
 
-/** The connection broke. A class of its own, to distinguish it from failures on this side. */
+/** The connection to the server broke. A separate class distinguishes this from failures in this process. */
 class ConnectionLost extends Error {}
 
 async function* bytesOf(response: IncomingMessage): AsyncGenerator<Uint8Array> {

@@ -1,6 +1,4 @@
-/**
- * Progress of long work whose total is not known: how much is done. Shown on a terminal after two seconds.
- */
+/** Shows on a terminal how much of a long task is done, when the total is not known. Starts after QUIET_MS. */
 import type { Terminal } from './terminal.ts';
 
 const QUIET_MS = 2000;
@@ -17,7 +15,7 @@ export class RunningCount {
     this.#label = label;
   }
 
-  /** Called very often, so that a text that costs time is passed as a function. */
+  /** Called very often. A text that takes time to make is passed as a function. */
   update(done: string | (() => string)): void {
     const now = performance.now();
     if (now - this.#startMs < QUIET_MS || now - this.#drawnMs < REDRAW_MS) return;

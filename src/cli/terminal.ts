@@ -105,7 +105,7 @@ export class Terminal {
     }
   }
 
-  /** The bytes of standard input. A read that waits when the signal aborts throws an `AbortError`. */
+  /** The bytes of standard input. When the signal aborts, a waiting read throws an `AbortError`. */
   stdin(signal?: AbortSignal): AsyncIterable<Uint8Array> {
     return signal ? addAbortSignal(signal, process.stdin) : process.stdin;
   }
@@ -137,7 +137,7 @@ export function formatFinding(finding: Finding): string {
 
 /**
  * Replaces control characters in a text from an archive, which a terminal would obey. Also replaces the characters that
- * change the direction of writing: with them a URL, and the text after it, could be displayed as another.
+ * change the direction of writing: with them, a terminal could show a URL and the text after it as a different URL.
  */
 export function printable(text: string): string {
   return text.replace(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, (character) => {
@@ -146,7 +146,7 @@ export function printable(text: string): string {
   });
 }
 
-/** JSON escapes the control characters of ASCII; terminals obey those from 7f to 9f too. */
+/** JSON escapes the characters 0 to 1f. Terminals also obey the characters 7f to 9f, so these are escaped here. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(/[\x7f-\x9f]/g, (character) => {
     return `\\u00${character.charCodeAt(0).toString(16)}`;

@@ -1,4 +1,7 @@
-/** `pinakes add`: adds WARC, ARC and WACZ files, by copying what is new or, with `--in-place`, without copying them. */
+/**
+ * `pinakes add`: adds WARC, ARC and WACZ files. Copies new contents, or with `--in-place` uses the files where they
+ * are.
+ */
 import type { AddReport, Archive } from '../../archive/index.ts';
 import { limitHeapGrowth, limitYoungSpace } from '../../base/index.ts';
 import { inputFiles } from '../../warc/index.ts';

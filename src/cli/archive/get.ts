@@ -28,7 +28,7 @@ export async function archiveGet(
   const found = await findCapture(archive, url, options);
   const { capture } = found;
   const payload = interruptible(found.payload, signal);
-  // Read to the end: damage is known only then.
+  // The payload is read to its end, because only the end shows whether the record is damaged.
   if (options.json || options.raw || options.headers) for await (const _ of payload);
   if (options.json) await terminal.json(await captureJson(archive, found));
   else if (options.raw) {

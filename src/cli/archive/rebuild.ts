@@ -18,8 +18,8 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
   if (code !== undefined) return code;
   const { signal } = context;
   const opening = openingOptions(context, 'rebuild');
-  // The numbers of the collections are taken over from the old catalog if it can be read. Damage that opening does not
-  // notice would make the rebuild fail, or crash the process.
+  // The numbers of the collections are copied from the old catalog if it can be read. Opening the catalog does not
+  // detect all damage, and damage would make the rebuild fail, or crash the process.
   if (!(await isCatalogSound(options.archive))) await drop(context, options, 'the catalog is damaged');
   const archive = await openArchive(options.archive, opening).catch(async (error: unknown) => {
     if (!(error instanceof PinakesError) || !BROKEN.has(error.code)) throw error;
@@ -59,7 +59,7 @@ async function rebuild(
   progress.end();
   const totals = await archive.totals();
   const segments = archive.segments().length;
-  // Segments that the old catalog knew may be gone or shorter now.
+  // Counted after the rebuild, because segments in the old catalog may be gone or shorter now.
   const storedBytes = segmentBytes(archive);
   reportToJob?.({ segments, storedBytes, ...totals });
   if (options.json) await terminal.json({ segments, storedBytes, ...totals });

@@ -31,7 +31,7 @@ export type StreamCommandOptions = ArchiveCommandOptions &
   };
 
 const ORDERS = ['storage', 'url', 'time', 'inlinks', 'rank'] as const;
-/** WARC 1.1, section 6, and what the first record of an ARC file is called. */
+/** The record types of WARC 1.1, section 6, and the type of the first record of an ARC file. */
 const TYPES = [
   ...['warcinfo', 'response', 'resource', 'request', 'metadata', 'revisit', 'conversion', 'continuation'],
   'filedesc',
@@ -191,7 +191,7 @@ class StreamOutput {
     return this.#bytes;
   }
 
-  /** After the first record, then every SAVE_MS or every SAVE_BYTES. */
+  /** True after the first record, and then every SAVE_MS or SAVE_BYTES. */
   get isSaveDue(): boolean {
     if (!this.#recordEnd || this.#recordEnd === this.#saved) return false;
     const isLongAgo = performance.now() - this.#savedMs >= SAVE_MS;

@@ -82,7 +82,7 @@ export async function volumeAdd(
 
 /**
  * Whether the path exists, or the person agrees to create it. Without this question, a mistyped path would become a
- * volume that new records are stored in.
+ * volume, and new records would be stored in it.
  */
 async function mayBeUsed(terminal: Terminal, path: string): Promise<boolean> {
   const isAbsent = await stat(path).then(

@@ -124,7 +124,7 @@ export function addCrawlOptions(command: Command): Command {
     .option('--rate <number>', 'with --replay: this many pages per second');
 }
 
-/** Refuses other values: a seed directly after `--browser` would be taken as its value. */
+/** Refuses unknown values, because a seed directly after `--browser` is parsed as the value of the option. */
 function browserUse(text: string): BrowserUse {
   if (text === 'all' || text === 'empty' || text === 'none') return text;
   throw bad('--browser', text, 'all, empty or none is expected; write the seeds before this option');

@@ -39,7 +39,7 @@ export async function crawlCommand(
   const { browserPath } = options;
   const settings = {
     ...settingsOf(options),
-    // Absolute, because a schedule runs in another directory than the one in which it was typed.
+    // The path is made absolute, because a scheduled crawl runs in another directory than the one where it was typed.
     ...(browserPath !== undefined && { browserPath: resolve(context.directory, browserPath) }),
   };
   const collection = collectionOf(options);
@@ -50,7 +50,7 @@ export async function crawlCommand(
     return EXIT_FINE;
   }
   const seeds = options.seeds === undefined ? named : [...named, ...(await readSeedList(context, options.seeds))];
-  // Checked before a schedule is saved for a crawl that would be refused.
+  // Checked first, so that no schedule is saved for a crawl that would be refused.
   if (seeds.length === 0 && !options.again && !options.resume)
     throw new PinakesError('BAD_ARGUMENT', {
       where: 'crawl',
@@ -124,7 +124,7 @@ class CrawlDisplay {
     return hasReachedNothing(report) ? EXIT_FOUND : EXIT_FINE;
   }
 
-  /** Whether the crawl accepted any certificate, by the options of this command or of an earlier one. */
+  /** Whether an option of this command or of an earlier one let the crawl accept any certificate. */
   #takesAnyCertificate({ collection }: CrawlReport): boolean {
     const state = CrawlState.open(this.#archive.directory);
     const [run] = runsOf(state, collection, 1);

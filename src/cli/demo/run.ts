@@ -19,7 +19,7 @@ export type DemoOptions = {
 };
 
 export async function demo(context: CommandContext, options: DemoOptions): Promise<number> {
-  // Checked before the archive is created, which would block the next attempt.
+  // Ports are checked before the archive is created, because an existing archive would block the next attempt.
   portsOf(options);
   const directory = options.keep ?? (await mkdtemp(join(tmpdir(), 'pinakes-demo-')));
   try {

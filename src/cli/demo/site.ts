@@ -1,7 +1,7 @@
 /**
  * A small invented site on three days: pages that link to each other, styles that import styles, pictures, scripts that
- * fetch, a redirect and a page that disappears. Some parts change between the days and some do not, so that the archive
- * has contents to store once.
+ * fetch, a redirect and a page that disappears. Some parts stay the same on all days, so that the archive stores their
+ * content once.
  */
 import { utf8 } from '../../base/index.ts';
 import { paintPng } from './picture.ts';
@@ -50,7 +50,7 @@ const SCROLLS = [
   ],
 ] as const;
 
-/** What differs between the three days. */
+/** The differences between the three days. */
 const DAYS = [
   {
     collection: 'spring-2022',

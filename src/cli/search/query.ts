@@ -67,7 +67,9 @@ export async function searchQuery(
   }
 }
 
-/** Reports unknown collections. A mistyped name selects or excludes nothing, which could be mistaken for a result. */
+/**
+ * Reports unknown collections. A mistyped name selects or excludes nothing, and the user could take that for a result.
+ */
 function sayUnknownCollections(terminal: Terminal, search: Search, asked: readonly string[]): void {
   if (asked.length === 0) return;
   const names = search.collections();
@@ -78,13 +80,13 @@ function sayUnknownCollections(terminal: Terminal, search: Search, asked: readon
   }
 }
 
-/** Opens the search index of an archive. A missing archive is reported as such, and not as a missing index. */
+/** Opens the search index of an archive. If the archive is missing, the error names the archive, not the index. */
 export async function openIndexOf(archive: string): Promise<Search> {
   await readConnector(archive);
   return openSearch(archive);
 }
 
-/** Says when the index may be behind the archive, so that a page that is not found does not seem to be missing. */
+/** Says when the index may be behind the archive. Otherwise a page that is not indexed yet would seem to be missing. */
 export function sayIndexState(terminal: Terminal, search: Search, isEmpty: boolean): void {
   const until = search.wholeUntil();
   if (until === undefined) terminal.say('The index may lack pages of the archive; `pinakes index` adds them.');
@@ -99,7 +101,7 @@ export function limitOf(text: string): number {
   throw new PinakesError('BAD_ARGUMENT', { where: `--limit ${text}`, detail: 'a whole number from 1 on' });
 }
 
-/** The time limit of a query: that of --as-of, or of the named snapshot. */
+/** The time limit of a query, from --as-of or from the named snapshot. */
 export async function asOfTime(
   options: ArchiveCommandOptions & { readonly asOf?: string; readonly snapshot?: string },
 ): Promise<number | undefined> {

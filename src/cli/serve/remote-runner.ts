@@ -114,7 +114,7 @@ class RemoteTerminal extends Terminal {
   }
 
   override writeError(bytes: Uint8Array): void {
-    // Not awaited: that the client is gone is noticed by the signal, or by the next write that is awaited.
+    // Not awaited: when the client is gone, the signal or the next awaited write reports it.
     this.#enqueue(() => this.#command.stderr(bytes)).catch(() => {});
   }
 

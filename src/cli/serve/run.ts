@@ -50,7 +50,7 @@ export type ServeOptions = {
   readonly json?: boolean;
 };
 
-/** `onReady` is called with the address of the web page when the server is ready. */
+/** `onReady` is called with the address of the web interface when the server is ready. */
 export async function serve(
   context: CommandContext,
   options: ServeOptions,
@@ -69,7 +69,7 @@ export async function serve(
   try {
     if (options.accessLog !== undefined) log = await accessLog(context, options.accessLog, logFormat);
     const server = await startServer({ ...serverOptions(context, archive), ...settings, onAccess: log?.write });
-    // Before the server is announced, because a signal may arrive directly after that.
+    // Listens before the server is announced, because a signal may arrive directly after the announcement.
     const stop = listenForStop(context);
     try {
       await writeToken(tokenFile, settings.token);
@@ -95,7 +95,7 @@ export async function serve(
 
 type Settings = Awaited<ReturnType<typeof settingsOf>>;
 
-/** What the server takes from the options of the command. */
+/** The settings of the server that come from the options of the command. */
 async function settingsOf(context: CommandContext, options: ServeOptions) {
   return {
     host: options.host,
@@ -117,7 +117,7 @@ function logFormatOf(text: string): LogFormat {
   throw new PinakesError('BAD_ARGUMENT', { where: text, detail: '--access-log-format is json or common' });
 }
 
-/** Resolves symbolic links, so that a link that is changed later does not open another directory. */
+/** Resolves symbolic links, so that a later change of a link does not open another directory. */
 async function rootOf(context: CommandContext, given: string): Promise<string> {
   const path = resolve(resolveTypedPath(context, given));
   const root = await readingFile(path, () => realpath(path));
@@ -126,7 +126,7 @@ async function rootOf(context: CommandContext, given: string): Promise<string> {
   throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root needs a directory' });
 }
 
-/** The port of the web page and the port of archived pages. */
+/** The port of the web interface and the port of archived pages. */
 export function portsOf(
   options: Pick<ServeOptions, 'port' | 'replayPort'>,
 ): Pick<ServerOptions, 'port' | 'replayPort'> {
@@ -212,7 +212,7 @@ function failureText(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** The built page is beside the program in the published package, and in build/ in a checkout. */
+/** The built web interface is beside the program in the published package, and in build/ in a checkout. */
 function findUi(): string | undefined {
   return ['../../ui/', '../../../build/ui/']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
@@ -301,7 +301,7 @@ function listenForStop({ terminal, signal }: CommandContext): StopSignals {
 
 type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
 
-/** Opens the access log. A file that cannot be written is refused now, rather than missed when the log is needed. */
+/** Opens the access log. Refuses a file that cannot be written at the start, and not when the log is needed. */
 async function accessLog({ terminal }: CommandContext, path: string, format: LogFormat): Promise<AccessLog> {
   if (path === '-') return { write: (line) => terminal.say(formatAccessLine(line, format)), close: () => {} };
   const file = await writingFile(path, () => open(path, 'a', 0o640));

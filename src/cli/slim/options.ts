@@ -103,7 +103,7 @@ export async function slimInputs(paths: readonly string[], reporter: SlimReporte
   return { inputs, files };
 }
 
-/** A file that has gone away is reported when it is read, and does not stop the others. */
+/** The real path of a file; `path` itself when the file is missing. A missing file is reported when it is read. */
 function realPathOrSame(path: string): string {
   try {
     return realPath(path);
@@ -112,7 +112,10 @@ function realPathOrSame(path: string): string {
   }
 }
 
-/** The directory of the journal of a run: the one of --work, one in the target, or one beside the first file. */
+/**
+ * The directory of the journal of a run: the directory of --work, a directory in the target, or a directory beside the
+ * first file.
+ */
 export function workDirectoryOf(
   paths: readonly string[],
   work: string | undefined,

@@ -109,7 +109,7 @@ async function print(
   }
   if (!options.block) await terminal.write(record.head.bytes);
   for await (const piece of record.body()) await terminal.write(Buffer.from(piece));
-  // With the end of the record, the output is a WARC or ARC file of one record.
+  // With this end of the record, the output is a WARC or ARC file of one record.
   if (!options.block && record.tail?.isComplete)
     await terminal.write(record.head.format === 'arc' ? utf8('\n') : RECORD_TRAILER);
 }
@@ -122,7 +122,7 @@ async function printHeaders(terminal: Terminal, record: ReadingRecord): Promise<
   if (http) await terminal.write(http.bytes);
 }
 
-/** Returns whether the content codings could be removed to the end; true when they are not to be removed. */
+/** Returns false when `isDecoded`, and a content coding could not be removed to the end. */
 async function printPayload(
   { terminal, signal }: CommandContext,
   record: ReadingRecord,

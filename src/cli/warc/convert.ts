@@ -66,7 +66,7 @@ export async function warcConvert(
           bytesBefore: input.size,
         })
       : printable(reportLine(input.name, target, report, input.size));
-    // The conversion goes on when the reader of its report is gone.
+    // When the reader of the report is gone, the conversion continues.
     await terminal.line(line).catch((error) => {
       if (!(error instanceof OutputFailed)) throw error;
     });

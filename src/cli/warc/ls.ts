@@ -112,8 +112,8 @@ function payloadFacts(head: RecordHead, facts: BlockFacts, verdict: DigestVerdic
 }
 
 /**
- * Which bytes a matching digest was computed from. Some writers hash the whole block; without chunks the stored body is
- * the payload.
+ * The bytes that a matching digest was computed from. Some writers hash the whole block. When a body is not chunked,
+ * the stored body is the payload.
  */
 function payloadMatch(head: RecordHead, facts: BlockFacts): 'block' | 'payload' | 'framed' {
   const declared = parseDigest(head.get('warc-payload-digest') ?? '');
