@@ -38,7 +38,7 @@ test('tabs and line ends in a URL are removed, as browsers do', () => {
   );
 });
 
-test('only one of several links with the same URL and kind is stored, and no links are stored as null', () => {
+test('links with the same URL and kind are stored once; a page without links is stored as null', () => {
   const packed = packLinks([link({ text: 'a' }), link({ text: 'b' }), link({ kind: 'frame' })]);
   assert.deepEqual(
     unpackLinks(packed, null, PAGE).map(({ kind, text }) => `${kind} ${text}`),

@@ -46,7 +46,7 @@ const LINE_BREAKS = /[\t\n\r]/g;
 export function packLinks(links: readonly Link[]): Uint8Array | null {
   if (links.length === 0) return null;
   let lines = '';
-  /** The kinds that each URL has already been stored with, as bits. */
+  /** For each URL, the kinds of its links that are already stored, as bits. */
   const seen = new Map<string, number>();
   for (const { href, url, kind, text, isNofollow, isEmbed } of links) {
     const written = href ?? url;

@@ -202,7 +202,10 @@ export class Indexer {
     }
   }
 
-  /** Reads one stream to its end. True if an earlier run had begun it: then newer records need another stream. */
+  /**
+   * Reads one stream to its end. Returns true if an earlier run began the stream: then newer records need another
+   * stream.
+   */
   async #readStream(report: StreamReport, options: IndexOptions): Promise<boolean> {
     const since = this.#reader.state('since');
     const cursor = this.#reader.state('cursor');
@@ -493,7 +496,7 @@ export class Indexer {
     const unlockOld = isSwapped ? await lockIndex(join(this.#archive.directory, SEARCH_FILE)) : () => {};
     try {
       try {
-        // The new index must also have what other indexers added to the old one meanwhile.
+        // The new index must also have the records that other indexers added to the old index meanwhile.
         if (isSwapped) await this.catchUp();
       } finally {
         this.#reader.close();

@@ -37,7 +37,7 @@ export function pageExtension(fields: StreamPageFields, memoryBytesMax?: number)
   };
 }
 
-/** The decoded start of a payload, as many bytes as a page is read from, and the length of the whole payload. */
+/** The decoded start of a payload, up to the limit for reading a page, and the length of the whole payload. */
 async function decoded(
   payload: AsyncIterable<Uint8Array>,
   codings: readonly string[],

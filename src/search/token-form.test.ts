@@ -43,7 +43,7 @@ test('a text whose form would be too long is cut, and reported as not whole', ()
   }
 });
 
-test('words of a query have the same form, and a single character is a prefix of a pair', () => {
+test('words of a query have the form of the index; a single character is a prefix of a pair', () => {
   assert.equal(matchForm('図書館'), '"図書 書館"');
   assert.equal(matchForm('館'), '"館"*');
   assert.equal(matchForm('図書館 online')?.replace(/ +/g, ' '), '"図書 書館 館 online"');
@@ -59,7 +59,7 @@ test('compatibility forms, and marks that readers omit, are folded', () => {
   assert.equal(foldedForm('Élève'), 'eleve');
 });
 
-test('letters that are no base letter plus accent are found by the letters that people type for them', () => {
+test('letters that cannot be split into a base letter and an accent are found by the letters that people type for them', () => {
   assert.equal(indexForm('Straße'), indexForm('Strasse'));
   assert.equal(foldedForm('STRAẞE'), foldedForm('strasse'));
   for (const [word, typed] of [
@@ -114,7 +114,7 @@ test('every letter and mark has the same form in queries and in the index, whate
   }
 });
 
-test('an accent that Thai shares with Latin belongs to the run or to the word that it is in', () => {
+test('an accent that Thai shares with Latin belongs to the Thai run or the Latin word around it', () => {
   assert.equal(matchForm('\u0e23\u0e27\u0331'), '"\u0e23\u0e27 \u0e27\u0331"');
   assert.equal(matchForm('ag\u0303uara'), '"ag\u0303uara"');
 });

@@ -13,12 +13,13 @@
 const UNSEGMENTED_SCRIPTS = 'Han Hiragana Katakana Hangul Bopomofo Thai Lao Khmer Myanmar Tibetan'.split(' ');
 const UNSEGMENTED_LETTER = `[${UNSEGMENTED_SCRIPTS.map((script) => `\\p{scx=${script}}`).join('')}]&&[\\p{L}\\p{N}\\p{M}]`;
 /**
- * Runs of letters of scripts without spaces. Korean has spaces, but its words carry endings. Accents that such a script
- * shares with Latin can be in a run, but do not begin one. The length is bounded, because an unbounded pattern runs out
- * of stack on millions of letters. Where a longer run is cut, one pair is missing; real text has no such runs.
+ * Runs of letters of scripts without spaces. Korean has spaces, but its words carry endings. An accent that such a
+ * script shares with Latin can be inside a run, but not at its start. The length is bounded, because an unbounded
+ * pattern runs out of stack on millions of letters. Where a longer run is cut, one pair is missing; real text has no
+ * runs of that length.
  */
 const UNSEGMENTED = new RegExp(`[[${UNSEGMENTED_LETTER}]--[\\u0000-\\u0dff]][${UNSEGMENTED_LETTER}]{0,65535}`, 'gv');
-/** Contains every such letter, or the first half of its surrogate pair. */
+/** Contains every letter of these scripts, or the first half of its surrogate pair. */
 const MAY_BE_UNSEGMENTED =
   /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua000-\uabff\uac00-\ud7ff\ud805\ud81b\ud82b\ud82c\ud834\ud840-\ud8ff\uf900-\ufaff\uff66-\uffdc]/;
 const BEYOND_ASCII = /[^\x00-\x7f]/;
@@ -118,7 +119,7 @@ const BETWEEN_WORDS = /[\s\p{P}]/u;
 
 /** The form of a text of any length in the index. A text beyond the limits is cut; then `isWhole` is false. */
 export function bodyForm(text: string): { readonly form: string; readonly isWhole: boolean } {
-  // A shorter text cannot have too many distinct words.
+  // The words of a shorter text cannot exceed DISTINCT_LENGTH_MAX.
   const words = text.length > DISTINCT_LENGTH_MAX / 4 ? new DistinctWords() : undefined;
   let [form, at] = ['', 0];
   while (at < text.length && form.length < FORM_LENGTH_MAX && (words?.length ?? 0) < DISTINCT_LENGTH_MAX) {
@@ -133,7 +134,9 @@ export function bodyForm(text: string): { readonly form: string; readonly isWhol
 
 const SEEN_BITS = 25;
 
-/** Counts the characters of a text in words that occur for the first time. It misses a few in a hundred. */
+/**
+ * Counts the characters of a text in words that occur for the first time. It misses a few percent of these characters.
+ */
 class DistinctWords {
   readonly #seen = new Uint8Array(2 ** (SEEN_BITS - 3));
   length = 0;

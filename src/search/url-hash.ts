@@ -59,7 +59,7 @@ export type TargetSet = { readonly all: Float64Array; readonly cited: Float64Arr
 export class TargetHashes {
   readonly #recent = new Map<string, number>();
 
-  /** The distinct hashes of all links, in order, and separately those of links that cite. */
+  /** The distinct hashes of all links, sorted, and separately the hashes of links that cite. */
   of(links: readonly Pick<Link, 'url' | 'kind'>[]): TargetSet {
     const all = new Float64Array(links.length);
     const cited = new Float64Array(links.length);

@@ -38,7 +38,7 @@ export type CandidateQuery = {
 const SAMPLE = 200;
 /** Below this share it is faster to look at all contents than at the best ones first. */
 const SHARE_MIN = 0.25;
-/** The number of URLs of a site up to which the URLs are selected before the words. */
+/** If a site has at most this many URLs, the URLs are selected before the words. */
 const SITE_URLS_MAX = 10_000;
 
 type Row = [number, number, number, number, number, number, number];
@@ -47,7 +47,7 @@ export function findCandidates(database: DatabaseSync, query: CandidateQuery): C
   const best = bestCount(database, query);
   if (best !== undefined) {
     const found = runStatement(database, statementOf(query, { best }));
-    // With fewer results than wanted, others may be among the contents that were left out.
+    // With fewer results than wanted, more results may be among the contents that were left out.
     if (found.length >= query.limit || best >= query.matches) return found;
   }
   const isOfFewUrls = query.plan.match !== undefined && hasFewUrls(database, query);
@@ -56,8 +56,8 @@ export function findCandidates(database: DatabaseSync, query: CandidateQuery): C
 
 const SPREAD_MAX = 2000;
 /**
- * A number below 65,536 for each content. Steps of the golden section spread them evenly, whatever the order of
- * contents.
+ * A number below 65,536 for each content. Steps of the golden section spread these numbers evenly, whatever the order
+ * of contents.
  */
 const SPREAD = '(rowid * 40503 & 65535)';
 
@@ -77,8 +77,8 @@ function isFiltered({ plan }: CandidateQuery): boolean {
 }
 
 /**
- * The number of best contents by words that it is enough to look at; undefined if it must be all. Without conditions
- * the best contents are the best results. With conditions a sample estimates how many to look at.
+ * How many contents, the best by their words, are enough to find the results; undefined if all contents are needed.
+ * Without conditions the best contents are the best results. With conditions a sample estimates how many to look at.
  */
 function bestCount(database: DatabaseSync, query: CandidateQuery): number | undefined {
   const { plan, group, sort, limit, matches } = query;

@@ -35,7 +35,7 @@ export function facetsOf(
   };
 }
 
-/** A capture is in one collection. A page counts in every collection with a matching capture of it. */
+/** A capture is in one collection. A page counts in every collection with a matching capture of the page. */
 function countByCollection(
   database: DatabaseSync,
   candidates: readonly Candidate[],

@@ -32,7 +32,8 @@ export type LinkEnd = {
 export type LinkList = {
   readonly items: readonly LinkEnd[];
   /**
-   * Out: the number of links. In: the number of pages with such a link; a page may have several, in several versions.
+   * Out: the number of links. In: the number of pages with a link to the URL. A page with several links, or links in
+   * several versions, counts once.
    */
   readonly total: number;
   readonly next?: string;
@@ -40,9 +41,9 @@ export type LinkList = {
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
-/** The number of links from one version to the same URL that are listed. */
+/** The maximum number of listed links from one version to the same URL. */
 const SAME_MAX = 5;
-/** The place of a link in the list is the number of its version times this, plus its number within the version. */
+/** The place of a link in the list is: number of its version * PLACES + number of the link within the version. */
 const PLACES = 8;
 
 export class LinkGraph {

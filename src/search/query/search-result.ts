@@ -36,7 +36,9 @@ export type SearchResult = {
   readonly rank: number;
   /** Contents of this URL that match the query. */
   readonly versions: number;
-  /** All captures of this URL in the index, with the first and the last time. It is 1 in a search over captures. */
+  /**
+   * All captures of this URL in the index, with the first and the last time. In a search over captures the number is 1.
+   */
   readonly captures: number;
   readonly first: EpochMs;
   readonly last: EpochMs;

@@ -13,7 +13,7 @@ import { IndexWriter } from '../sqlite/index-writer.ts';
 import { openSearch, type Search } from './search.ts';
 
 const PAGES = 20_100;
-/** Enough for the short cut, which needs five hundred. */
+/** More than PROMINENT_MIN (500), so that only pages with the word in title or headings are ranked. */
 const TITLED = 2200;
 const TITLED_FEW = 300;
 /** A page that has each word hundreds of times, but not in its title. */

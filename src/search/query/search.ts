@@ -1,6 +1,6 @@
 /**
  * Searches the index. All statements of a search run in one transaction, so its results come from one state of the
- * index. The next search sees a batch that is written meanwhile (WebBase's consistency of indexes).
+ * index. A batch that is written during a search is seen by the next search (WebBase's consistency of indexes).
  */
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -133,7 +133,10 @@ export class Search {
     };
   }
 
-  /** The matching results, by URL or capture. If counting them would take long, only as many are read as are shown. */
+  /**
+   * The matching results, by URL or capture. If counting all would take long, reads only enough of them to fill the
+   * page.
+   */
   #groups(
     request: Omit<CandidateQuery, 'limit' | 'matches'>,
     isCounted: boolean,
@@ -154,7 +157,7 @@ export class Search {
       });
       const isAll = found.length <= limit;
       const groups = grouped(isAll ? found : found.slice(0, limit), isByCapture);
-      // Many contents may be versions of few pages.
+      // The contents that were found may be versions of few pages.
       if (prominent !== undefined && isAll && groups.size < needed) {
         prominent = undefined;
         limit = limitOfAll;
@@ -176,10 +179,10 @@ export class Search {
 
   /**
    * A narrower plan for common words. Their frequency says little about a page, and ranking all pages with them takes
-   * long. If enough pages have the words in title or headings, only these pages are ranked; they would usually come
-   * first anyway. If these are very many too, only pages with the words in the title are ranked. For several words it
-   * is enough that the rarest one is in title or headings. The threshold does not depend on the page of the listing, so
-   * the order is the same on all of its pages.
+   * long. If PROMINENT_MIN contents have the words in title or headings, only these are ranked; they would usually come
+   * first anyway. If COMMON_MIN contents have the words there, only contents with the words in the title are ranked.
+   * For several words it is enough that the rarest one is in title or headings. The threshold does not depend on the
+   * page of the listing, so the order is the same on all of its pages.
    */
   #prominentPlan({ plan, sort, group }: Omit<CandidateQuery, 'limit' | 'matches'>): QueryPlan | undefined {
     const isFiltered = plan.where !== '' || plan.captureWhere !== '';
@@ -204,7 +207,8 @@ export class Search {
   }
 
   /**
-   * The number of contents that match. It is cached, because every page of a listing needs it, and words are repeated.
+   * The number of contents that match. It is cached, because every page of a listing needs it, and searches repeat
+   * words.
    */
   #count(match: string): number {
     const batch = this.#number(BATCH);
@@ -276,7 +280,7 @@ export class Search {
       collection === 0
         ? select('captures c', '1', [])
         : select('captures c', 'c.hash = ? AND c.collection = ?', [hash, collection]);
-    // If it is the only capture at its time, it must match. Otherwise the condition is tested again, which can be slow.
+    // If only one capture has this time, it must match. Otherwise the condition is tested again, which can be slow.
     if (found.length > 1) {
       const { from, where, values } = matchingCaptures(plan);
       found = select(from, where, values);
@@ -345,7 +349,9 @@ function inTitleOrHeadings(match: string): string {
 
 type Group = { readonly id: number; readonly best: Candidate; readonly versions: Set<number>; captures: number };
 
-/** Groups candidates by URL, in the order of the best candidate of each. In a search over captures each is a group. */
+/**
+ * Groups candidates by URL, in the order of their best candidates. In a search over captures each candidate is a group.
+ */
 function grouped(candidates: readonly Candidate[], isByCapture: boolean): Map<number, Group> {
   const groups = new Map<number, Group>();
   for (const candidate of candidates) {

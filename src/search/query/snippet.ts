@@ -143,7 +143,7 @@ function* plainPlaces({ plain, origins }: PlainLetters, run: string): Generator<
   }
 }
 
-/** The window with the most different words; among several the one with the most words, then the first. */
+/** The window with the most different words; among equal windows the one with the most words, then the first. */
 function bestWindow(hits: readonly Hit[], length: number): Hit | undefined {
   const counts = new Map<number, number>();
   let best: { hit: Hit; different: number; all: number } | undefined;

@@ -14,7 +14,7 @@ function failureOf(work: () => void): unknown {
 
 const codeOf = (error: unknown) => (error as { code?: unknown }).code;
 
-test('a full disk, a locked file or a damaged file is an operating failure, and a wrong statement is a bug', () => {
+test('a full disk, a locked file and a damaged file are operating failures; a wrong statement is a bug', () => {
   const database = new DatabaseSync(':memory:');
   database.exec('CREATE TABLE t (a); PRAGMA max_page_count = 10');
   const fill = () => database.exec('INSERT INTO t VALUES (hex(zeroblob(100000)))');

@@ -27,7 +27,7 @@ export const SEARCH_FILE = 'search.sqlite';
 /** The version of the tables and of their contents. An index of another version is made again. */
 const INDEX_VERSION = 7;
 
-/** The tokenizer keeps marks (Mn, Mc). In the scripts of India and others they are parts of words. */
+/** The tokenizer keeps marks (Mn, Mc). In the scripts of India, and in some others, marks are parts of words. */
 const TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'";
 
 const TABLES = `
@@ -124,8 +124,8 @@ const SQLITE_NOTADB = 26;
 const SQLITE_IOERR_SHORT_READ = 522;
 
 /**
- * Turns an error of SQLite about a damaged file, or about the machine, into an operating failure. Others stay as they
- * are.
+ * Turns an error of SQLite about a damaged file, or about the machine, into an operating failure. Other errors are
+ * returned unchanged.
  */
 export function indexError(error: unknown): unknown {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };

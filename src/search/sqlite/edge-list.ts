@@ -16,7 +16,7 @@ export const EDGE_COLUMNS = [
   { name: 'captures', type: 'BIGINT' },
 ] as const;
 
-/** Values in the order of EDGE_COLUMNS. The times are those of the first and the last capture with the link. */
+/** Values in the order of EDGE_COLUMNS. The two times belong to the first and the last capture with the link. */
 export type Edge = readonly [string, string, string, string, boolean, boolean, EpochMs, EpochMs, number];
 
 export function* listEdges(directory: string): Generator<Edge> {

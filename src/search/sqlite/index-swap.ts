@@ -41,7 +41,7 @@ export async function swapIndex(directory: string): Promise<void> {
       await backup(source, to, { rate: COPIED_PAGES });
     } finally {
       source.close();
-      // Also after a failure, because a full disk needs the space.
+      // The checkpoint also runs after a failure, because it frees space on a full disk.
       tryCheckpoint(to);
     }
     await dropIndexFile(from);

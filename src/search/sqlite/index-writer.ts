@@ -243,8 +243,8 @@ export class IndexWriter {
   }
 
   /**
-   * Removes captures, and with the last of them versions, documents and words. Returns the number of captures that the
-   * index had.
+   * Removes captures. Also removes versions without captures, and documents and words without versions. Returns the
+   * number of captures that the index had.
    */
   async remove(names: readonly CaptureIdentity[]): Promise<number> {
     this.#begin();
@@ -273,7 +273,9 @@ export class IndexWriter {
     return rows.length;
   }
 
-  /** Counts the captures of a version again after a removal. Removes everything that the last capture leaves behind. */
+  /**
+   * Counts the captures of a version again after a removal. Removes a version without captures, with its unused data.
+   */
   #updateVersion(version: number): void {
     const left = this.#statements.capturesLeft.get(version)!;
     if (Number(left.count) > 0) {
@@ -304,7 +306,8 @@ export class IndexWriter {
   }
 
   /**
-   * Gives all captures the segment number -1, before the whole stream is read again. Captures that keep it are gone.
+   * Gives all captures the segment number -1, before the whole stream is read again. Captures that keep this number
+   * have left the archive.
    */
   async unassignCaptures(): Promise<void> {
     this.#begin();

@@ -1,6 +1,6 @@
 /**
- * PageRank and citation counts over the pages of the index. They use one version of each URL, the latest or that of a
- * given time, and the links by which pages cite each other. A redirect has one link, to its target. A page without
+ * PageRank and citation counts over the pages of the index. They use one version of each URL, the latest or the version
+ * of a given time, and the links by which pages cite each other. A redirect has one link, to its target. A page without
  * links gives its rank to all pages.
  *
  * ```
@@ -178,7 +178,7 @@ class EdgeFile {
     this.links += some.length;
   }
 
-  /** Writes the current chunk. All chunks have the same size; the rest is zeros, which reading takes for its end. */
+  /** Writes the current chunk. All chunks have the same size: a chunk is filled up with zeros, which mark its end. */
   finish(): void {
     if (this.#filled === 0) return;
     this.#chunk.fill(0, this.#filled);

@@ -1,12 +1,12 @@
 /**
- * Stores the rankings that streams follow, each as it was when the first stream asked for it.
+ * Stores the rankings that streams follow, each in the state in which the first stream requested it.
  *
  * ```
  *   rankings/<inlinks | rank>-<computation>-<content>.sqlite   see ranking-file.ts; mtime is its last use
  *   rankings/<inlinks | rank>.tmp   a file that is being written; the next writer removes it after a crash
  * ```
- * A version is `<computation>-<content>`. The same version is always the same order, also if its file was deleted and
- * written again. Files are kept for LIFE_MS after their last use, as long as all files together take at most BYTES_MAX.
+ * A version is `<computation>-<content>`. A version always has the same order, even if its file was deleted and written
+ * again. Files are kept for LIFE_MS after their last use, as long as all files together take at most BYTES_MAX.
  */
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

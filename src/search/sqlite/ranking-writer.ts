@@ -30,7 +30,7 @@ export class RankingWriter {
 
   /** Writes a ranking file. The file and the returned computation come from the same state of the index. */
   write(name: RankingName, path: string): { computation: string; content: string } {
-    // The highest first, equal ones by key. URLs that no page cites are left out.
+    // The highest value first; URLs with equal values by key. URLs that no page cites are left out.
     const sql = `SELECT key FROM urls WHERE ${name} > 0 ORDER BY ${name} DESC, key`;
     this.#database.exec('BEGIN');
     try {
