@@ -1,7 +1,7 @@
 /**
- * A stream of a served archive. Each part ends with a whole record. From its cursor the stream can continue later, also
- * in another process. To pause, stop iterating. When the connection breaks or the server restarts, the stream
- * reconnects and continues.
+ * A stream of a served archive. Each part ends with a whole record, and has a cursor. From this cursor the stream can
+ * continue later, also in another process. To pause, stop iterating. When the connection breaks or the server restarts,
+ * the stream reconnects and continues.
  *
  * ```ts
  *   const stream = new ArchiveStream('http://localhost:8080', { format: 'jsonl', query: 'type:text/html' });
@@ -34,10 +34,10 @@ export type StreamQuestion = {
 };
 
 export type ArchiveStreamOptions = {
-  /** Where an earlier stream with the same question stopped. */
+  /** The cursor at which an earlier stream with the same question stopped. */
   readonly cursor?: string;
   readonly signal?: AbortSignal;
-  /** How many connections may fail in a row without new records. */
+  /** The number of connections in a row that may fail before a new record arrives. */
   readonly attemptsMax?: number;
   /** Replaces the fetch of the platform. */
   readonly fetch?: typeof fetch;
@@ -105,7 +105,10 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     return this.#cursor;
   }
 
-  /** Whether the server reported that records of the stream may have been deleted since it began. They are left out. */
+  /**
+   * Whether the server reported that records of the stream may have been deleted since the stream began. The stream
+   * leaves out deleted records.
+   */
   get mayLack(): boolean {
     return this.#mayLack;
   }
@@ -170,7 +173,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
       const { done, value } = await reader.read();
       if (done) throw new Error('the reply ended before the stream did');
       for (const { kind, bytes } of frames.push(value)) {
-        // The caller may have aborted while it handled the part before.
+        // The caller may have aborted while it handled the previous part.
         signal?.throwIfAborted();
         if (kind === 'X') return text(bytes) === 'yes';
         if (kind === 'C') {

@@ -6,7 +6,7 @@
  * ```
  */
 const HEAD_BYTES = 5;
-/** The server sends no longer frames. */
+/** The maximum length of a frame that the server sends. */
 const FRAME_BYTES_MAX = 1024 * 1024;
 
 export type Frame = { readonly kind: string; readonly bytes: Uint8Array };
