@@ -1,15 +1,15 @@
 /**
- * Attributes that scripts write, of elements that they make and in HTML: the code of handlers and of `javascript:`
- * links, the URL of a refresh, and where a button sends its form. Wombat leaves these as they are. In the page itself
- * the server rewrites them.
+ * Rewrites attributes that scripts set, on elements that they create and in HTML that they write: the code of handlers
+ * and of `javascript:` links, the URL of a refresh, and the `formaction` of a button. Wombat does not rewrite these. In
+ * the HTML of the page itself the server does.
  */
 import { wrapGetter } from './property.ts';
 import type { Noted, Wombat } from './wombat.ts';
 
-/** Most attributes are not among these. */
+/** Names of the attributes that may need rewriting. */
 const REWRITTEN = /^(?:on[a-z]+|formaction|content|href|src|action)$/i;
 const ORIGINALS_MAX = 1000;
-/** An attribute with rewritten code, in HTML as the browser writes it. */
+/** Matches an attribute with rewritten code in HTML that the browser serialized. */
 const REWRITTEN_CODE = /="((?:javascript:)?var _____WB\$wombat\$assign\$function_____ = [^"]*)"/g;
 const UNESCAPED: Readonly<Record<string, string>> = {
   '&quot;': '"',
@@ -20,7 +20,7 @@ const UNESCAPED: Readonly<Record<string, string>> = {
 };
 
 export function patchAttributes(methods: Wombat): void {
-  // Rewritten values with their originals: a page reads what it wrote.
+  // Originals by rewritten value, so that a page reads back the value that it wrote.
   const originals = new Map<string | null, string>();
   const remember = (rewritten: string, original: string) => {
     if (originals.size >= ORIGINALS_MAX) originals.clear();
@@ -43,7 +43,7 @@ function patchScriptLinks(methods: Wombat, remember: Remember): void {
       const code = decodeURIComponent(link[1]!);
       const rewritten = rewrittenCode(this, code);
       if (rewritten === code) return url;
-      // Browsers take line ends out of a link, and with them the end of a comment.
+      // Browsers remove line ends from a link, and a comment in the code would then not end.
       return remember(`javascript:${rewritten.replace(/%/g, '%25').replace(/\n/g, '%0A')}`, url);
     } catch {
       return url;
@@ -72,7 +72,7 @@ function patchWrittenAttributes(methods: Wombat, remember: Remember): void {
   methods.rewriteElem = function (this: Wombat, element) {
     let isChanged = rewriteElem.call(this, element);
     if (!element?.setAttribute || element._no_rewrite) return isChanged;
-    // A form may have fields with the names of its methods.
+    // A form may have a field with the name of this method, which hides the method.
     const names = this.$wbwindow.Element.prototype.getAttributeNames.call(element);
     names.forEach((name) => {
       if (!REWRITTEN.test(name)) return;
@@ -97,12 +97,12 @@ function patchWrittenAttributes(methods: Wombat, remember: Remember): void {
   };
 }
 
-/** Pages have attributes of their own, on-place and onward, which are not code. */
+/** Pages have attributes of their own, such as `on-place` and `onward`, that are not code. */
 function isHandler(element: Element, name: string): boolean {
   return /^on/i.test(name) && name.toLowerCase() in element;
 }
 
-/** The page that is shown after a while: '5; url=/next'. */
+/** Rewrites the URL in the content of a refresh: '5; url=/next'. */
 function rewrittenRefresh(wombat: Wombat, element: Element, value: string): string {
   const parts = /^(\s*[\d.]+(?:\s*[;,]|\s)\s*(?:url\s*=\s*)?)(["']?)(\S[\s\S]*?)(\2\s*)$/i.exec(value);
   if (!parts || !/^refresh$/i.test(wombat.wb_getAttribute.call(element, 'http-equiv') ?? '')) return value;
@@ -137,7 +137,7 @@ function patchReadValues(methods: Wombat, originals: ReadonlyMap<string | null, 
   methods.overrideHtmlAssign = function (this: Wombat, owner, name, isRead) {
     overrideHtmlAssign.call(this, owner, name, isRead);
     if (!isRead) return;
-    // Wombat itself reads what it rewrote.
+    // Elements of wombat itself return the rewritten HTML.
     wrapGetter(owner, name, (html, element: Noted) => (element._no_rewrite ? html : originalHtml(html, originals)));
   };
 
@@ -149,7 +149,7 @@ function patchReadValues(methods: Wombat, originals: ReadonlyMap<string | null, 
   };
 }
 
-/** HTML with the code that the page wrote. */
+/** The HTML with the page's own code in place of rewritten code. */
 function originalHtml(html: unknown, originals: ReadonlyMap<string | null, string>): unknown {
   if (typeof html !== 'string' || originals.size === 0 || html.indexOf('="') < 0) return html;
   return html.replace(REWRITTEN_CODE, (all, escaped: string) => {

@@ -1,7 +1,7 @@
-/** Texts that scripts put into blobs. */
+/** Reads and makes blobs that contain text. */
 import type { Wombat } from './wombat.ts';
 
-/** The request that read a blob, done. */
+/** Reads a blob. Returns the completed request. */
 export function readBlob(wombat: Wombat, url: string): XMLHttpRequest {
   const request = new XMLHttpRequest();
   wombat.utilFns.XHRopen.call(request, 'GET', url, false);

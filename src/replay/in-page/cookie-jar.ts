@@ -1,4 +1,4 @@
-/** Cookies that live as long as the page. Those of the browser would go to every port of the host. */
+/** Keeps cookies in the page while it is open. The browser would send its own cookies to every port of the host. */
 
 const COOKIES_MAX = 200;
 const VALUE_CHARACTERS_MAX = 4096;

@@ -1,9 +1,9 @@
-/** `Date`, which shows the time of the capture. */
+/** Patches wombat's `Date`, which shows the time of the capture. */
 import type { Wombat } from './wombat.ts';
 
 /**
- * Called without `new`, the Date of wombat returns an object instead of text. It cannot be extended, and takes an
- * argument `undefined` for none.
+ * Wombat's Date has three faults. Called without `new`, it returns an object instead of text. It cannot be extended. It
+ * treats the argument `undefined` as a missing argument.
  */
 export function patchDates(methods: Wombat): void {
   const prepare = methods.initDateOverride;
@@ -13,7 +13,7 @@ export function patchDates(methods: Wombat): void {
     prepare.call(this, timestamp);
     if (win.Date === own) return;
     const shifted = win.Date;
-    // A page may put a function of its own in place of `now`, which may itself ask for a new Date.
+    // Read once, because a page may replace `Date.now` with a function that itself creates a Date.
     const { now } = shifted;
     win.Date = new Proxy(shifted, {
       apply: () => String(new shifted()),

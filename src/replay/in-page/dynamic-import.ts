@@ -3,7 +3,7 @@
 type Import = (base: string | undefined, specifier: unknown, options?: object) => Promise<unknown>;
 type ImportWithOptions = (link: string, options: object) => Promise<unknown>;
 
-/** Names without a path are left to the import map of the page. */
+/** Leaves names without a path to the import map of the page. */
 export function importerOf(linkOf: (specifier: string, base: string | undefined) => string): Import {
   let importWithOptions: ImportWithOptions | undefined;
   return (base, specifier, options) => {

@@ -1,6 +1,6 @@
 /**
- * Code that scripts make from text: in script elements, with `eval` and with `Function`. It must see the stand-ins that
- * other scripts see, not the real window.
+ * Rewrites code that scripts make from text: in script elements, with `eval` and with `Function`. This code must see
+ * the same stand-ins as other scripts instead of the real window.
  */
 import { CHECK_THIS, EvaluatedCode } from './evaluated-code.ts';
 import type { PageSettings } from './page-settings.ts';
@@ -9,13 +9,15 @@ import type { Evaluate, PageWindow, Wombat } from './wombat.ts';
 type Compiled = { readonly names: readonly string[]; readonly make: (...standIns: unknown[]) => object };
 type Compile = (texts: readonly unknown[]) => object;
 
-/** Pages that compile their templates make functions of the same texts again and again. */
+/**
+ * Compiled functions are cached up to this size of their texts, because pages compile the same templates repeatedly.
+ */
 const RECENT_CHARACTERS_MAX = 1000000;
 
 export function patchEvaluation(methods: Wombat, settings: PageSettings): void {
   const evaluated = new EvaluatedCode(settings);
 
-  // Wombat leaves `location = x` and `this` as they are, and misses names that are declared further on in a list.
+  // Wombat does not rewrite `location = x` and `this`, and misses names after the first in a list of `var`.
   const wrap = methods.wrapScriptTextJsProxy;
   methods.wrapScriptTextJsProxy = function (this: Wombat, code, excludes) {
     const names = evaluated.declaredNames(code).concat(excludes || []);
@@ -31,7 +33,7 @@ export function patchEvaluation(methods: Wombat, settings: PageSettings): void {
   methods.initEvalOverride = function (this: Wombat) {
     prepare.call(this);
     const win = this.$wbwindow;
-    // Code that is evaluated in place already sees the stand-ins.
+    // Code that is evaluated in place already sees the stand-ins, so only changes of `location` are rewritten.
     win.__pinakes_code = (code) => (typeof code === 'string' ? evaluated.withChangedLocation(code) : code);
     win.__pinakes_place = changedPlaceOf(win);
     patchEval(this, win);
@@ -40,8 +42,8 @@ export function patchEvaluation(methods: Wombat, settings: PageSettings): void {
 }
 
 /**
- * An `eval` that is passed on evaluates for the whole window, by whatever name it is called. Wombat makes another
- * function at each mention, but pages compare them.
+ * A page may pass `eval` on and call it by another name, which evaluates code in the scope of the window. Wombat makes
+ * a new function at each mention of `eval`, but pages compare these functions. So there is one function here.
  */
 function patchEval(wombat: Wombat, win: PageWindow): void {
   const own = win.eval as Evaluate;
@@ -53,8 +55,8 @@ function patchEval(wombat: Wombat, win: PageWindow): void {
 }
 
 /**
- * What a script changes by the name `location`: that of the page, or a variable of that name. Rewritten scripts call it
- * with `new`, so it cannot be an arrow function.
+ * Makes the object that a rewritten script changes in place of `location`, which may be the location of the page or a
+ * variable of that name. Rewritten scripts call the result with `new`, so it cannot be an arrow function.
  */
 function changedPlaceOf(win: PageWindow): NonNullable<PageWindow['__pinakes_place']> {
   function ChangedPlace(get: () => unknown, set: (value: unknown) => void): { value: unknown } {
@@ -72,7 +74,7 @@ function changedPlaceOf(win: PageWindow): NonNullable<PageWindow['__pinakes_plac
   return ChangedPlace;
 }
 
-/** Wombat leaves `Function` as it is. Asynchronous functions and generators have constructors of their own. */
+/** Wombat does not patch `Function`. Asynchronous functions and generators have their own constructors. */
 function patchFunctions(wombat: Wombat, win: PageWindow, evaluated: EvaluatedCode, standIns: readonly string[]): void {
   const own = win.Function;
   for (const start of ['function', 'async function', 'function*', 'async function*']) {
@@ -92,8 +94,8 @@ function patchFunctions(wombat: Wombat, win: PageWindow, evaluated: EvaluatedCod
 }
 
 /**
- * Compiles functions from text inside of a function with the stand-ins as parameters, so that names of the text have
- * precedence. Remembers what it compiled, as browsers do.
+ * Compiles a function from text inside another function whose parameters are the stand-ins, so that names in the text
+ * hide them. Caches compiled functions, as browsers do.
  */
 function compilerOf(
   wombat: Wombat,
@@ -107,7 +109,7 @@ function compilerOf(
 
   function compiledAround(texts: string[]): Compiled {
     const code = own.prototype.toString.call(Reflect.construct(maker, texts));
-    // What the code evaluates may mention any of them.
+    // If the code calls `eval`, the evaluated text may mention any stand-in.
     const names = /\beval\b/.test(code) ? standIns : standIns.filter((name) => code.indexOf(name) >= 0);
     return { names, make: own(...names, `return ${evaluated.rewritten(code)}`) as Compiled['make'] };
   }

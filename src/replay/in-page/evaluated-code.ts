@@ -1,26 +1,26 @@
 /**
- * Rewrites code that scripts evaluate: a script that they make, the text of `eval` and of `Function`. The server
- * rewrites scripts by reading them token by token; here patterns have to do, as the text may be of any kind. Patterns
- * have no lookbehind, which older browsers cannot parse.
+ * Rewrites code that scripts evaluate: scripts that they create, and texts for `eval` and `Function`. The server
+ * rewrites scripts token by token. This code uses regular expressions, because the text may be of any kind. They have
+ * no lookbehind, which older browsers cannot parse.
  */
 import type { PageSettings } from './page-settings.ts';
 
-/** The function of wombat that returns the stand-in for the window, and any other object as it is. */
+/** Calls wombat's function that returns the stand-in if `this` is the window, else `this` itself. */
 export const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 
 const QUOTED =
   /"[^"\\\n]*(?:\\[\s\S][^"\\\n]*)*"?|'[^'\\\n]*(?:\\[\s\S][^'\\\n]*)*'?|\x60[^\x60\\]*(?:\\[\s\S][^\x60\\]*)*\x60?/
     .source;
-/** Strings and declarations of a variable of that name stay as they are. */
+/** Matches strings and declarations of a variable `location`, which stay as they are. */
 const KEPT = `${QUOTED}|\\b(?:var|let|const)\\s+location\\b|`;
-/** Before a question mark, `\`, `&` and `]` are parts of a regular expression: /\?location=/. */
+/** A `\`, `&` or `]` before a question mark belongs to a regular expression, as in /\?location=/. */
 const LOCATION_CHANGE = new RegExp(
   KEPT + /(^|[\s;{}(),:=]|=>|[\\&\]]?\?)location(\s*)(=(?![=>])|(?:[-+*/%^|&]|\|\||&&|\?\?)=)/.source,
   'g',
 );
 const RETURNED_THIS = '(\\breturn\\s+)this\\b(?!\\$|\\s*[.[])';
 
-/** Fields are private by type only: `#` is expensive in the older browsers. */
+/** Fields are `private` and not `#`, which is slow in older browsers. */
 export class EvaluatedCode {
   private readonly settings: PageSettings;
   private readonly mention: RegExp;
@@ -51,7 +51,7 @@ export class EvaluatedCode {
     return this.withChangedLocation(this.withCheckedThis(code));
   }
 
-  /** Without this, `location = x` would set the stand-in and lead nowhere. */
+  /** Without this, `location = x` would overwrite the stand-in instead of navigating. */
   withChangedLocation(code: string): string {
     if (code.indexOf('location') < 0) return code;
     const { checkLocation, changedLocation } = this.settings;
@@ -61,14 +61,14 @@ export class EvaluatedCode {
     });
   }
 
-  /** Where `this` is the window, it becomes the stand-in. */
+  /** Makes `this` the stand-in where it is the window. */
   private withCheckedThis(code: string): string {
     if (code.indexOf('this') < 0) return code;
     return code.replace(
       this.passedThis,
       (all, returning: string | undefined, before: string | undefined, at: number) => {
         const start = returning === undefined ? before : returning;
-        // `new this`, in a class.
+        // `new this` in a class stays as it is.
         const isMade =
           returning === undefined &&
           before !== undefined &&
@@ -78,13 +78,16 @@ export class EvaluatedCode {
     );
   }
 
-  /** The stand-ins that the code declares at its top. The block around it must not declare them too. */
+  /**
+   * The names of stand-ins that the code itself declares at its top. The block around the code must not declare them
+   * too.
+   */
   declaredNames(code: string): string[] {
     const declared = this.declarations.filter(([, pattern]) => pattern.test(code)).map(([name]) => name);
     return declared.concat(this.listedNames(code));
   }
 
-  /** Names further on in a list of `var`. A name inside of brackets belongs to a value. */
+  /** Names after the first in a list of `var`. A name in brackets belongs to a value. */
   private listedNames(code: string): string[] {
     const names: string[] = [];
     if (!this.isListed.test(code)) return names;

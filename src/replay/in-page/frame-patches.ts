@@ -1,4 +1,4 @@
-/** Frames that scripts make: from text, from a blob, and with a sandbox. */
+/** Patches frames that scripts create: from text, from a blob, and with a sandbox. */
 import { blobUrl, readBlob } from './blob.ts';
 import { preparedDocument } from './prepared-document.ts';
 import type { Wombat } from './wombat.ts';
@@ -11,7 +11,7 @@ export function patchFrames(methods: Wombat): void {
   patchFrameAttributes(methods);
 }
 
-/** Wombat rewrites the text of a frame, but does not start itself in it. */
+/** Wombat rewrites the text of a frame (`srcdoc`), but does not start in that frame. */
 function patchSourceDocuments(methods: Wombat): void {
   methods.overrideHtmlAssignSrcDoc = function (this: Wombat, owner, name) {
     const wombat = this;
@@ -23,7 +23,7 @@ function patchSourceDocuments(methods: Wombat): void {
         this.__wb_srcdoc = value;
         set.call(this, preparedDocument(wombat, String(value)));
       },
-      // A page reads what it assigned.
+      // A page reads back the text that it assigned.
       function () {
         return this.__wb_srcdoc;
       },
@@ -38,7 +38,7 @@ function patchSourceDocuments(methods: Wombat): void {
   };
 }
 
-/** Wombat leaves the page in a blob as it is. */
+/** Wombat does not rewrite a page in a blob. */
 function patchBlobFrames(methods: Wombat): void {
   const rewriteUrl = methods.rewriteUrl;
   methods.rewriteUrl = function (this: Wombat, url, isRelative, modifier, document) {
@@ -53,7 +53,10 @@ function patchBlobFrames(methods: Wombat): void {
   };
 }
 
-/** Wombat cannot work in a frame without an origin. The server gives one to frames of the page, and this to others. */
+/**
+ * Wombat cannot work in a frame without an origin. The server gives an origin to frames in the HTML of the page. This
+ * function gives one to frames that scripts create.
+ */
 function patchFrameAttributes(methods: Wombat): void {
   const prepare = methods.initElementGetSetAttributeOverride;
   methods.initElementGetSetAttributeOverride = function (this: Wombat) {

@@ -1,4 +1,4 @@
-/** Messages between windows, and listeners. */
+/** Patches messages between windows, and listeners. */
 import { methodsOf, wrapGetter } from './property.ts';
 import type { PageWindow, Wombat } from './wombat.ts';
 
@@ -9,7 +9,7 @@ type PostMessage = (
   transfer?: Transferable[],
   isFromTop?: boolean,
 ) => void;
-/** What wombat sends in place of a message. */
+/** The object that wombat sends in place of a message. */
 type Packed = { readonly from: string; readonly to_origin: string; readonly message: unknown };
 
 export function patchMessages(methods: Wombat): void {
@@ -27,8 +27,8 @@ export function patchMessages(methods: Wombat): void {
 }
 
 /**
- * Wombat takes no origin, or '/', for any origin; it means that of the sender. It also sends nothing to a document
- * without a URL of its own, which has the origin of its page.
+ * A missing target origin, or '/', means the origin of the sender; wombat sends to any origin. Wombat also sends
+ * nothing to a document without a URL of its own, which has the origin of its page.
  */
 function patchPostMessage(wombat: Wombat, win: PageWindow): void {
   const post = win.postMessage as PostMessage;
@@ -44,7 +44,7 @@ function patchPostMessage(wombat: Wombat, win: PageWindow): void {
   win.postMessage = win.Window.prototype.postMessage = patched;
 }
 
-/** Wombat unpacks no message that is empty: 0, '', null. */
+/** Wombat does not unpack empty messages: 0, '', null. */
 function unpackEmptyMessages(win: PageWindow): void {
   const packedOf = Object.getOwnPropertyDescriptor(win.MessageEvent.prototype, 'data')!.get!;
   const unpack = (name: string, part: keyof Packed) =>
@@ -57,7 +57,10 @@ function unpackEmptyMessages(win: PageWindow): void {
   unpack('data', 'message');
 }
 
-/** Called as a plain function it means the window. Wombat fails at every message to a listener that was added so. */
+/**
+ * Called as a plain function, `addEventListener` means the window. Wombat fails at every message to a listener that was
+ * added this way.
+ */
 function patchListeners(win: PageWindow): void {
   const target = methodsOf(win.EventTarget.prototype);
   for (const name of ['addEventListener', 'removeEventListener']) {

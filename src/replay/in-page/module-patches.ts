@@ -1,13 +1,13 @@
-/** Modules that scripts make from text, and `import()`. */
+/** Patches modules that scripts make from text, and `import()`. */
 import { importerOf } from './dynamic-import.ts';
 import type { Wombat } from './wombat.ts';
 
 const ASSIGN = '_____WB$wombat$assign$function_____';
 
 export function patchModules(methods: Wombat, standIns: readonly string[]): void {
-  // Modules read the window by this name to declare the others.
+  // Modules read the window as `globalThis` to declare the other stand-ins.
   const names = standIns.filter((name) => name !== 'globalThis');
-  // Wombat puts modules in a block, where they cannot be, and so it does with scripts that hold data.
+  // Wombat puts a block around modules, which breaks their imports, and around scripts that contain data.
   const rewriteScript = methods.rewriteScript;
   methods.rewriteScript = function (this: Wombat, script) {
     if (script.hasAttribute('src') || !isModuleOrData(script)) return rewriteScript.call(this, script);

@@ -1,6 +1,7 @@
 /**
- * Prepares a worker that is a module. Its script is the first import of the worker, so that the modules after it find
- * the worker ready. It imports wombatWorkers.js first; where the worker is from is read from its own URL.
+ * Prepares a worker that is a module. This script is the first import of the worker, so that the modules after it find
+ * the worker prepared. It imports wombatWorkers.js first, and reads the time and the original URL from the worker's own
+ * URL.
  */
 import type { WorkerInfo } from './worker.ts';
 

@@ -1,7 +1,7 @@
 /**
- * The script that prepares a replayed page before any script of its own runs. It starts wombat and takes away what
- * would reach outside of the page or outlast it. It helps pages to work. It is not what keeps them in: the policies
- * are (security-fields.ts).
+ * The script that prepares a replayed page before any script of its own runs. It starts wombat and removes features
+ * that would reach outside of the page or outlast it. This script helps pages to work; the policies
+ * (security-fields.ts) keep pages inside the archive.
  */
 import { keepCookiesInPage } from './cookie-jar.ts';
 import type { PageSettings } from './page-settings.ts';
@@ -35,7 +35,7 @@ export function definePageStart(settings: PageSettings): void {
   };
 }
 
-/** The inline script that is running, and the two before it. */
+/** Removes the running inline script and the two scripts before it. */
 function removeOwnElements(): void {
   let own: ChildNode | null = document.currentScript;
   for (let count = 0; own && count < 3; count++) {
@@ -65,8 +65,8 @@ function refusePeers(): void {
 }
 
 /**
- * Marks requests of scripts. Over plain HTTP browsers do not say that a script asks, and the server would answer with a
- * rewritten page. Wombat marks those of XMLHttpRequest only.
+ * Marks requests that scripts send with `fetch`. Over plain HTTP a browser does not say that a script sent a request,
+ * and the server would answer with a rewritten page. Wombat marks requests of XMLHttpRequest only.
  */
 function markScriptRequests(): void {
   if (self.isSecureContext || !self.fetch) return;
@@ -79,7 +79,10 @@ function markScriptRequests(): void {
   };
 }
 
-/** Defines what a script assigns to: the location of the page, or anything for a variable of that name. */
+/**
+ * Defines the object to which `location = x` assigns: the page's location, or an unused object if `location` is a
+ * variable.
+ */
 function defineAssignedLocation(): void {
   self.__pinakes_location = (get) => {
     let found: unknown;

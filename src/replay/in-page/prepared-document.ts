@@ -1,4 +1,4 @@
-/** A document that a script makes from text, with what the server gives to every replayed page at its start. */
+/** Adds the scripts at the start of every replayed page to a document that a script makes from text. */
 import type { Wombat } from './wombat.ts';
 
 export function preparedDocument(wombat: Wombat, html: string): string {

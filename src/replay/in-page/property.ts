@@ -4,8 +4,8 @@ type Owner = { readonly prototype: object } | undefined;
 type Method = (...values: unknown[]) => unknown;
 
 /**
- * Has a getter return something else. `read` gets the value and the object. A property that the browser does not have,
- * or that is fixed, stays as it is.
+ * Makes a getter return the result of `read`, which gets the original value and the object. A property that the browser
+ * lacks, or that is fixed, stays as it is.
  */
 export function wrapGetter<T, V>(owner: Owner, name: string, read: (value: T, object: V) => unknown): void {
   if (!owner) return;
@@ -20,7 +20,7 @@ export function wrapGetter<T, V>(owner: Owner, name: string, read: (value: T, ob
   });
 }
 
-/** The methods of an object by name, for replacing them whatever their types are. */
+/** The methods of an object by name, so that they can be replaced whatever their types are. */
 export function methodsOf(object: object): Record<string, Method> {
   return object as Record<string, Method>;
 }

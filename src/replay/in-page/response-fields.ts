@@ -1,6 +1,6 @@
 /**
- * The fields of responses as scripts read them. The server sends fields of the original that must not act again under
- * another name. Scripts of the page find them under their own.
+ * Shows the fields of responses to scripts under their original names. The server sends original fields that must not
+ * act again under another name.
  */
 import { wrapGetter } from './property.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Selectors by which scripts look for links, `a[href="/about"]`. In the page the links are those of the archive, with
- * the URL of the original after a time. A selector finds them by that URL too. Wombat does this only for absolute URLs,
- * and only for selectors of the document.
+ * Patches selectors with which scripts look for links, `a[href="/about"]`. Links in a replayed page are links of the
+ * archive, which contain the original URL after a time. A patched selector also finds a link by its original URL.
+ * Wombat does this only for absolute URLs, and only for selectors of the document.
  */
 import { methodsOf } from './property.ts';
 import type { Wombat } from './wombat.ts';
@@ -18,7 +18,7 @@ export function patchSelectors(methods: Wombat): void {
       for (const name of names) {
         const query = queries[name];
         if (!query) continue;
-        // Some libraries use them only while they look like those of the browser, as a Proxy does.
+        // Some libraries use these methods only if they look like those of the browser, as a Proxy does.
         queries[name] = new Proxy(query, {
           apply: (find, self, values) =>
             Reflect.apply(find, wombat.proxyToObj(self), values.length > 0 ? [patched(values[0])] : values),
@@ -46,9 +46,10 @@ function attributeSelector(
   flag: string,
   base: string,
 ): string {
-  // All links begin so here too, or are relative ones, which the server has resolved.
+  // Links of the archive also begin with `/` or `http`. Links with `.` or `?` are relative; the server has resolved
+  // them.
   if (!isWhole && /^(?:\/|https?|[.?].*)$/i.test(link)) return all;
-  // Links to follow that were absolute still are.
+  // Absolute links that a reader can follow are still absolute.
   const guard = !isWhole && /^https?:/i.test(link) && /^href$/i.test(name) ? ':is([href^="http"],:not(a,area))' : '';
   const isScheme = guard !== '' && /^https?:\/{0,2}$/i.test(link);
   let urls = isScheme ? [link] : absoluteUrls(link, base);
@@ -58,7 +59,7 @@ function attributeSelector(
   return `:is(${(isScheme ? found : [all, ...found]).join()})`;
 }
 
-/** The absolute URL of a link as the server writes it and as the browser does; none for links that stay as they are. */
+/** The absolute URL of a link, as the server and as the browser writes it; empty for a link that stays as it is. */
 function absoluteUrls(link: string, base: string): string[] {
   if (/^(?:#|(?!https?:)[a-z][a-z0-9+.-]*:)/i.test(link)) return [];
   try {
@@ -68,7 +69,7 @@ function absoluteUrls(link: string, base: string): string[] {
   }
 }
 
-/** What a link leaves out. */
+/** The start of the absolute URL, which the link leaves out. */
 function startOfUrl(link: string, base: URL): string {
   if (/^https?:/i.test(link)) return '';
   if (/^\/\//.test(link)) return base.protocol;

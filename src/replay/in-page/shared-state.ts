@@ -1,12 +1,12 @@
 /**
- * State that the browser shares between all pages of the replay origin: caches, channels and locks. Each site at each
- * time has its own here, so that no capture shows or disturbs another.
+ * State that the browser shares between all pages of the replay origin: caches, channels and locks. These functions
+ * give each site at each time its own state, so that no capture shows or disturbs another.
  */
 import { methodsOf, wrapGetter } from './property.ts';
 
 type Scope = Window & typeof globalThis;
 
-/** Empties caches: they outlast the page, and hold what the page would ask the archive for. */
+/** Makes all caches look empty. Caches outlast the page, and would answer requests in place of the archive. */
 export function emptyCaches(scope: Scope): void {
   if (!scope.CacheStorage) return;
   const results = { match: undefined, matchAll: [], add: undefined, addAll: undefined, put: undefined };

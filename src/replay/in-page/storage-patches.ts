@@ -1,4 +1,4 @@
-/** Storages, databases and caches. */
+/** Patches storages, databases and caches. */
 import { emptyCaches, separateChannels } from './shared-state.ts';
 import type { Wombat } from './wombat.ts';
 
@@ -10,7 +10,7 @@ export function patchStorage(methods: Wombat): void {
 
 /** Wombat stores values as they are, but a storage holds text: pages compare with 'true' and '1'. */
 function patchLocalStorage(methods: Wombat): void {
-  // All windows have the same class of wombat.
+  // All windows share wombat's class of storages, so it is patched once.
   let isPatched = false;
   const prepare = methods.initStorageOverride;
   methods.initStorageOverride = function (this: Wombat) {
@@ -26,8 +26,8 @@ function patchLocalStorage(methods: Wombat): void {
 }
 
 /**
- * Databases outlast the page. Wombat separates them by site. Here each time of a site has its own, since one capture
- * would show what a later one put there. Wombat also deletes none.
+ * Databases outlast the page. Wombat separates them by site. This patch also separates them by time, because one
+ * capture would show data that a later capture stored. Wombat's `deleteDatabase` deletes nothing.
  */
 function patchDatabases(methods: Wombat): void {
   const prepare = methods.initIndexedDBOverride;
@@ -39,7 +39,7 @@ function patchDatabases(methods: Wombat): void {
     const remove = factory.deleteDatabase;
     const { timestamp } = (win.__WB_replay_top || win).wbinfo || this.wb_info;
     const owner = `${timestamp}-${origin}`;
-    // Wombat makes the prefix of names from this.
+    // Wombat makes the prefix of database names from this.
     this.wb_orig_origin = owner;
     prepare.call(this);
     this.wb_orig_origin = origin;
@@ -50,7 +50,7 @@ function patchDatabases(methods: Wombat): void {
   };
 }
 
-/** Wombat lets pages open caches, in which they would find the replies of the archive. */
+/** Wombat lets pages open caches, where they would find replies of the archive. */
 function patchCaches(methods: Wombat): void {
   const prepare = methods.initCacheStorageOverride;
   methods.initCacheStorageOverride = function (this: Wombat) {

@@ -1,21 +1,21 @@
 /**
- * Where links, forms and scripts of a page open what they lead to. The frame of replay can open no window, so what
- * would open in a window opens in the frame, and a link that names a frame of the page opens there. Which frames there
- * are is known only when a link is followed, so names stay as they are until then.
+ * Decides where the targets of links, forms and scripts open. The frame of replay cannot open windows. So a link to a
+ * new window opens in the frame of replay, and a link that names a frame of the page opens in that frame. Frames are
+ * known only when a link is followed, so names stay as they are until then.
  *
- * In a sandbox a frame may navigate itself and the frames in it, but neither the page around it nor a frame beside it,
- * as the menu of a frameset does. Links there are followed from the page that both are in. Windows that open without a
- * click, as advertisements did, would take the place of the page; they are refused, as browsers do.
+ * A frame in a sandbox may navigate itself and the frames inside it. It may not navigate the page around it, or a frame
+ * beside it as the menu of a frameset does. The page that contains both frames follows such a link. A window that opens
+ * without a click, such as an advertisement, would replace the page. It is refused, as in browsers.
  */
 import { methodsOf } from './property.ts';
 import type { PageWindow, Wombat } from './wombat.ts';
 
-/** The window that follows a link, and the name of the frame that it opens in. */
+/** The window that follows a link, and the name of the frame in which the link opens. */
 type Way = { readonly from: PageWindow; readonly target: string; readonly isWindow?: boolean };
 type Button = HTMLButtonElement | HTMLInputElement;
 
 export function patchTargets(methods: Wombat): void {
-  // Wombat opens in the frame of replay what names another frame of the page.
+  // Wombat would open a link that names another frame of the page in the frame of replay.
   methods.rewriteAttrTarget = (target) => target;
 
   const prepare = methods.initOpenOverride;
@@ -39,7 +39,7 @@ function patchOpen(wombat: Wombat): void {
     const way = wayTo(win, String(name || '_blank'));
     const activation = win.navigator.userActivation;
     if (way.isWindow && activation && !activation.isActive) return null;
-    // A window that is opened first and navigated later.
+    // The script opens an empty window first and navigates it later.
     if (way.isWindow && /^about:blank$/i.test(String(url))) url = '';
     if (way.from === win) return openHere.call(this || win, url, way.target, features);
     if (url) follow(way, new wombat.URL(url, win.document.baseURI).href);
@@ -50,7 +50,7 @@ function patchOpen(wombat: Wombat): void {
   if (prototype.open) prototype.open = open;
 }
 
-/** Forms and links that a script submits and clicks: no event comes before. */
+/** Patches `submit()` and `click()`, which scripts call on forms and links. No event comes before them. */
 function patchFollowing(win: PageWindow): void {
   const submit = win.HTMLFormElement.prototype.submit;
   win.HTMLFormElement.prototype.submit = function () {
@@ -66,7 +66,7 @@ function patchFollowing(win: PageWindow): void {
 }
 
 /**
- * Listens before the listeners of the page, which may stop the event, and after them, since they may change the target.
+ * Listens before the listeners of the page, which may stop the event, and after them, as they may change the target.
  */
 function listenForFollowing(win: PageWindow): void {
   const endings = new EventEndings();
@@ -83,14 +83,14 @@ function listenForFollowing(win: PageWindow): void {
     }
   }
   listen(win);
-  // Events in a closed root do not name the link outside of it.
+  // Outside of a closed shadow root, its events do not name the link.
   const attach = win.Element.prototype.attachShadow;
   win.Element.prototype.attachShadow = function (options) {
     const root = attach.call(this, options);
     if (root.mode === 'closed') listen(root);
     return root;
   };
-  // A document that is written anew has lost all its listeners.
+  // A document that is written again loses all its listeners.
   for (const name of ['open', 'write', 'writeln']) {
     const own = methodsOf(win.document)[name]!;
     const written = function (this: Document, ...values: unknown[]) {
@@ -102,11 +102,11 @@ function listenForFollowing(win: PageWindow): void {
   }
 }
 
-/** Which events have come to their last listener, and so were not stopped by the page. */
+/** Records which events reached their last listener, so that the page did not stop them. */
 class EventEndings {
   private readonly ended = new WeakSet<Event>();
 
-  /** Has `act` done a little later for an event that the page stops. */
+  /** Calls `act` a little later if the page stopped the event. */
   note(event: Event, isLast: boolean, act: () => void): void {
     if (isLast) this.ended.add(event);
     else setTimeout(() => this.ended.has(event) || act());
@@ -169,7 +169,7 @@ function isWithin(win: Window, other: Window): boolean {
   }
 }
 
-/** Sets the attribute to where the element leads. What the page can follow itself is left to the browser. */
+/** Finds the way that the element leads. If its own window can follow the way, sets the attribute for the browser. */
 function settle(win: PageWindow, element: Element, name: string): Way {
   const base: HTMLBaseElement | null = element.ownerDocument.querySelector('base[target]');
   const target = element.getAttribute(name) || base?.target || '';
@@ -218,7 +218,7 @@ function send(win: PageWindow, form: HTMLFormElement, button: Button | null, way
   document.documentElement.removeChild(copy);
 }
 
-/** Fields may have the names of properties of their form. */
+/** Reads a property of a form, even if a field of the form has the same name. */
 function formProperty(win: PageWindow, form: HTMLFormElement, name: string): string {
   return Object.getOwnPropertyDescriptor(win.HTMLFormElement.prototype, name)!.get!.call(form);
 }

@@ -1,4 +1,4 @@
-/** URLs that scripts read and write as properties: of links, of the location, of images, of the history. */
+/** Patches URLs that scripts read and write as properties of links, the location, images and the history. */
 import { wrapGetter } from './property.ts';
 import type { Noted, Wombat } from './wombat.ts';
 
@@ -11,8 +11,8 @@ export function patchUrlProperties(methods: Wombat): void {
 }
 
 /**
- * Wombat takes the parts that a script does not set from the URL of the page. It also ignores a value that is set a
- * second time, whatever has happened in between.
+ * When a script sets one part of a URL, wombat takes the other parts from the URL of the page. It also ignores a value
+ * that is set a second time, even if the URL has changed in between.
  */
 function patchPartSetters(methods: Wombat): void {
   const makeSetter = methods.makeSetLocProp;
@@ -30,13 +30,13 @@ function patchPartSetters(methods: Wombat): void {
       this[own] = undefined;
       const base = (this.ownerDocument || wombat.$wbwindow.document).baseURI;
       set.call(this, own === '_href' ? absoluteUrl(wombat, value, base) : value);
-      // What is read next is what the browser made of it.
+      // The next read returns the URL as the browser resolved it.
       this._orig_href = undefined;
     };
   };
 }
 
-/** Wombat resolves a relative URL by the former value of the link or location, and browsers by the base URL. */
+/** Wombat resolves a relative URL against the former value of the link or location; browsers use the base URL. */
 function absoluteUrl(wombat: Wombat, value: unknown, base: string): unknown {
   if (typeof value !== 'string' || /^\s*[a-z][a-z0-9+.-]*:/i.test(value)) return value;
   try {
@@ -51,7 +51,8 @@ function patchPartGetters(methods: Wombat): void {
   methods.makeGetLocProp = function (this: Wombat, part, getter) {
     const wombat = this;
     const get = makeGetter.call(this, part, getter);
-    // Pages compare the origin of messages. Wombat gives 'null' in a frame without a URL; it is that of its page.
+    // Pages compare the origin of messages. In a frame without a URL wombat returns 'null' instead of the origin of its
+    // page.
     if (part === 'origin') {
       return function () {
         const origin = get.call(this);
@@ -60,7 +61,7 @@ function patchPartGetters(methods: Wombat): void {
       };
     }
     if (part !== 'href') return get;
-    // Wombat gives the URL as the page wrote it, http://example.org without a slash.
+    // Wombat returns the URL as the page wrote it, such as http://example.org without a slash.
     return function () {
       const url = get.call(this);
       if (!/^https?:/i.test(url)) return url;
@@ -73,7 +74,7 @@ function patchPartGetters(methods: Wombat): void {
   };
 }
 
-/** Wombat gives no referrer to the page in the frame of replay, which has one when a link led to it. */
+/** Wombat returns no referrer in the frame of replay. A page that was reached by a link has one. */
 function patchReferrer(methods: Wombat): void {
   methods.overrideReferrer = function (this: Wombat, document) {
     const wombat = this;
@@ -91,11 +92,11 @@ function patchMoreProperties(methods: Wombat): void {
   methods.initAttrOverrides = function (this: Wombat) {
     prepare.call(this);
     const win = this.$wbwindow;
-    // Wombat gives only the first image of several its own URL.
+    // Wombat restores only the first URL of several.
     const withoutPrefixes = (text: string) => text.replace(this.wb_unrewrite_rx, '');
     wrapGetter(win.HTMLImageElement, 'srcset', withoutPrefixes);
     wrapGetter(win.HTMLSourceElement, 'srcset', withoutPrefixes);
-    // Wombat leaves the other properties out.
+    // Wombat does not patch the following properties.
     const original = (url: string) => this.extractOriginalURL(url);
     wrapGetter(win.HTMLImageElement, 'currentSrc', original);
     wrapGetter(win.HTMLMediaElement, 'currentSrc', original);
@@ -119,7 +120,8 @@ function patchMoreProperties(methods: Wombat): void {
 }
 
 /**
- * Scripts that list the window find `__WB_top_frame`, the window around the frame of replay; reading it is an error.
+ * Scripts that list the window find `__WB_top_frame`, the window around the frame of replay. Reading it throws an
+ * error.
  */
 function hideTopFrame(methods: Wombat): void {
   const get = methods.defaultProxyGet;

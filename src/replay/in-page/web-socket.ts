@@ -1,9 +1,9 @@
 /**
  * A WebSocket that fails like one without a network.
  *
- * Wombat's pretends to be open, and pages wait for messages that never come. The browser's own fails, because the
- * policy of replay lets it reach nothing. But some browsers then send the event `error` without `close`, and where
- * replay is served by HTTPS a URL of `ws:` would be an error of the script.
+ * Wombat's WebSocket pretends to be open, and pages wait for messages that never come. The browser's own WebSocket
+ * fails, because the policy of replay allows no connection. But some browsers then send `error` without `close`. If
+ * replay is served by HTTPS, a `ws:` URL would also throw in the script.
  */
 export function failingWebSocket(Socket: typeof WebSocket): typeof WebSocket {
   return new Proxy(Socket, {

@@ -1,4 +1,4 @@
-/** All patches to wombat, applied before it starts. Each says what wombat lacks. */
+/** All patches to wombat, applied before wombat starts. The comment of each patch says what wombat lacks. */
 import { patchAttributes } from './attribute-patches.ts';
 import { patchDates } from './date-patches.ts';
 import { patchEvaluation } from './eval-patches.ts';
@@ -31,7 +31,7 @@ export function patchWombat(methods: Wombat, settings: PageSettings): void {
   patchTargets(methods);
 }
 
-/** Wombat does not know these newer ways for text to become a style sheet or a part of the page. */
+/** Wombat does not know these newer methods that turn text into a style sheet or into a part of the page. */
 function patchMarkup(methods: Wombat): void {
   const prepare = methods.initCSSOMOverrides;
   methods.initCSSOMOverrides = function (this: Wombat) {

@@ -1,9 +1,9 @@
 /**
  * The parts of wombat 3.10 that the patches call or replace. Wombat has no types of its own. A patch replaces a method
- * of the prototype, so that it also holds in frames without a URL of their own, which wombat prepares by itself.
+ * of the prototype, so that the patch also works in frames without a URL of their own, which wombat prepares by itself.
  */
 
-/** Facts of the page under the names that wombat has for them (`wombatInfo` in page-head.ts). */
+/** Facts about the page, under wombat's names for them (`wombatInfo` in page-head.ts). */
 export type WombatInfo = {
   readonly url: string;
   readonly timestamp: string;
@@ -61,7 +61,7 @@ export type Wombat = {
   rewriteWorker(url: string, options?: WorkerOptions): string;
   rewriteEvalArg(run: Evaluate, code: unknown, extra?: unknown): unknown;
   rewriteAttrTarget(target: string): string;
-  /** Whether a script needs no rewriting. Adds to `declared` the names that it declares itself. */
+  /** Whether a script needs no rewriting. Adds the names that the script declares to `declared`. */
   skipWrapScriptTextBasedOnText(code: string, declared: string[]): boolean;
   wrapScriptTextJsProxy(code: string, excludes?: string[]): string;
 

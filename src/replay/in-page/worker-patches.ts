@@ -1,4 +1,4 @@
-/** Workers that scripts make from a blob. */
+/** Patches workers that scripts make from a blob. */
 import { blobUrl, readBlob } from './blob.ts';
 import { withModuleLinks } from './module-patches.ts';
 import type { Wombat } from './wombat.ts';

@@ -1,6 +1,6 @@
 /**
- * The script that prepares a worker before any script of its own runs. It follows wombat's part for workers and does
- * what that leaves out. A worker sees the URLs of the original, as a page does.
+ * The script that prepares a worker before any script of its own runs. It runs after wombat's script for workers, and
+ * patches what that script leaves out. A worker sees the URLs of the original, as a page does.
  */
 import { importerOf } from './dynamic-import.ts';
 import { wrapGetter } from './property.ts';
@@ -45,12 +45,12 @@ export function defineWorkerStart(originalFieldPrefix: string): void {
   } as unknown as typeof Wombat;
 }
 
-/** The URL of the original in one of replay. Others stay as they are. */
+/** The original URL in a replay URL. Other URLs stay as they are. */
 function originalOf(url: string, prefix: string): string {
   return url.startsWith(prefix) ? url.slice(prefix.length).replace(/^\d*[a-z]*_?\//, '') : url;
 }
 
-/** Wombat leaves `location` as it is: the URL in the archive. */
+/** Wombat does not patch `location`, which is the URL in the archive. */
 function patchLocation(place: Location, info: WorkerInfo): void {
   const owner = new URL(info.originalURL);
   const isBlob = place.protocol === 'blob:';
@@ -73,7 +73,7 @@ function patchUrl(owner: { readonly prototype: object } | undefined, name: strin
   wrapGetter(owner, name, (url: string) => originalOf(url, prefix));
 }
 
-/** Databases, channels and locks have the names that they have in the page: those of its time and of its site. */
+/** Gives databases, channels and locks the same names as in the page, with the time and the site in them. */
 function separateState(place: Location, info: WorkerInfo): void {
   const url = place.protocol === 'blob:' ? info.prefixMod : place.href;
   const stamp = /\/web\/(\d*)/.exec(url)![1]!;
