@@ -1,13 +1,14 @@
 /**
  * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In
- * replay a script makes other numbers, so its URL is not in the archive. A capture whose URL differs only in such
- * numbers is the one that the page means.
+ * replay a script makes other numbers, so the URL that it requests is not in the archive. The page means a capture
+ * whose URL differs only in such numbers.
  *
- * An argument counts if its name and value look like a cache buster, or its value like a random number. A time that
- * says which data are wanted does not count.
+ * An argument counts if its name and value look like a cache buster, or if its value looks like a random number. A time
+ * that selects data does not count.
  *
  * Names that scripts make up for a callback (JSONP) differ in the same way: `?callback=jQuery1102_1583020800123`. The
- * captured script calls the function of its own day; here it is changed to call the function that waits.
+ * captured script calls the function by the name at the time of capture; `withCallback` changes it to the name that the
+ * page uses now.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -19,17 +20,17 @@ const NAMES: ReadonlySet<string> = new Set(
 /** A time of this century in seconds or milliseconds, or a result of `Math.random`. */
 const NUMBER = /^(?:1\d{9}(?:\d{3})?|0\.\d{6,})$/;
 const RANDOM = /^0\.\d{10,}$/;
-/** Without a name, `app.js?1583020800123`: milliseconds, or random. */
+/** An argument without a name, `app.js?1583020800123`: milliseconds, or a random number. */
 const BARE = /^(?:1\d{12}|0\.\d{10,})$/;
-/** Arguments for the callback that jQuery and others name with a new number each time; keys are in lower case. */
+/** Arguments that name a callback, in lower case. jQuery and others put a new number into each name of a callback. */
 const CALLBACKS: ReadonlySet<string> = new Set('callback jsonp jsonpcallback jsoncallback cb'.split(' '));
 const FUNCTION_NAME = /^[a-z_$][\w$.]*$/i;
-/** Before the call there may be a comment, or a check that the function exists. */
+/** The call is searched in this many characters: a comment, or a check that the function exists, may precede it. */
 const CALL_WITHIN = 512;
 const SCANNED_MAX = 1000;
 const PAGE_SIZE = 200;
 
-/** The key without such arguments; undefined if it has none. */
+/** The key without cache busters; undefined if it has none. */
 function withoutBuster(key: string): string | undefined {
   const question = key.indexOf('?');
   if (question < 0) return undefined;
@@ -68,7 +69,7 @@ function callbackOf(url: string): string | undefined {
   return undefined;
 }
 
-/** The capture nearest in time whose key differs only in such arguments. */
+/** The capture nearest in time whose key differs only in cache busters. */
 export async function captureWithOtherBuster(
   archive: Pick<CaptureSource, 'captures'>,
   key: UrlKey,

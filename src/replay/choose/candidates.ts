@@ -1,9 +1,10 @@
 /**
- * The captures that may answer a request, the best first: that of the requested second, then by distance in time.
+ * The captures that may answer a request, the best first: captures of the requested second, then the others by distance
+ * in time.
  *
- * `/a` and `/A`, or `/a//b` and `/a/b`, have the same key, as in other archives. For a server they may differ. So of
- * the captures of one visit those of the very URL come first, whatever their minute. Over longer spans the time
- * decides, because a page may be linked by either URL.
+ * `/a` and `/A`, or `/a//b` and `/a/b`, have the same key, as in other archives. A server may answer them differently.
+ * So within one visit (VISIT_MS), captures of the very URL come first. Beyond one visit the time decides, because links
+ * may use either URL.
  */
 import { rangeOfKey, VISIT_MS } from '../../archive/index.ts';
 import { type EpochMs, equal } from '../../base/index.ts';
@@ -13,7 +14,7 @@ import { answersGet, type Exchange } from './exchange-key.ts';
 
 const PAGE_SIZE = 16;
 const SECOND_MS = 999;
-/** How many captures are held back while one of the very URL, or one that answers a GET, is looked for. */
+/** How many captures are held back while a capture of the very URL, or an answer to a GET, is searched. */
 const HELD_MAX = 64;
 
 export type Wanted = {
@@ -22,7 +23,10 @@ export type Wanted = {
   /** Undefined for the latest. */
   readonly at: EpochMs | undefined;
   readonly side: 'either' | 'notAfter';
-  /** The field Range of the request. If there are only parts, the one with the first of these bytes is wanted. */
+  /**
+   * The field Range of the request. If the archive has only parts of the content, the part with the first of these
+   * bytes is wanted.
+   */
   readonly range?: string | undefined;
   /** What the request sent. */
   readonly exchange?: Exchange | undefined;
@@ -41,7 +45,7 @@ export function candidatesFor(
   const ordered = inOrder(ofScheme(siblings, wanted.url), wanted);
   if (ordered.length < 2) return ordered;
   const candidates = isOfVeryUrl(ordered[0]!, wanted.url) ? ordered : veryUrlFirst(ordered, wanted);
-  // A client that names a second gets what it has; of several contents the one that answers a GET.
+  // A client that names a second gets a capture of that second; if it has several contents, the answer to a GET.
   const ofSecond = siblings.filter((capture) => isOfSecond(capture, wanted));
   const mayAnswerExchange = (capture: Capture) =>
     hasOtherContent(capture, isOfSecond(capture, wanted) ? ofSecond : siblings);
@@ -50,8 +54,8 @@ export function candidatesFor(
 }
 
 /**
- * Puts answers to what forms and scripts sent after the other captures. They have the key of the page itself, but a
- * link does not lead to them.
+ * Moves answers to data of forms and scripts behind the other captures. These answers have the key of the page itself,
+ * but a link does not lead to them.
  */
 async function* exchangesLast(
   archive: CaptureSource,
@@ -75,7 +79,7 @@ async function* exchangesLast(
   yield* held;
 }
 
-/** Whether the same visit got another content for the key. That is rare, so requests are rarely read. */
+/** Whether the same visit captured another content for the key. That is rare, so request records are rarely read. */
 function hasOtherContent(capture: Capture, siblings: readonly Capture[]): boolean {
   const { time, block } = capture;
   return siblings.some((other) => {
@@ -106,7 +110,7 @@ export function isOfSecond({ time }: Pick<Capture, 'time'>, { at }: Pick<Wanted,
   return at !== undefined && time >= at && time <= at + SECOND_MS;
 }
 
-/** How far a capture is from the wanted time; the best has the least. */
+/** How far a capture is from the wanted time; the best capture has the lowest value. */
 function distanceOf({ time }: Capture, { at, side }: Wanted): number {
   if (at === undefined) return -time;
   if (isOfSecond({ time }, { at })) return -1;
@@ -123,7 +127,7 @@ export function nearestFirst(
 }
 
 /**
- * Whether a capture has the scheme of a URL; `http` and `https` count as one. Keys do not have the scheme. So the
+ * Whether a capture has the scheme of a URL; `http` and `https` count as one. Keys do not contain the scheme. So the
  * record `dns://example.org`, which some crawlers write, has the key of the page `http://example.org/`.
  */
 export function isOfScheme(capture: Pick<Capture, 'url'>, url: string): boolean {
@@ -142,7 +146,7 @@ function schemeOf(url: string): string {
   return scheme === undefined || scheme === 'https' ? 'http' : scheme;
 }
 
-/** The best by time first; of equal times the last. */
+/** The best by time first; of captures with equal times, the last in order. */
 function inOrder(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const latestFirst = captures.toReversed();
   if (wanted.at === undefined || latestFirst.length < 2) return latestFirst;
@@ -158,7 +162,7 @@ async function* veryUrlFirst(
   for await (const capture of captures) {
     if (!held) {
       held = [];
-      // The best is nearly always of the very URL.
+      // The best capture nearly always has the very URL.
       if (isOfVeryUrl(capture, wanted.url)) farthest = Number.NEGATIVE_INFINITY;
       else farthest = distanceOf(capture, wanted) + VISIT_MS;
     }
@@ -172,7 +176,7 @@ async function* veryUrlFirst(
   if (held) yield* held;
 }
 
-/** Whether it is a capture of the very URL. `http` and `https`, with and without `www`, count as one. */
+/** Whether a capture has the very URL. `http` and `https` count as one, and so do hosts with and without `www`. */
 function isOfVeryUrl(capture: Capture, url: string): boolean {
   return capture.url === url || plainUrl(capture.url) === plainUrl(url);
 }
@@ -182,7 +186,7 @@ function plainUrl(url: string): string {
   return parsed ? parsed.host.replace(/^www\d*\./, '') + parsed.pathname + parsed.search : url;
 }
 
-/** The same order for a key with many captures. */
+/** All captures in the order of `inOrder`, for a key with many captures. */
 async function* scanned(archive: CaptureSource, wanted: Wanted): AsyncGenerator<Capture> {
   for await (const capture of scannedKey(archive, wanted)) if (isOfScheme(capture, wanted.url)) yield capture;
 }
@@ -223,7 +227,7 @@ async function firstFrom(archive: CaptureSource, key: UrlKey, timeFrom: EpochMs)
   return undefined;
 }
 
-/** Whether a capture shows what a reader of a page at this time could not have seen yet. */
+/** Whether a capture is more than a visit newer than a page of this time, so that its reader could not have seen it. */
 function isNewer(time: EpochMs, at: EpochMs): boolean {
   return time - at > VISIT_MS;
 }

@@ -21,7 +21,8 @@ type Entry = Partial<Pick<Capture, 'url' | 'kind' | 'status' | 'block'>> & {
 };
 
 /**
- * An archive in memory. `isFew`: whether it returns all captures of a key at once, as it does with few of them.
+ * An archive in memory. `isFew`: whether it returns all captures of a key at once, as an archive does with few
+ * captures.
  */
 class MemorySource implements CaptureSource {
   readonly records = { locate: async () => [], recordsBehind: async function* () {} };
@@ -83,7 +84,7 @@ class MemorySource implements CaptureSource {
 
 type Asked = Partial<Omit<Wanted, 'key'>>;
 
-/** The choice, which is the same whether the key has few captures or many. */
+/** The chosen capture. Asserts that it is the same whether the key has few captures or many. */
 async function chosen(entries: readonly Entry[], asked: Asked = {}): Promise<Chosen | undefined> {
   const { url = PAGE_URL, at = NOON, side = 'either' } = asked;
   const wanted: Wanted = { ...asked, key: urlKey(url), url, at: 'at' in asked ? asked.at : at, side };
@@ -113,7 +114,7 @@ describe('by time', () => {
     assert.equal(await indexOfChosen(entries), 1);
   });
 
-  test('otherwise the nearest capture is chosen, before or after', async () => {
+  test('without a capture of the requested second the nearest is chosen, before or after it', async () => {
     assert.equal(await indexOfChosen([{ time: NOON - 2 * DAY }, { time: NOON + DAY }]), 1);
     assert.equal(await indexOfChosen([{ time: NOON - DAY }, { time: NOON + 2 * DAY }]), 0);
   });
@@ -195,7 +196,7 @@ describe('of parts', () => {
     assert.equal(await indexOfChosen([part(NOON, '0-9/10'), { time: NOON + DAY }]), 0);
   });
 
-  test('a part that is less is chosen if there is nothing better', async () => {
+  test('a part that is not the whole content is chosen if there is nothing better', async () => {
     assert.equal(await indexOfChosen([part(NOON, '0-9/20'), { time: NOON + DAY }]), 1);
     assert.equal(await indexOfChosen([part(NOON, '0-9/20')]), 0);
   });
@@ -226,7 +227,7 @@ describe('of redirections', () => {
     assert.equal(await indexOfChosen([{ time: NOON, status: 302 }, { time: NOON + DAY }]), 0);
   });
 
-  test('a redirection to its own key is passed over, and returned beside the next best', async () => {
+  test('a redirection to its own key is returned beside the next best capture', async () => {
     const found = await chosen([redirect(NOON, 'https://www.example.org/'), { time: NOON + DAY }]);
     assert.deepEqual([found?.capture.hash, found?.selfRedirect?.hash], [1, 0]);
   });
@@ -236,7 +237,7 @@ describe('of redirections', () => {
     assert.deepEqual([found?.capture.hash, found?.selfRedirect], [1, undefined]);
   });
 
-  test('only redirections to itself are a loop of one URL', async () => {
+  test('a URL that has only redirections to itself is a loop of one URL', async () => {
     assert.deepEqual((await chosen([redirect(NOON, 'https://example.org/')]))?.redirectLoop, [PAGE_URL]);
   });
 
@@ -247,12 +248,12 @@ describe('of redirections', () => {
     assert.deepEqual([found?.capture.hash, found?.redirectLoop], [0, [PAGE_URL, 'http://example.org/cookie']]);
   });
 
-  test('the page that the loop led to on the web is chosen in its place', async () => {
+  test('the page to which a loop led on the web is chosen in place of the loop', async () => {
     const found = await chosen([...LOOP, { time: NOON + 3000 }]);
     assert.deepEqual([found?.capture.hash, found?.redirectLoop], [2, undefined]);
   });
 
-  test('a loop that another of its URLs leads out of is shown as a redirection', async () => {
+  test('a loop is shown as a redirection if another of its URLs leads out of the loop', async () => {
     const found = await chosen([...LOOP, { time: NOON + 3000, url: 'http://example.org/cookie' }]);
     assert.deepEqual([found?.capture.hash, found?.redirectLoop], [0, undefined]);
   });

@@ -1,21 +1,21 @@
 /**
- * Which capture answers a request.
+ * Chooses the capture that answers a request.
  *
- * The capture of the requested second, if there is one; else the nearest. For a link in a page it is the newest that is
- * not newer than the page, so that a reader sees a site as it was. But a crawl fetches what a page links to after the
- * page. So a capture of the hours after the page does not count as newer.
+ * It is the capture of the requested second, if there is one; else the nearest. For a link in a page it is the newest
+ * capture that is not newer than the page, so that a reader sees a site as it was. But a crawl fetches linked pages
+ * after the page itself. So a capture within VISIT_MS after the page does not count as newer.
  *
- * Passed over for the next best are:
+ * These captures are passed over for the next best:
  *
  * - revisits whose content is not in the archive; redirections are shown, because their own head is all there is
  * - records that are not an answer of a server
  * - answers without content (304), and parts of a content (a 206 that does not have all of it)
  * - preflights
- * - redirections that lead back to themselves without end: of a URL to another with the same key, and loops over other
- *   URLs. On the web a cookie that was set on the way ended them.
+ * - endless redirections: from a URL to another with the same key, and loops over other URLs. On the web a cookie that
+ *   was set on the way ended the loop.
  *
- * A redirection of the requested URL to itself in the requested second is returned beside the next best. A client that
- * asks for this very memento gets it, and is led on from there.
+ * A redirection of the requested URL to itself in the requested second is returned beside the next best capture. A
+ * client that requests this very memento gets the redirection, which leads to the next best capture.
  */
 import { isRedirection, lacksAnswer, type Retrieved } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
@@ -33,7 +33,9 @@ const CANDIDATES_MAX = 64;
  * How many requests are read to find an equal one. Pages send many different requests to one URL, such as `/graphql`.
  */
 const REQUESTS_MAX = 256;
-/** How many captures are examined for the part with the requested bytes. A film is fetched in that many. */
+/**
+ * How many captures are examined for the part with the requested bytes. A crawler may fetch a film in this many parts.
+ */
 const PARTS_MAX = 256;
 /** How far redirections are followed, and from how many captures. */
 const HOPS_MAX = 10;
@@ -54,8 +56,8 @@ export type Chosen = {
 };
 
 /**
- * How a capture serves for its own time. A fallback is shown if nothing better is found, and a capture that begins a
- * redirect loop if there is no fallback either.
+ * How suitable a capture is for its own time. A fallback is shown if nothing better is found. A capture that begins a
+ * redirect loop is shown if there is no fallback either.
  */
 type Suitability = 'shown' | 'fallback' | 'loop' | 'never';
 
@@ -92,7 +94,7 @@ async function pick(archive: CaptureSource, wanted: Wanted): Promise<Picked | un
     const held = await partialBytesOf(archive, capture, retrieved);
     if (held) {
       fallback ??= capture;
-      // A part of a content of another size is of another content.
+      // A part that names another size of the whole belongs to another content.
       size ??= held.size;
       if (held.size === size && requestedBytes(held, wanted.range)) part ??= capture;
     }
@@ -132,7 +134,7 @@ function answersTo(
 }
 
 /**
- * The answers to an equal request. If there is none, all captures of the URL, but those that are known to answer
+ * The answers to an equal request. If there are none: all captures of the URL, except those that are known to answer
  * another method.
  */
 async function* answersToExchange(
@@ -170,7 +172,7 @@ async function loopFrom(
     const next = await firstAnswer(archive, { key: urlKey(target), url: target, at: loop.at(-1)!.time, side });
     if (!next || !isRedirection(next.capture)) return undefined;
     if (isSame(next.capture, capture)) return loop;
-    // Another loop, to which this capture only leads.
+    // The capture leads to a loop that it is not part of.
     if (loop.some((member) => isSame(member, next.capture))) return undefined;
     loop.push(next.capture);
     target = next.target;
@@ -178,7 +180,7 @@ async function loopFrom(
   return undefined;
 }
 
-/** The capture that answers if loops do not count, and where it leads. */
+/** The capture that answers when loops are not searched, and the target of its redirection. */
 async function firstAnswer(
   archive: CaptureSource,
   wanted: Wanted,
@@ -210,7 +212,8 @@ async function leadsOut(archive: CaptureSource, loop: readonly Capture[], side: 
 }
 
 /**
- * The capture shown at a time. It reads no more than it must, and leaves damage to the caller that opens the capture.
+ * The capture shown at a time. Reads as few records as possible, and leaves damage to the caller that opens the
+ * capture.
  */
 export async function captureAt(
   archive: CaptureSource,
@@ -260,7 +263,7 @@ export function isMemento(capture: Capture): boolean {
   return capture.kind !== 'metadata' && !lacksAnswer(capture);
 }
 
-/** As far as the entry of the catalog shows. */
+/** The suitability, as far as the entry of the catalog shows it. */
 function suitabilityByEntry(capture: Capture): Exclude<Suitability, 'loop'> {
   if (!isMemento(capture)) return 'never';
   if (capture.kind === 'revisit') return 'shown';
@@ -274,8 +277,8 @@ export function dependsOnRecord(capture: Capture): boolean {
 }
 
 /**
- * The bytes of an answer that has less than the content; undefined for other answers. Players ask for `bytes=0-`, and
- * get the whole content as a part.
+ * The bytes of an answer that has less than the whole content; undefined for other answers. A 206 may have the whole
+ * content, because players request `bytes=0-`.
  */
 async function partialBytesOf(
   archive: CaptureSource,
@@ -288,8 +291,8 @@ async function partialBytesOf(
 }
 
 /**
- * Which bytes of a content an answer has. `to` is exclusive; `size` is that of the whole content, undefined if the
- * answer does not say.
+ * The bytes of a content that an answer has. `to` is exclusive. `size` is the size of the whole content, undefined if
+ * the answer does not declare it.
  */
 export type HeldBytes = { readonly from: number; readonly to: number; readonly size: number | undefined };
 
@@ -312,8 +315,8 @@ export function isWhole({ from, to, size }: HeldBytes): boolean {
 }
 
 /**
- * The bytes that a request gets of a part, if the part has the first of the requested bytes. Players ask for the rest
- * next.
+ * The bytes of a part that answer a request; undefined if the part lacks the first requested byte. Players request the
+ * rest next.
  */
 export function requestedBytes(
   { from, to, size }: HeldBytes,

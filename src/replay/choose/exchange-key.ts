@@ -1,7 +1,7 @@
 /**
- * Finds the answer to what a form or a script sent. The catalog has such answers under the key of their URL, like all
- * others. What was sent is in the request record, which nearly all crawlers write after the answer. So the candidates
- * are few, and their requests show which one matches.
+ * Finds the captured answer to data that a form or a script sends. The catalog has these answers under the key of their
+ * URL, like all others. The data are in the request record, which nearly all crawlers write after the answer. So the
+ * candidates are few, and their request records show which one matches.
  */
 import { concat, copyOf, LruCache } from '../../base/index.ts';
 import { requestKey, type UrlKey } from '../../url/index.ts';
@@ -10,7 +10,9 @@ import type { Capture, CaptureSource } from './capture.ts';
 
 /** How far after an answer its request is searched, and how much of a request is read. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
-/** Nearly every request fits into this; others are read again. Larger buffers would cost far more than reading. */
+/**
+ * Nearly every request fits into this buffer; longer ones are read again. Larger buffers would cost far more than that.
+ */
 const REQUEST_BYTES = 16 * 1024;
 /**
  * Pages cannot send more. A part of a body is not valid JSON or form data, and would have another key than the whole.
@@ -23,7 +25,7 @@ const OVERHEAD_CHARACTERS = 256;
 /** The method of a request that sends something, and the key of its URL with what it sends. */
 export type Exchange = { readonly method: string; readonly key: UrlKey };
 
-/** Whether a capture answers an exchange, or one of another method; undefined if it may answer either. */
+/** Whether a capture answers this exchange, or a request of another method; undefined if neither is known. */
 export async function relationTo(
   { method, key }: Exchange,
   archive: Records,
@@ -48,12 +50,12 @@ type Records = Pick<CaptureSource, 'records'>;
 type Found = { readonly request?: Exchange; readonly isWhole: boolean };
 
 /**
- * By the place of the capture: the record after it never changes. Without this, each request for a missing answer would
- * read hundreds of records.
+ * The requests found, by the place of the capture. The record after a capture never changes. Without this cache, each
+ * request for a missing answer would read hundreds of records.
  */
 const KEPT = new WeakMap<Records, LruCache<string, Found>>();
 
-/** The method of the request record after a capture, and the key with what it sent; undefined if there is none. */
+/** The method and key of the request record after a capture; undefined if there is none. */
 async function requestOf(archive: Records, capture: Capture): Promise<Exchange | undefined> {
   const [location] = await archive.records.locate([capture.place]);
   if (!location) return undefined;

@@ -1,4 +1,4 @@
-/** The other captures of a URL, and what to offer if it has none. */
+/** Finds the neighbours of a capture, and alternatives to a missing page. */
 import { rangeOfKey } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
 import { keyRange, urlKey } from '../../url/index.ts';
@@ -15,12 +15,12 @@ export type Neighbours = {
 
 /** How many captures are looked up at once; the first is nearly always shown. */
 const PAGE_SIZE = 4;
-/** How many records are read before the neighbour is left out. */
+/** If this many records are read and none is shown, the neighbour is left out. */
 const READ_MAX = 64;
 
 /**
- * The first, previous, next and last capture of the same key. They are looked up if `siblings` is undefined. Captures
- * in whose place another is shown are passed over, because a link to the previous capture must not lead back to this
+ * The first, previous, next and last capture of the same key. They are looked up if `siblings` is undefined. A capture
+ * is passed over when another is shown in its place, because a link to the previous capture must not lead back to this
  * one.
  */
 export async function neighboursOf(
@@ -57,7 +57,7 @@ async function firstShown(
   return undefined;
 }
 
-/** The capture that is shown of a URL at a time, and its neighbours. */
+/** The capture of a URL that is shown at a time, and its neighbours. */
 export async function shownAround(
   archive: CaptureSource,
   url: string,
