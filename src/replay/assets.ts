@@ -13,7 +13,7 @@ const SCRIPT_MIME = 'text/javascript; charset=utf-8';
 
 let assets: ReadonlyMap<string, Asset> | undefined;
 
-/** By file name. Read once. */
+/** The scripts by file name, read once. */
 export function replayAssets(): ReadonlyMap<string, Asset> {
   if (assets) return assets;
   const originalFieldPrefix = ORIGINAL_PREFIX.toLowerCase();
@@ -27,7 +27,7 @@ export function replayAssets(): ReadonlyMap<string, Asset> {
   const texts: Readonly<Record<string, string>> = {
     'wombat.js': textOf(WOMBAT),
     'pinakes-replay.js': inPageScript('page', settings),
-    // Under wombat's own name, by which it starts workers of its own making.
+    // Wombat starts the workers that it makes itself from a script of this name.
     'wombatWorkers.js': `${textOf(WOMBAT_WORKERS)}\n${inPageScript('worker', originalFieldPrefix)}`,
     'module-worker.js': `import './wombatWorkers.js';\n${inPageScript('module-worker')}`,
   };

@@ -1,7 +1,7 @@
 /**
- * The page around a PDF document in a frame. Browsers show PDF documents in a viewer of their own. Some do not start it
- * in a sandbox, which every frame of replay is: the frame would stay empty, or say that the page is blocked. This page
- * shows the viewer where it starts, and elsewhere a link to download the document.
+ * The page around a PDF document in a frame. Browsers show PDF documents in a viewer of their own. Some do not start
+ * the viewer in a sandbox, and every frame of replay is in one: the frame would stay empty, or say that the page is
+ * blocked. This page shows the viewer where it starts, and elsewhere a link to download the document.
  */
 import { bareMime } from '../base/index.ts';
 import type { HttpHead } from '../warc/index.ts';
@@ -9,13 +9,15 @@ import { linkTarget, type Memento } from './memento.ts';
 import { replayPath } from './replay-path.ts';
 import { encodeAttribute } from './rewrite/attribute-text.ts';
 
-/** Whether an answer is a PDF document to be shown in place. One that the server sent as a download is not. */
+/**
+ * Whether an answer is a PDF document to be shown in place. False for a document that the server sent as a download.
+ */
 export function isViewed(contentType: string, status: number, head: HttpHead | undefined): boolean {
   const disposition = head?.get('content-disposition') ?? 'inline';
   return bareMime(contentType) === 'application/pdf' && status === 200 && /^\s*inline\b/i.test(disposition);
 }
 
-/** `head` is what every replayed document gets at the start of its head. The links always lead to the bytes. */
+/** `head` is the text at the start of the head of every replayed document. The links always lead to the bytes. */
 export function documentPage({ url, time }: Memento, head: string): string {
   const target = encodeAttribute(replayPath(linkTarget(url), time, 'oe_'));
   const name = encodeAttribute(decodedName(url));

@@ -39,7 +39,7 @@ for (const code of [
   test(`${code} stays as it is`, () => assert.equal(evaluated.rewritten(code), code));
 }
 
-test('names that code declares at its top are found, also further on in a list', () => {
+test('all names that code declares at its top are found, also in a list', () => {
   for (const [code, names] of [
     ['var top = 1', ['top']],
     ['var a = 1, self = 2;', ['self']],
@@ -51,7 +51,7 @@ test('names that code declares at its top are found, also further on in a list',
     assert.deepEqual(evaluated.declaredNames(code), names, code);
 });
 
-test('only code that mentions the window is compiled around', () => {
+test('only code that mentions the window is compiled inside another function', () => {
   for (const code of ['window.a', 'return this', 'eval(a)', 'x = top']) assert.ok(evaluated.mentionsWindow(code), code);
   for (const code of ['a + b', 'stopped', 'this.a']) assert.ok(!evaluated.mentionsWindow(code), code);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import { bundleInPage, inPageScript, scriptJson } from './in-page-script.ts';
 
-/** Runs a script in a page without anything in it, and returns the names that it has defined. */
+/** Runs a script in an empty page, and returns the names that the script defined. */
 function namesDefinedBy(script: string, given: object): string[] {
   const page = createContext({ ...given });
   runInContext('var self = this;', page);
@@ -29,7 +29,7 @@ test('a page in the frame of replay is reported to the window around it', () => 
   assert.deepEqual(messages, ['[{"url":"http://example.org/</script>"},"http://ui.test"]']);
 });
 
-test('a page that is not directly in the window of the web page reports nothing', () => {
+test('a page that is not directly in the window of the web interface reports nothing', () => {
   const parent = { postMessage: () => assert.fail('a message was sent') };
   runInContext(inPageScript('frame-report', {}, '*'), createContext({ self: {}, parent, top: {} }));
 });

@@ -29,7 +29,7 @@ export function inPageScript(name: InPageName, ...values: unknown[]): string {
   return `(()=>{"use strict";${bundles.get(name)}inPage.${STARTS[name]}(${values.map(scriptJson).join()})})();\n`;
 }
 
-/** A value as JSON that may be anywhere in a script, and the script anywhere in a page. */
+/** A value as JSON that is safe anywhere in a script, also when the script is part of a page. */
 export function scriptJson(value: unknown): string {
   // A `<` would let a URL end the script; the two separators end lines in old engines.
   return JSON.stringify(value).replace(
@@ -47,9 +47,9 @@ export function bundleInPage(): Map<InPageName, string> {
     bundle: true,
     format: 'iife',
     globalName: 'inPage',
-    // Pages see the names of functions, which further minifying takes away.
+    // Removes only white space. Further minifying would change the names of functions, which pages see.
     minifyWhitespace: true,
-    // What every browser with `import()` can parse.
+    // Every browser with `import()` can parse this version.
     target: 'es2017',
     supported: { 'dynamic-import': true },
     logLevel: 'silent',

@@ -4,13 +4,13 @@ import { REPLAY_ROOT, replayPath } from './replay-path.ts';
 
 /** The two origins of a served archive. */
 export type ReplayOrigins = {
-  /** Origin of the web page, of TimeGates and TimeMaps: `http://localhost:8080`. */
+  /** Origin of the web interface, of TimeGates and of TimeMaps: `http://localhost:8080`. */
   readonly uiOrigin: string;
   /** Origin of archived pages and all their parts: `http://localhost:8081`. */
   readonly replayOrigin: string;
 };
 
-/** What a link says of a capture. */
+/** The parts of a capture that a link names. */
 export type Memento = { readonly url: string; readonly time: EpochMs };
 
 /** The first, previous, next and last capture of a resource, seen from one of them. */
@@ -55,7 +55,7 @@ export function mementoLink(origins: ReplayOrigins, memento: Memento, relation: 
   return linkOf(mementoUri(origins, memento), memento, relation);
 }
 
-/** The same for any URI. */
+/** Like `mementoLink`, for any URI. */
 export function linkOf(uri: string, { time }: Pick<Memento, 'time'>, relation: string): string {
   return `<${uri}>; rel="${relation}"; datetime="${httpDate(time)}"`;
 }

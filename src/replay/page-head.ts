@@ -1,6 +1,6 @@
 /**
- * What every replayed document gets at the start of its head: wombat, our own script, and what both must know of the
- * page. The elements remove themselves, so that the page's scripts do not find them.
+ * The start of the head of every replayed document: wombat, our own script, and facts about the page for both. The
+ * elements remove themselves, so that the page's scripts do not find them.
  */
 import type { EpochMs } from '../base/index.ts';
 import { formatTimestamp } from '../base/index.ts';
@@ -10,8 +10,8 @@ import { REPLAY_ROOT } from './replay-path.ts';
 import type { Modifier } from './rewrite/modifier.ts';
 
 /**
- * The name of the frame in which the web page shows a capture. Links that ask for a new window or the topmost one open
- * here.
+ * The name of the frame in which the web interface shows a capture. Links to a new window or to the topmost window open
+ * in this frame.
  */
 export const REPLAY_FRAME_NAME = 'pinakes-replay';
 
@@ -20,13 +20,13 @@ export const STATIC_ROOT = '/static/';
 export type PageFacts = {
   readonly url: string;
   readonly time: EpochMs;
-  /** The digits that were asked for. */
+  /** The digits of the requested time. */
   readonly requestStamp: string;
   readonly modifier: Modifier;
   readonly origins: ReplayOrigins;
 };
 
-/** What wombat must know, under the names it has for it. */
+/** Facts about the page, under wombat's names for them. */
 function wombatInfo({ url, time, requestStamp, modifier, origins }: PageFacts): Record<string, unknown> {
   const parsed = URL.parse(url);
   const stamp = formatTimestamp(time);

@@ -1,6 +1,6 @@
 /**
- * Bodies on their way to the browser: small ones whole, large ones in pieces (I9). A few bytes may decode to gigabytes.
- * So nothing is decoded before the reader asks for it.
+ * Passes bodies to the browser: small ones whole, large ones in pieces (I9). A few bytes may decode to gigabytes, so a
+ * piece is decoded only when the reader requests it.
  */
 import { concat, copyOf } from '../base/index.ts';
 import { ContentDecoders } from '../warc/index.ts';

@@ -20,7 +20,7 @@ export type ReplayPath =
   | {
       readonly kind: 'capture';
       readonly time: EpochMs;
-      /** The digits as written. 14 digits are a second, fewer a span from `time` to `timeEnd`. */
+      /** The digits as written. 14 digits mean a second. Fewer digits mean a span from `time` to `timeEnd`. */
       readonly timestamp: string;
       readonly timeEnd: EpochMs;
       readonly modifier: Modifier;
@@ -105,7 +105,7 @@ function endOf(digits: string): EpochMs | undefined {
 const SLASHED_SCHEME = /^(https?|ftp):\/+/i;
 const OTHER_SCHEME = /^(?:urn|dns|whois|screenshot|metadata|about|blob|data|mailto|file|filedesc):/i;
 
-/** The URL that a path means; undefined if it has none. */
+/** The URL that a path means; undefined if the path has none. */
 function wholeUrl(text: string): string | undefined {
   const bare = text.trim();
   if (bare === '' || /^[/\\]+$/.test(bare)) return undefined;

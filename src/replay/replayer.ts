@@ -2,9 +2,9 @@
  * Answers a request for a URL at a time so that a browser can show the page. It opens no sockets: the server passes
  * requests in and sends the answers.
  *
- * First a capture is chosen. Its own record gives the head. The record that holds its content gives the payload, which
- * is decoded by the codings of that record. Pages, style sheets and scripts are rewritten; other content passes as it
- * is.
+ * First a capture is chosen. The capture's own record gives the head. The record that holds its content gives the
+ * payload, and the codings that the payload is decoded from. Pages, style sheets and scripts are rewritten; other
+ * content passes as it is.
  */
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
 import { bareMime, concat, EMPTY, type EpochMs, formatTimestamp, PinakesError, toHex, utf8 } from '../base/index.ts';
@@ -46,7 +46,7 @@ export type ReplayRequest = {
   readonly url: string;
   /** Undefined for the latest capture. */
   readonly at: EpochMs | undefined;
-  /** Whether a replayed page sends it: for a link in the page, or for a part of it. */
+  /** Whether a replayed page sent the request: for a link in the page, or for a part of the page. */
   readonly isFromPage: boolean;
   readonly modifier: Modifier;
   readonly method: string;
@@ -95,7 +95,7 @@ export class Replayer {
     if (refusal) return refusal;
     const chosen = await this.#choose(request);
     if (!chosen) return (await this.#asLetters(request)) ?? this.#missing(request);
-    // A part of a page would get one redirection after another, and nothing in the end.
+    // A request for a part of a page would get one redirection after another, and no content.
     if (chosen.redirectLoop?.length === 1 && !isOfMemento(request)) {
       await releaseBody(chosen.retrieved.payload);
       return (await this.#asLetters(request)) ?? this.#missing(request);
@@ -141,7 +141,7 @@ export class Replayer {
     return this.#small(403, 'text/plain; charset=utf-8', 'Archived pages have no service workers.\n');
   }
 
-  /** A window shows a page in the frame of the web page, which keeps the page inside the archive. */
+  /** Redirects a window to the web interface, which shows the page in a frame and so keeps it inside the archive. */
   #framing({ url, at, modifier, fields }: ReplayRequest): ReplayResponse | undefined {
     if (fields('sec-fetch-dest') !== 'document' || modifier === 'id_') return undefined;
     const stamp = at === undefined ? '' : formatTimestamp(at);
@@ -168,8 +168,8 @@ export class Replayer {
   }
 
   /**
-   * Some crawlers follow a redirection to a URL in Latin-1 by its letters and not by its bytes. The capture is then
-   * under the URL in UTF-8.
+   * Some crawlers follow a redirection to a URL in Latin-1 by the letters of the URL instead of its bytes. The capture
+   * then has the URL in UTF-8.
    */
   async #asLetters(request: ReplayRequest): Promise<ReplayResponse | undefined> {
     const url = request.url.replace(/%([89a-f][0-9a-f])/gi, (_, byte: string) =>
@@ -238,7 +238,8 @@ export class Replayer {
     const mime = bareMime(contentType);
     const kind = contentKind({ mime, modifier: request.modifier, destination, isForScript }, start);
     const status = statusOf(head, isForScript && start.length === 0);
-    // Links carry the requested time, as those of the page do. A module that is imported under two URLs runs twice.
+    // Links have the requested time, like the links of the page. A module that is imported under two URLs would run
+    // twice.
     const linksFor = (charset: string) =>
       new LinkRewriter(capture.url, request.at ?? capture.time, charset, this.#origins.replayOrigin);
     const links = linksFor('utf-8');
@@ -255,7 +256,7 @@ export class Replayer {
     }
     if (kind === 'bytes') {
       if (contentType !== '') fields.push(['Content-Type', safeValue(contentType)]);
-      // A client that gets a Content-Encoding which does not match the body shows nothing of it.
+      // A client shows nothing of a body that does not match its Content-Encoding.
       const outermost = isRaw ? codings.at(-1) : undefined;
       if (outermost !== undefined && beginsLikeCoding(outermost, start))
         fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
@@ -287,8 +288,8 @@ export class Replayer {
   }
 
   /**
-   * The charset of the page that sends the request; undefined if it is not known. Scripts and style sheets of the page
-   * have it too if they declare none.
+   * The charset of the page that sends the request; undefined if it is not known. Scripts and style sheets that declare
+   * no charset have the charset of their page.
    */
   async #pageCharset({ fields }: ReplayRequest): Promise<string | undefined> {
     const { replayOrigin } = this.#origins;
@@ -303,7 +304,7 @@ export class Replayer {
     const { start, body } = await withStart(await decodedBody(await gather(payload), codings));
     await releaseBody(body);
     const charset = sniffCharset(start, contentTypeOf(chosen.retrieved, replayedHead(chosen.retrieved)));
-    // The text is not UTF-8. If its page is, the charset is guessed from the bytes.
+    // The text is not UTF-8. If its page is UTF-8, the charset of the text is guessed from the bytes.
     return charset === 'utf-8' ? undefined : charset;
   }
 
@@ -383,7 +384,7 @@ function initiatorOf({ fields }: ReplayRequest): { destination: string | undefin
   return { destination, isForScript: destination === 'empty' || fields('x-pywb-requested-with') !== undefined };
 }
 
-/** Whether a window or a frame is to show a page: a reader followed a link or entered the URL. */
+/** Whether a window or a frame will show the answer: a reader followed a link or entered the URL. */
 function isNavigation(request: ReplayRequest): boolean {
   return isPageModifier(request.modifier) && !isSubresource(request);
 }
@@ -406,15 +407,15 @@ function isSubresource(request: ReplayRequest): boolean {
 
 const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The key of a request that sends something. Indexes of other tools have its answer under this key. */
+/** The method and key of a request that sends data. Indexes of other tools list the answer under this key. */
 function exchangeOf({ url, method, requestBody, fields }: ReplayRequest): Exchange | undefined {
   if (PLAIN_METHODS.has(method)) return undefined;
   return { method, key: requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '') };
 }
 
 /**
- * The range of a content that is requested, which may come from any part of it. It is undefined if the request means
- * bytes of this very capture: as it is stored, or by its tag.
+ * The requested range of a content, which any captured part of the content may answer. Undefined if the request means
+ * bytes of this very capture: the stored bytes, or a range with the capture's tag.
  */
 function rangeOfContent({ method, modifier, fields }: ReplayRequest): string | undefined {
   const isOfCapture = method === 'HEAD' || modifier === 'id_' || fields('if-range') !== undefined;
@@ -422,8 +423,8 @@ function rangeOfContent({ method, modifier, fields }: ReplayRequest): string | u
 }
 
 /**
- * Answers a request for bytes from a part, with their offsets in the whole content; undefined if the part is shown by
- * itself. The answer has no tag, because players take parts with different tags for parts of different contents.
+ * Answers a request for bytes from a captured part, with offsets in the whole content; undefined if the part is shown
+ * by itself. The answer has no tag, because players take parts with different tags for parts of different contents.
  */
 async function inPlace(request: ReplayRequest, answer: Bytes, held: HeldBytes): Promise<ReplayResponse | undefined> {
   const range = rangeOfContent(request);
@@ -433,7 +434,9 @@ async function inPlace(request: ReplayRequest, answer: Bytes, held: HeldBytes): 
   return bytes ? partial(answer, bytes, held.from, size) : outside(answer, size);
 }
 
-/** Answers with bytes [from, to) of a content of this size, from a body that begins at offset `start` of it. */
+/**
+ * Answers with bytes [from, to) of a content of this size, from a body that begins at offset `start` of the content.
+ */
 function partial(
   answer: Bytes,
   { from, to }: { from: number; to: number },
@@ -456,24 +459,24 @@ async function outside(answer: Bytes, size: number): Promise<ReplayResponse> {
   return { status: 416, fields, body: EMPTY, capture };
 }
 
-/** Drops the length and range that the original sent: a script reads those of this answer. */
+/** Drops the original length and range, so that a script reads the length and range of this answer. */
 function withoutExtent(fields: FieldList): FieldList {
   return fields.filter(([name]) => !/^x-archive-orig-content-(?:length|range)$/i.test(name));
 }
 
-/** A part of a damaged page is shown. Replay of the page itself reports the damage. */
+/** Ignores damage of a page when a part of it is shown. Replay of the page itself reports the damage. */
 function unlessDamaged(error: unknown): undefined {
   if (!(error instanceof PinakesError)) throw error;
 }
 
-/** Whether a time of whole seconds is that of this capture. */
+/** Whether the capture is of this second. */
 function isExact({ time }: Capture, at: EpochMs | undefined): boolean {
   return at !== undefined && formatTimestamp(at) === formatTimestamp(time);
 }
 
 /**
- * Whether a requested URL has the path of a capture. The links that scripts make depend on it: in `/a/` they differ
- * from those in `/a`.
+ * Whether a requested URL has the path of a capture. Links that scripts make depend on the path: a relative link means
+ * another URL in `/a/` than in `/a`.
  */
 function isOfPath(capture: Capture, url: string): boolean {
   if (capture.url === url) return true;
@@ -482,8 +485,8 @@ function isOfPath(capture: Capture, url: string): boolean {
 }
 
 /**
- * A path without what browsers and proxies change: browsers escape `|` and others each in their own way, and proxies
- * merge slashes. A redirection because of such a difference would come back for ever.
+ * A path without escapes and double slashes: each browser escapes `|` and others in its own way, and proxies merge
+ * slashes. A redirection because of such a difference would never end.
  */
 function plainPath(url: string): string | undefined {
   const { protocol, pathname } = URL.parse(linkTarget(url)) ?? {};
@@ -492,7 +495,7 @@ function plainPath(url: string): string | undefined {
   return unescaped.replace(/\/{2,}/g, '/');
 }
 
-/** The head of the answer: that of the capture itself, unless it is missing or says "not modified" (304). */
+/** The head of the answer: the capture's own, unless this is missing or says "not modified" (304). */
 function replayedHead({ http, holderHttp }: Retrieved): HttpHead | undefined {
   return http === undefined || http.status === 304 ? (holderHttp ?? http) : http;
 }
@@ -502,7 +505,7 @@ const NO_BODY: ReadonlySet<number> = new Set([204, 205]);
 
 /**
  * A status that browsers accept with a body and without another request. A script may get a status without a body; a
- * window would then not leave its page.
+ * window would then stay on its page.
  */
 function statusOf(head: HttpHead | undefined, mayBeEmpty: boolean): number {
   const status = head?.status ?? 200;

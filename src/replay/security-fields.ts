@@ -1,9 +1,9 @@
 /**
  * The fields that keep an archived page inside the archive, whatever its scripts try.
  *
- * - A page loads, sends and frames nothing but from the origin of replay itself (`default-src 'self'`, `form-action`,
+ * - A page can load from, send to and frame only the origin of replay itself (`default-src 'self'`, `form-action`,
  *   `frame-src`). The browser refuses what rewriting misses, so safety depends on the policy and not on rewriting.
- * - Only the web page and replay itself may frame a replayed page (`frame-ancestors`).
+ * - Only the web interface and replay itself may frame a replayed page (`frame-ancestors`).
  * - A replayed page cannot open windows or navigate the topmost one (`sandbox`), and gets no camera, location or other
  *   device (`Permissions-Policy`).
  * - Workers have the same policy as pages, also those that are started from a script of replay itself.
@@ -11,7 +11,7 @@
  */
 import type { ReplayOrigins } from './memento.ts';
 
-/** What a replayed page may do, in the sandbox of its frame and in its own: no windows, and no top navigation. */
+/** The sandbox of a replayed page and of its frame: no windows, and no navigation of the topmost window. */
 const FRAME_SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
 const REFUSED_FEATURES = [

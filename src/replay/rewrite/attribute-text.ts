@@ -59,7 +59,7 @@ export function decodeAttribute(raw: string, isXml: boolean): string {
   return (htmlDecoder ??= new Decoder(false)).decode(raw);
 }
 
-/** A value as written between quotes of this kind. Without quotes of its own, the value is returned in quotes. */
+/** Encodes a value for an attribute with quotes of this kind. For an attribute without quotes, adds the quotes. */
 export function encodeAttribute(value: string, quote?: number): string {
   const escaped = value.includes('&') ? value.replaceAll('&', '&amp;') : value;
   const safe = escaped.includes('<') ? escaped.replaceAll('<', '&lt;') : escaped;

@@ -18,11 +18,11 @@ type RewrittenKind = Exclude<ContentKind, 'bytes'>;
 export type BodyRewriterOptions = {
   readonly kind: RewrittenKind;
   readonly contentType: string | undefined;
-  /** The charset if the answer declares none. */
+  /** The charset to use if the answer declares none. */
   readonly pageCharset: string | undefined;
   /** Called when the charset is known, because the queries of links depend on it. */
   readonly linksFor: (charset: string) => LinkRewriter;
-  /** What a document gets at the start of its head. */
+  /** The markup at the start of a document's head. */
   readonly head: string;
   readonly replayOrigin: string;
   /** Called with a script before it is rewritten. */
@@ -56,7 +56,7 @@ export class BodyRewriter {
     this.#options = options;
   }
 
-  /** Returns a whole body whole, and one in pieces in pieces. `start` is its first bytes. */
+  /** Returns a whole body for a whole body, and pieces for pieces. `start` has the first bytes of the body. */
   rewrite(body: Body, start: Uint8Array): Body {
     const declared = this.#declaredType(start);
     if (!(body instanceof Uint8Array)) return this.#rewritePieces(body, sniffCharset(start, declared));

@@ -1,5 +1,5 @@
 /**
- * As what a payload is rewritten. It depends on what requests it, on its head, and on how it begins.
+ * Decides the kind of content that a payload is rewritten as, by the request, the head, and the first bytes.
  *
  * Browsers say what they fetch a resource for (`Sec-Fetch-Dest`); if they do not, the modifier of the URL does. Content
  * that a script fetches passes as it is: wombat rewrites it when the script puts it into the page.
@@ -61,7 +61,7 @@ export type ContentFacts = {
   readonly modifier: Modifier;
   /** `Sec-Fetch-Dest`, if the browser sends it. */
   readonly destination: string | undefined;
-  /** Whether a script fetches it: `fetch`, XMLHttpRequest. */
+  /** Whether a script fetches the payload with `fetch` or XMLHttpRequest. */
   readonly isForScript: boolean;
 };
 
@@ -83,7 +83,7 @@ export function contentKind(facts: ContentFacts, start: Uint8Array): ContentKind
 }
 
 function wantedKind(modifier: Modifier, destination: string | undefined): ContentKind | undefined {
-  // A style sheet that a module imports, `with { type: 'css' }`, and a module that the module of a worker imports.
+  // A module imports a style sheet `with { type: 'css' }`; the module of a worker imports another module.
   if (modifier === 'esm_' && destination === 'style') return 'css';
   if (modifier === 'wkrf_' && (destination === 'worker' || destination === 'sharedworker')) return 'worker-import';
   const byModifier = MODIFIER_KINDS[modifier];

@@ -76,8 +76,8 @@ const DEPTH_MAX = 64;
 /** The text before the value in a selector of links. */
 const SELECTOR = /\[\s*(href|src)\s*(\^?=)(\s*)$/i;
 /**
- * Links that were absolute begin with the origin of replay, those of the site itself with a slash. `:where` does not
- * change the specificity.
+ * Absolute links begin with the origin of replay; links of the site itself begin with a slash. `:where` does not change
+ * the specificity.
  */
 const ABSOLUTE_LINK = ':where([href^="http"])';
 const SITE_LINK = ':where(:not([href^="http"]))';
@@ -93,9 +93,9 @@ function archivedSelector(
   links: LinkRewriter,
 ): { guard: string; part: string } | undefined {
   if (/^https?:/i.test(value)) return { guard: operator === '=' ? '' : ABSOLUTE_LINK, part: `_/${value}` };
-  // All links of a site begin so here too.
+  // In replay all links of a site also begin with a slash.
   if (!value.startsWith('/') || (operator === '^=' && /^\/\/?$/.test(value))) return undefined;
-  // As in the page; the modifier ends with the underscore.
+  // The same link as in the page. The underscore ends the modifier, so the part begins there.
   const link = links.rewrite(value, 'mp_');
   return link === undefined ? undefined : { guard: SITE_LINK, part: link.slice(link.indexOf('_/')) };
 }

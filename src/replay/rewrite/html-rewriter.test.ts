@@ -167,7 +167,7 @@ for (const [html, expected] of [
     assert.equal(rewritten(html, { head: HEAD }), expected));
 }
 
-test('XHTML gets its head in XML, and SVG documents get none', () => {
+test('the head of an XHTML document is XML; an SVG document has no head', () => {
   const xhtml = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head></html>';
   assert.equal(rewritten(xhtml, { head: HEAD, isXml: true }), xhtml.replace('<head>', `<head>${HEAD}`));
   const svg = '<svg xmlns="http://www.w3.org/2000/svg"><image href="a.png"/></svg>';
@@ -201,7 +201,7 @@ test('in SVG within HTML, style and script have markup', () => {
   assert.ok(found.endsWith(`<img src="${web('im_', 'https://example.org/dir/a')}">`), found);
 });
 
-/** Names, attributes and texts of a parsed document; on request without the attributes that have links. */
+/** Names, attributes and texts of a parsed document; with `withLinks` false, without the attributes that have links. */
 function treeOf(html: string, withLinks = true): unknown {
   const walk = (node: DefaultTreeAdapterTypes.Node): unknown => {
     const { nodeName } = node;
@@ -370,7 +370,7 @@ for (const html of [
   });
 }
 
-/** Each is so long that quadratic time would be hours. */
+/** Long enough for quadratic time to take hours. */
 const LONG = 1_000_000;
 for (const [name, html] of [
   ['attributes of one name', `<param ${'value=a '.repeat(LONG)}>`],
@@ -386,7 +386,7 @@ for (const [name, html] of [
   });
 }
 
-test('a tag and a script without an end pass in bounded memory, and are not rewritten', () => {
+test('a tag or a script without an end passes unchanged in bounded memory', () => {
   const links = new LinkRewriter(URL_OF_PAGE, TIME);
   const rewriter = new HtmlRewriter({ links, head: '' });
   let length = rewriter.write('<p><script>window.a = "').length;

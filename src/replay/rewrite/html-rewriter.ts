@@ -2,7 +2,7 @@
  * Rewrites HTML, XHTML and SVG documents as a stream. A tokenizer finds the attributes and scripts. Only these are
  * replaced, by offset; every other character passes as it is.
  *
- * Memory is bounded (I9): one tag is held, or the text of one script or style element. Those larger than
+ * Memory is bounded (I9): one tag is held, or the text of one script or style element. Tags and texts larger than
  * HELD_CHARACTERS_MAX pass without rewriting, and the policy of the page confines them. The output does not depend on
  * how the input is cut into pieces.
  */

@@ -4,11 +4,11 @@
  *
  * Links are resolved here and not by the browser: `../` above the root of a site would remove parts of the archive's
  * own path, and the modifier must say what the link is for. Links that load nothing (fragments, `data:`, `mailto:` and
- * the like) stay as they are. Every result begins with a slash, so that it has the same origin under any base. Links to
- * follow that were absolute begin with that origin instead.
+ * the like) stay as they are. Every result begins with a slash, so that it has the same origin under any base. Absolute
+ * links that a reader can follow begin with that origin instead.
  *
- * The output is UTF-8, whatever the charset of the page was. Browsers write the characters of a query in the charset of
- * the page, so these are escaped here in its former charset.
+ * The output is UTF-8, whatever the charset of the page was. Browsers encode a query in the charset of the page, so
+ * queries are escaped here in the original charset of the page.
  */
 import { type EpochMs, formatTimestamp } from '../../base/index.ts';
 import { CharsetEncoder } from '../../page/index.ts';
@@ -65,7 +65,7 @@ export class LinkRewriter {
     this.#base = undefined;
   }
 
-  /** Parsed for the first link, because most answers have none. */
+  /** Parsed at the first link, because most answers have no links. */
   #parsedBase(): Base {
     this.#base ??= baseOf(this.#url);
     return this.#base;

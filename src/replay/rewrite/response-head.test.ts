@@ -15,7 +15,7 @@ function fieldsOf(...fields: string[]): [string, string][] {
   return originalFields(headOf(...fields), LINKS, 'mp_');
 }
 
-test('fields that rule the browser are kept under another name', () => {
+test('fields that control the browser are kept under another name', () => {
   for (const field of [
     'Set-Cookie: a=1',
     'Content-Security-Policy: default-src *',

@@ -9,7 +9,7 @@ import { rewriteRefresh } from './html-element.ts';
 import type { LinkRewriter } from './link-rewriter.ts';
 import type { Modifier } from './modifier.ts';
 
-/** What the names of fields begin with that are kept without acting. */
+/** The prefix of the names of original fields that are kept without effect. */
 export const ORIGINAL_PREFIX = 'X-Archive-Orig-';
 /** Clients refuse heads of more than about 16 KiB; archived ones may have a megabyte. */
 const ORIGINAL_CHARACTERS_MAX = 6 * 1024;

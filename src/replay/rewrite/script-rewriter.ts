@@ -2,8 +2,8 @@
  * Rewrites scripts for wombat, which runs in the page and has stand-ins for `window`, `document`, `location` and
  * others.
  *
- * A classic script is put into a block whose `let window`, `let location`... hide the real ones. What the script
- * declares for other scripts must still be visible outside of the block. Functions and `var` are. `let`, `const` and
+ * A classic script is put into a block whose `let window`, `let location`... hide the real ones. Other scripts must
+ * still see the declarations of the script outside of the block. They see functions and `var`. `let`, `const` and
  * `class` at the top become `var`. Asynchronous functions and generators are assigned to the window. A module gets the
  * same names as declarations of its own. Names that a script declares itself are left out.
  *
@@ -47,8 +47,8 @@ const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
 /**
- * Replaces the location where a script changes it. It begins with a word, so that a line before it without a semicolon
- * still ends there.
+ * Stands for the location where a script changes it. This code begins with a word, so that the line before it also ends
+ * without a semicolon.
  */
 export const CHANGED_LOCATION =
   'new (typeof __pinakes_place==="function"?__pinakes_place:function(get,set){return{get value(){return get()},set value(to){set(to)}}})' +
@@ -69,16 +69,16 @@ const EVALUATED = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>co
 
 /** The `eval` of the stand-in evaluates for the whole window, and leaves out the names that the code declares. */
 const EVAL_OF_WINDOW = `${ASSIGN}("globalThis").eval`;
-/** The same if `eval` is not a variable of that name. */
+/** The `eval` of the stand-in, unless the script has a variable `eval`. */
 const EVAL_PASSED_ON = '(typeof __pinakes_eval==="function"?__pinakes_eval:(run)=>run)(eval)';
 /** The tokens before a value that are never before a name that is declared. */
 const BEFORE_VALUE: ReadonlySet<string> = new Set('= ? : & | ! return typeof =>'.split(' '));
 
 /** A script without any of these is not rewritten. */
 const MENTIONS = new RegExp(`\\b(?:${STAND_INS.join('|')}|this|postMessage|import|export|eval)\\b`);
-/** Evaluated code may mention any of them. */
+/** Mentions a stand-in, or `eval`, whose code may mention any stand-in. */
 const MENTIONS_STAND_IN = new RegExp(`\\b(?:${STAND_INS.join('|')}|eval)\\b`);
-/** A declaration of one of them, as far as a pattern finds it. */
+/** A declaration of a stand-in, as far as a pattern finds it. */
 const DECLARES_STAND_IN = new RegExp(`\\b(?:var|let|const|function|class|,)\\s*(${STAND_INS.join('|')})\\b`, 'g');
 
 type Patch = { readonly from: number; readonly to: number; readonly text: string };
@@ -104,7 +104,7 @@ class ScriptRewriting {
   readonly #patches: Patch[] = [];
   /** Patches of `let`, `const` and `class` at the top, applied only if the script was read to its end. */
   readonly #declarations: Patch[] = [];
-  /** Patches of `eval`, applied only then too. */
+  /** Patches of `eval`, also applied only if the script was read to its end. */
   readonly #evaluations: Patch[] = [];
   /** Calls of `eval` whose brackets are open: where the argument begins and ends, and the depth around the call. */
   readonly #evaluating: { readonly from: number; readonly depth: number; to?: number }[] = [];
@@ -240,7 +240,8 @@ class ScriptRewriting {
   }
 
   /**
-   * At a closing bracket: rewrites the `eval` that is passed on in it, unless it holds the parameters of a function.
+   * At a closing bracket: rewrites the `eval` that is passed on in it, unless the bracket holds the parameters of a
+   * function.
    */
   #endPassedOn(character: string, at: number, depth: number): void {
     while ((this.#passedOn.at(-1)?.depth ?? -1) >= depth) {
@@ -251,7 +252,7 @@ class ScriptRewriting {
     }
   }
 
-  /** At a closing bracket: ends the argument of `eval`. If a body follows, it is a method of that name. */
+  /** At a closing bracket: ends the argument of `eval`. If a body follows, this is a method named `eval`. */
   #endEval(at: number, depth: number): void {
     if (this.#evaluating.at(-1)?.depth !== depth) return;
     const { from, to = at } = this.#evaluating.pop()!;
@@ -350,7 +351,7 @@ class ScriptRewriting {
     if (character === ')') this.#endEval(at, depth);
     if (character === ')' || character === ']' || character === '}') this.#endPassedOn(character, at, depth);
     const evaluating = this.#evaluating.at(-1);
-    // Only a function of the page with that name uses further arguments.
+    // Ends the first argument. Only a function of the page named `eval` uses further arguments.
     if (character === ',' && evaluating && evaluating.depth === depth - 1) evaluating.to ??= at;
     if (character === '}' || character === ']') {
       if (depth === this.#patternDepth) this.#patternDepth = -1;

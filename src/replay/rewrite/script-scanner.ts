@@ -24,11 +24,11 @@ export type ScannedName = {
   readonly before: string;
   /** Whether a line ends between that token and the name. */
   readonly isOnNewLine: boolean;
-  /** How many open brackets are around it. */
+  /** How many open brackets are around the name. */
   readonly depth: number;
-  /** How many of these are bodies of functions. */
+  /** How many of these brackets are bodies of functions. */
   readonly functionDepth: number;
-  /** Whether the innermost is the body of a class. */
+  /** Whether the innermost bracket is the body of a class. */
   readonly isInClass: boolean;
 };
 
@@ -53,7 +53,8 @@ function isNameCode(code: number): boolean {
 
 const NESTING_MAX = 10_000;
 /**
- * How many characters may be read in vain. In a script of one long line each wrong guess reads the rest of the line.
+ * How many characters may be read because of wrong guesses of a regular expression. In a script of one long line each
+ * wrong guess reads the rest of the line.
  */
 const WASTED_MAX = 32 * 1024 * 1024;
 
@@ -70,7 +71,7 @@ export class ScriptScanner {
   #functionDepth = 0;
   /** The depths of classes whose bodies have not begun. */
   readonly #classDepths: number[] = [];
-  /** Characters that were read for regular expressions and turned out not to be. */
+  /** Characters that were read because of wrong guesses of a regular expression. */
   #wasted = 0;
   /** Whether the last closed bracket was the head of a control statement. */
   #wasControl = false;
