@@ -20,6 +20,7 @@ import {
   readFileStart,
   readRecords,
   recordParts,
+  recordStream,
   type ScanBatch,
   soundVersion,
 } from '../../warc/index.ts';
@@ -29,6 +30,7 @@ import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../r
 import type { Referent } from '../revisit/referent.ts';
 import { oneLine, repointed } from '../revisit/repointed.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { AddedCaptures } from '../write/added-captures.ts';
 import { Referents } from '../write/referents.ts';
@@ -374,11 +376,8 @@ export class AddedFile implements StepSource {
   async rewrite(open: OpenSegment, facts: RecordFacts): Promise<{ offset: number; length: number }> {
     const record = await this.#recordAt(facts);
     const path = `${this.#archive.scratch}/spool-add-${process.pid}`;
-    const kind = {
-      type: record.head.type,
-      url: record.head.targetUri ?? '',
-      contentType: record.head.contentType ?? '',
-    };
+    const { type, targetUri = '', contentType = '' } = record.head;
+    const kind = { type, url: targetUri, contentType };
     const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
     try {
       this.#assertAsFound(record, facts);
@@ -432,27 +431,13 @@ export class AddedFile implements StepSource {
     const block = await record.bytes(REVISIT_BYTES_MAX);
     this.#assertAsFound(record, facts);
     const head = headBytes(repointed(record.head, referent, this.#archive.newId()), soundVersion(record.head));
-    const { offset, length } = this.#archive.segmentRegistry.append(
-      open,
-      this.#encoder.encode([head, block, RECORD_TRAILER]),
-    );
-    return { offset, length };
+    return this.#archive.segmentRegistry.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
   }
 
   async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
     const { segmentRegistry } = this.#archive;
-    const offset = open.position;
-    const parts = spool.bytes ? [head, spool.bytes, RECORD_TRAILER] : undefined;
-    if (parts) segmentRegistry.append(open, this.#encoder.encode(parts));
-    else {
-      const total = head.length + spool.length + RECORD_TRAILER.length;
-      for await (const piece of this.#encoder.encodeStream(whole(head, spool), total)) {
-        segmentRegistry.append(open, piece, 0);
-        if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
-      }
-      open.records++;
-    }
-    return { offset, length: open.position - offset };
+    if (!spool.bytes) return appendStreamed(segmentRegistry, open, this.#encoder, recordStream(head, spool.block));
+    return segmentRegistry.append(open, this.#encoder.encode([head, spool.bytes, RECORD_TRAILER]));
   }
 
   /** The head as it was if possible, otherwise with the length of the block. */
@@ -491,10 +476,4 @@ function oddHead({ bytes, contentLength }: RecordHead, length: number): Uint8Arr
     lines = `${lines.replace(/^content-length[ \t]*:[^\n]*\n/gim, '')}${truncated}Content-Length: ${length}\r\n`;
   }
   return Buffer.from(`${lines}\r\n`, 'latin1');
-}
-
-async function* whole(head: Uint8Array, spool: Spool): AsyncGenerator<Uint8Array> {
-  yield head;
-  yield* spool.stream();
-  yield RECORD_TRAILER;
 }

@@ -17,6 +17,7 @@ import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
 import { kindOfSegment, type OpenSegment } from '../segment/segment-registry.ts';
+import { appendStreamed } from '../segment/streamed-append.ts';
 import { discardReplacement } from './segment-swap.ts';
 
 const DAMAGED = 'a record in it is damaged; `pinakes verify` names it';
@@ -126,11 +127,8 @@ class Recode {
     }
     let length = 0;
     for await (const piece of source.pieces(member)) length += piece.length;
-    for await (const piece of encoder.encodeStream(this.#hashed(source.pieces(member)), length)) {
-      segmentRegistry.append(this.#open, piece, 0);
-      if (segmentRegistry.isFull(this.#open)) await segmentRegistry.flush(this.#open);
-    }
-    this.#open.records++;
+    const pieces = this.#hashed(source.pieces(member));
+    await appendStreamed(segmentRegistry, this.#open, encoder, { length, pieces });
   }
 
   async *#hashed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -8,31 +8,31 @@
  * the swap (see segment-swap.ts).
  */
 import { basename } from 'node:path';
-import { assert, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
+import { assert, EMPTY, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
 import {
   BlockScanner,
-  type Field,
   fieldsOf,
   headBytes,
   MemberEncoder,
-  type NewRecord,
   RECORD_TRAILER,
   type ReadingRecord,
   type RecordHead,
   readRecords,
+  recordStream,
   soundVersion,
 } from '../../warc/index.ts';
 import { damageError, damageOf } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
-import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
-import { isHttpType, KEPT_FIELDS, promotedHttpHead } from '../revisit/promoted.ts';
+import { CAPTURE_ID_FIELD } from '../record-facts.ts';
+import { fullRecord, isHttpType, messageBlock, promotedHttpHead } from '../revisit/promoted.ts';
 import { repointed } from '../revisit/repointed.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
 import { kindOfSegment, type OpenSegment } from '../segment/segment-registry.ts';
+import { appendStreamed } from '../segment/streamed-append.ts';
 import type { RewritePlan } from './compaction-plan.ts';
 import { discardReplacement } from './segment-swap.ts';
 
@@ -252,53 +252,19 @@ class Rewrite {
     if (!('payload' in holder)) throw damageError(holder);
     const { head } = record;
     const isHttp = http !== undefined || (holder.http !== undefined && isHttpType(head.contentType));
-    const recordId = newId();
     const words = head.get('warc-payload-digest') ?? '';
-    const ownHead = isHttp ? promotedHttpHead(http, holder.http) : new Uint8Array(0);
-    const fields: Field[] = head.fields
-      .filter((field) => KEPT_FIELDS.has(field.name.toLowerCase()))
-      .map(({ name, value }) => ({ name, value }));
-    fields.push({ name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' });
-    fields.push({ name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' });
-    if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
-    const contentType = isHttp
-      ? 'application/http; msgtype=response'
-      : (head.get('warc-identified-payload-type') ?? holder.head.contentType);
-    const promoted: NewRecord = {
-      type: isHttp ? 'response' : 'resource',
-      recordId,
-      date: head.standardDate,
-      targetUri: head.targetUri,
-      // The digest as the revisit wrote it. Revisits with the same text then find this record, also after a rebuild and
-      // with other tools.
-      payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
-      contentType,
-      fields,
-    };
-    const length = ownHead.length + block.size;
-    const start = headBytes(fieldsOf(promoted, length));
-    const total = start.length + length + RECORD_TRAILER.length;
-    const offset = open.position;
-    for await (const piece of encoder.encodeStream(joined(start, ownHead, holder.payload), total)) {
-      segmentRegistry.append(open, piece, 0);
-      if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
-    }
-    open.records++;
-    assert(open.position > offset, 'a promoted record takes some bytes');
+    const message = isHttp ? promotedHttpHead(http, holder.http) : EMPTY;
+    const full = fullRecord(head, holder.head, key, newId(), isHttp);
+    // The digest as the revisit wrote it. Revisits with the same text then find this record, also after a rebuild and
+    // with other tools.
+    const promoted = parseDigest(words) ? { ...full, payloadDigest: words } : full;
+    const content = messageBlock(message, holder.payload, block.size);
+    const start = headBytes(fieldsOf(promoted, content.length));
+    const { length } = await appendStreamed(segmentRegistry, open, encoder, recordStream(start, content));
+    assert(length > 0, 'a promoted record takes some bytes');
   }
 }
 
 async function drain(record: ReadingRecord): Promise<void> {
   for await (const _ of record.body());
-}
-
-async function* joined(
-  start: Uint8Array,
-  head: Uint8Array,
-  payload: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  yield start;
-  if (head.length > 0) yield head;
-  yield* payload;
-  yield RECORD_TRAILER;
 }

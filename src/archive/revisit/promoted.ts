@@ -1,12 +1,19 @@
 /**
  * Promotion of a revisit: it is written anew as a full record, with its own head and the payload of the former holder.
  */
-import type { Field, HttpHead } from '../../warc/index.ts';
-import { SOURCE_DATE_FIELD } from '../../warc/index.ts';
-import { CARRIED_FIELDS, DECLARED_FIELD } from '../record-facts.ts';
+import type { BlockKey } from '../../catalog/index.ts';
+import {
+  type Field,
+  type HttpHead,
+  type NewRecord,
+  type RecordHead,
+  SOURCE_DATE_FIELD,
+  type StreamedBlock,
+} from '../../warc/index.ts';
+import { CAPTURE_ID_FIELD, CARRIED_FIELDS, DECLARED_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
 
 /** Fields of a revisit that stay true for the full record. */
-export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
+const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
 
 /**
  * The HTTP head as its own capture had it, except the codings: the payload does not have a transfer coding, and has the
@@ -42,4 +49,43 @@ export function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | u
   const lines = ownLines.filter((line) => line !== '' && !(type && /^content-type\s*:/i.test(line)));
   if (type) lines.push(`Content-Type: ${type}`);
   return withCodingsOf(Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1'), holder.fields);
+}
+
+/** The full record that a revisit becomes: its own fields, and an id of its own. */
+export function fullRecord(
+  own: RecordHead,
+  holder: RecordHead,
+  key: BlockKey,
+  recordId: string,
+  isHttp: boolean,
+): NewRecord {
+  const id = own.recordId ?? '';
+  const fields = own.fields.filter((field) => KEPT_FIELDS.has(field.name.toLowerCase()));
+  fields.push({ name: 'WARC-Previous-Record-ID', value: id });
+  fields.push({ name: CAPTURE_ID_FIELD, value: own.get(CAPTURE_ID_FIELD) ?? id });
+  if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
+  return {
+    type: isHttp ? 'response' : 'resource',
+    recordId,
+    date: own.standardDate,
+    targetUri: own.targetUri,
+    payloadDigest: { algorithm: 'sha256', bytes: key.digest },
+    contentType: isHttp
+      ? 'application/http; msgtype=response'
+      : (own.get('warc-identified-payload-type') ?? holder.contentType),
+    fields,
+  };
+}
+
+/** The block of a full record: the HTTP head, empty for a resource, and the payload. */
+export function messageBlock(
+  head: Uint8Array,
+  payload: AsyncIterable<Uint8Array>,
+  payloadBytes: number,
+): StreamedBlock {
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    if (head.length > 0) yield head;
+    yield* payload;
+  }
+  return { length: head.length + payloadBytes, pieces: pieces() };
 }

@@ -55,7 +55,7 @@ export class RepackedRecord implements AsyncDisposable {
   }
 
   get block(): StreamedBlock {
-    return { length: this.#spool.length, pieces: this.#spool.stream() };
+    return this.#spool.block;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -72,15 +72,8 @@ function repackedHead(head: RecordHead, spool: Spool, newId: IdSource): Uint8Arr
       blockDigest: spool.blockDigest,
     };
     const converted = convertArcHead(head, document, { newId, warcinfoId: '' });
-    const id = captureIdOf({
-      captureId: '',
-      recordId: '',
-      url: head.targetUri ?? '',
-      date: head.standardDate ?? '',
-      payloadDigest: payloadDigests[0]!.bytes,
-    });
     const named = (converted.fields ?? []).filter(({ value }) => value !== '');
-    const fields = [...named, { name: CAPTURE_ID_FIELD, value: id }];
+    const fields = [...named, { name: CAPTURE_ID_FIELD, value: captureIdIn(head, spool) }];
     return headBytes(fieldsOf({ ...converted, fields }, spool.length));
   }
   if (head.form === 'sound' && head.contentLength === spool.length) return head.bytes;
@@ -97,15 +90,23 @@ function repackedHead(head: RecordHead, spool: Spool, newId: IdSource): Uint8Arr
 /** The fields of the record that replaces an odd one and names it. */
 function renamed(fields: readonly Field[], head: RecordHead, spool: Spool, newId: IdSource): Field[] {
   const others = fields.filter(({ name }) => !/^warc-(record|previous-record)-id$|^pinakes-capture-id$/i.test(name));
-  const id = captureIdOf({
+  const ids = [{ name: 'WARC-Record-ID', value: newId() }];
+  if (head.recordId)
+    ids.push({ name: 'WARC-Previous-Record-ID', value: oneLine({ name: '', value: head.recordId }).value });
+  return [
+    ...others.slice(0, 1),
+    ...ids,
+    { name: CAPTURE_ID_FIELD, value: captureIdIn(head, spool) },
+    ...others.slice(1),
+  ];
+}
+
+function captureIdIn(head: RecordHead, { facts }: Spool): string {
+  return captureIdOf({
     captureId: head.get(CAPTURE_ID_FIELD) ?? '',
     recordId: head.recordId ?? '',
     url: head.targetUri ?? '',
     date: head.standardDate ?? '',
-    payloadDigest: spool.facts.payloadDigests[0]!.bytes,
+    payloadDigest: facts.payloadDigests[0]!.bytes,
   });
-  const ids = [{ name: 'WARC-Record-ID', value: newId() }];
-  if (head.recordId)
-    ids.push({ name: 'WARC-Previous-Record-ID', value: oneLine({ name: '', value: head.recordId }).value });
-  return [...others.slice(0, 1), ...ids, { name: CAPTURE_ID_FIELD, value: id }, ...others.slice(1)];
 }

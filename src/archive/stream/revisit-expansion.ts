@@ -5,23 +5,20 @@
  * the other record.
  */
 import { createHash } from 'node:crypto';
+import { EMPTY } from '../../base/index.ts';
 import type { Block } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
-  type Field,
   fieldsOf,
   headBytes,
   type NewRecord,
-  RECORD_TRAILER,
-  type RecordHead,
+  recordStream,
   revisitProfileOf,
   type StreamedBlock,
 } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type OpenedRecord, releasePayload } from '../read/record-access.ts';
-import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
-import { KEPT_FIELDS, withCodingsOf } from '../revisit/promoted.ts';
-import { oneLine } from '../revisit/repointed.ts';
+import { fullRecord, messageBlock, withCodingsOf } from '../revisit/promoted.ts';
 import type { StreamedRecord } from './streamed-record.ts';
 
 export function expandedRecord(
@@ -33,9 +30,13 @@ export function expandedRecord(
   const http = own.http ?? holder.http;
   // A resource does not have codings. The payload has the codings of the revisit's own head.
   const message = http && withCodingsOf(http.bytes, (holder.http ?? http).fields);
-  const length = (message?.length ?? 0) + block.size;
-  const record = recordOf(own.head, holder, block, recordId, message !== undefined);
-  return { record, block: { length, pieces: joined(message, holder.payload) } };
+  const record = fullRecord(own.head, holder.head, block.key, recordId, message !== undefined);
+  const truncated = holder.head.get('warc-truncated');
+  const fields = truncated === undefined ? [] : [{ name: 'WARC-Truncated', value: truncated }];
+  return {
+    record: { ...record, fields: [...record.fields!, ...fields] },
+    block: messageBlock(message ?? EMPTY, holder.payload, block.size),
+  };
 }
 
 /**
@@ -60,11 +61,7 @@ export async function expandRevisit(
   const holder = await archive.access.openSound(block.holder, capture.url);
   if (!('payload' in holder)) return undefined;
   const { record, block: content } = expandedRecord(own, holder, block, derivedId(head.recordId));
-  const start = headBytes(fieldsOf(record, content.length));
-  return {
-    length: start.length + content.length + RECORD_TRAILER.length,
-    pieces: wholeRecord(start, content.pieces),
-  };
+  return recordStream(headBytes(fieldsOf(record, content.length)), content);
 }
 
 /** A name-based UUID (RFC 9562, version 8) of the full record that a revisit becomes. */
@@ -73,39 +70,4 @@ function derivedId(recordId: string): string {
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
   return `<urn:uuid:${[...parts, hex.slice(20, 32)].join('-')}>`;
-}
-
-async function* wholeRecord(start: Uint8Array, block: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield start;
-  yield* block;
-  yield RECORD_TRAILER;
-}
-
-function recordOf(own: RecordHead, holder: OpenedRecord, block: Block, recordId: string, isHttp: boolean): NewRecord {
-  const fields: Field[] = own.fields.filter((field) => KEPT_FIELDS.has(field.name.toLowerCase())).map(oneLine);
-  const id = own.recordId ?? '';
-  fields.push({ name: 'WARC-Previous-Record-ID', value: id });
-  fields.push({ name: CAPTURE_ID_FIELD, value: own.get(CAPTURE_ID_FIELD) ?? id });
-  if (block.key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.key.overflow) });
-  const truncated = holder.head.get('warc-truncated');
-  if (truncated !== undefined) fields.push({ name: 'WARC-Truncated', value: truncated });
-  return {
-    type: isHttp ? 'response' : 'resource',
-    recordId,
-    date: own.standardDate,
-    targetUri: own.targetUri,
-    payloadDigest: { algorithm: 'sha256', bytes: block.key.digest },
-    contentType: isHttp
-      ? 'application/http; msgtype=response'
-      : (own.get('warc-identified-payload-type') ?? holder.head.contentType),
-    fields,
-  };
-}
-
-async function* joined(
-  message: Uint8Array | undefined,
-  payload: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  if (message) yield message;
-  yield* payload;
 }

@@ -9,7 +9,7 @@
  */
 import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { MemberEncoder, RECORD_TRAILER } from '../../warc/index.ts';
+import { MemberEncoder, recordStream, type StreamedBlock } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { SegmentCut } from '../segment/segment-cut.ts';
@@ -264,7 +264,7 @@ class WarcOutput {
   async *#expand(record: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece, boolean> {
     const source = await expandRevisit(this.#archive, record);
     if (!source) return false;
-    yield* this.#encodeStream(source.pieces, source.length, cursor);
+    yield* this.#encodeStream(source, cursor);
     return true;
   }
 
@@ -287,19 +287,12 @@ class WarcOutput {
     const { newId, scratch } = this.#archive;
     // A stream contains records as they are stored, odd ones too, so that a resumed stream has the same bytes.
     await using packed = await RepackedRecord.take(source, { newId, scratch, asItIs: true });
-    const { head, block } = packed;
-    const total = head.length + block.length + RECORD_TRAILER.length;
-    async function* whole(): AsyncGenerator<Uint8Array> {
-      yield head;
-      yield* block.pieces;
-      yield RECORD_TRAILER;
-    }
-    yield* this.#encodeStream(whole(), total, cursor);
+    yield* this.#encodeStream(recordStream(packed.head, packed.block), cursor);
   }
 
-  async *#encodeStream(pieces: AsyncIterable<Uint8Array>, total: number, cursor: string): AsyncGenerator<StreamPiece> {
+  async *#encodeStream({ pieces, length }: StreamedBlock, cursor: string): AsyncGenerator<StreamPiece> {
     let held: Uint8Array | undefined;
-    for await (const bytes of this.#encoder.encodeStream(pieces, total)) {
+    for await (const bytes of this.#encoder.encodeStream(pieces, length)) {
       if (held) yield { bytes: held };
       held = bytes;
     }

@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { type Digest, digestOf, fileError } from '../../base/index.ts';
-import { type BlockFacts, BlockScanner, type HttpHead, RecordHead } from '../../warc/index.ts';
+import { type BlockFacts, BlockScanner, type HttpHead, RecordHead, type StreamedBlock } from '../../warc/index.ts';
 import { payloadOfBlock } from '../read/block-payload.ts';
 
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
@@ -95,6 +95,10 @@ export class Spool {
   /** The whole block, when it is small enough to be in memory in one piece. */
   get bytes(): Uint8Array | undefined {
     return this.#parts?.length === 1 ? this.#parts[0] : undefined;
+  }
+
+  get block(): StreamedBlock {
+    return { length: this.length, pieces: this.stream() };
   }
 
   async *stream(): AsyncGenerator<Uint8Array> {

@@ -28,6 +28,7 @@ import {
   RECORD_TRAILER,
   type RevisitProfile,
   recordParts,
+  recordStream,
   UNSHARED_BYTES_MAX,
   type UnencodedRecord,
 } from '../../warc/index.ts';
@@ -37,6 +38,7 @@ import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from '../record-facts.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { CommitWindow } from './commit-window.ts';
 import { revisitDigest } from './referents.ts';
@@ -470,16 +472,8 @@ export class StoreQueue {
   }
 
   async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
-    const { segmentRegistry } = this.#archive;
-    const offset = open.position;
     const head = headBytes(fieldsOf(withDigest(record, spool), spool.length));
-    const total = head.length + spool.length + RECORD_TRAILER.length;
-    for await (const piece of encoder.encodeStream(whole(head, spool.stream()), total)) {
-      segmentRegistry.append(open, piece, 0);
-      if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
-    }
-    open.records++;
-    return { segment: open.segment.number, offset, length: open.position - offset };
+    return appendStreamed(this.#archive.segmentRegistry, open, encoder, recordStream(head, spool.block));
   }
 
   /** The record of the request for a content, if there is one. */
@@ -504,12 +498,6 @@ export class StoreQueue {
 
 function withDigest(record: NewRecord, spool: Spool): NewRecord {
   return { ...record, blockDigest: spool.blockDigest };
-}
-
-async function* whole(head: Uint8Array, block: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield head;
-  yield* block;
-  yield RECORD_TRAILER;
 }
 
 function collectionOf({ collection = 'default' }: StoreOptions): string {

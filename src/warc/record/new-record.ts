@@ -119,6 +119,25 @@ export function recordParts(record: NewRecord, block: Uint8Array): Uint8Array[] 
   return [headBytes(fieldsOf(record, block.length)), block, RECORD_TRAILER];
 }
 
+/** A block in pieces; `length` is exactly their sum. */
+export type StreamedBlock = { readonly length: number; readonly pieces: AsyncIterable<Uint8Array> };
+
+/** The bytes of a whole record, ready for an encoder of streams. */
+export function recordStream(head: Uint8Array, block: StreamedBlock): StreamedBlock {
+  return { length: head.length + block.length + RECORD_TRAILER.length, pieces: wholeRecord(head, block) };
+}
+
+async function* wholeRecord(head: Uint8Array, block: StreamedBlock): AsyncGenerator<Uint8Array> {
+  yield head;
+  let left = block.length;
+  for await (const piece of block.pieces) {
+    left -= piece.length;
+    yield piece;
+  }
+  assert(left === 0, `a block was declared with ${block.length} bytes and has ${block.length - left}`);
+  yield RECORD_TRAILER;
+}
+
 /** The head of a record without the value of its block digest, which can be computed later, on another thread. */
 export type OpenHead = {
   readonly bytes: Uint8Array;

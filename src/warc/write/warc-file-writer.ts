@@ -4,16 +4,20 @@
  */
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { assert, fileError, refuseExisting, syncDirectory } from '../../base/index.ts';
-import { fieldsOf, headBytes, type NewRecord, RECORD_TRAILER, recordParts } from '../record/new-record.ts';
+import { fileError, refuseExisting, syncDirectory } from '../../base/index.ts';
+import {
+  fieldsOf,
+  headBytes,
+  type NewRecord,
+  recordParts,
+  recordStream,
+  type StreamedBlock,
+} from '../record/new-record.ts';
 import { type EncoderOptions, MemberEncoder } from './member-encoder.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
 
 export type WrittenRecord = { readonly offset: number; readonly length: number };
-
-/** A block in pieces; `length` is exactly their sum. */
-export type StreamedBlock = { readonly length: number; readonly pieces: AsyncIterable<Uint8Array> };
 
 export class WarcFileWriter {
   readonly path: string;
@@ -75,8 +79,8 @@ export class WarcFileWriter {
 
   async writeStreamParts(head: Uint8Array, block: StreamedBlock): Promise<WrittenRecord> {
     const offset = this.offset;
-    const total = head.length + block.length + RECORD_TRAILER.length;
-    for await (const piece of this.#encoder.encodeStream(wholeRecord(head, block), total)) {
+    const { length, pieces } = recordStream(head, block);
+    for await (const piece of this.#encoder.encodeStream(pieces, length)) {
       this.#queue(piece);
       if (this.#pendingBytes >= BUFFER_BYTES) await this.#flush();
     }
@@ -142,15 +146,4 @@ export class WarcFileWriter {
       throw fileError(cause, this.path, 'writing');
     }
   }
-}
-
-async function* wholeRecord(head: Uint8Array, block: StreamedBlock): AsyncGenerator<Uint8Array> {
-  yield head;
-  let left = block.length;
-  for await (const piece of block.pieces) {
-    left -= piece.length;
-    yield piece;
-  }
-  assert(left === 0, `a block was declared with ${block.length} bytes and has ${block.length - left}`);
-  yield RECORD_TRAILER;
 }
