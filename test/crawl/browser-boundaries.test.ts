@@ -115,7 +115,7 @@ test('the crawl fetches what a page had no time to get', async (t) => {
   for (const path of pictures) assert.equal(web.requests('site.test', path).length, 1, path);
   for (const path of requested) assert.ok(web.requests('site.test', path).length > 0, path);
   assert.equal(report.counts.captures, web.requestLog.length);
-  assert.match(report.partlyReadUrls[0]?.reason ?? '', /the time to render it was over/);
+  assert.match(report.partlyReadUrls[0]?.reason ?? '', /its time for rendering ended/);
 });
 
 test('refused requests of a page are counted, and failed ones reported with the reason', async (t) => {
