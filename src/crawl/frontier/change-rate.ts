@@ -1,9 +1,9 @@
 /**
  * Estimates how often a page changes (Cho and Garcia-Molina, "Estimating frequency of change").
  *
- * A page was visited n times after the first, and at X of these visits it differed from the visit before. The plain
- * ratio X / n misses changes that follow each other between two visits. If changes are independent of each other (a
- * Poisson process), the estimator
+ * A page is visited n more times after its first visit. X of these visits find a page that differs from the one at the
+ * last visit. The plain ratio X / n is too low, because several changes between two visits count once. If changes are
+ * independent of each other (a Poisson process), the estimator
  *
  * ```
  *   rate = ln((n + 0.5) / (n - X + 0.5)) / mean time between visits
@@ -13,7 +13,7 @@
 
 const DAY_MS = 24 * 3600_000;
 
-/** Changes a day. Undefined before the second visit. */
+/** Returns changes per day; undefined if the page was visited once. */
 export function changeRate(visits: number, changes: number, watchedMs: number): number | undefined {
   if (visits <= 0 || watchedMs <= 0) return undefined;
   return Math.log((visits + 0.5) / (visits - changes + 0.5)) / (watchedMs / visits / DAY_MS);

@@ -11,7 +11,7 @@ const PORTS = ['', ':80', ':443', ':8080', ':08080', ':59999', ':65536', ':70000
 const PATHS =
   ' / /a /a/ /a.. /.. /. /a/./b /a/../b /a//b /.a /a.b/c.html /%41 /%zz /~x/-y_z /a?b=c /a#b /a%20b /\u00e9'.split(' ');
 
-test('plain URLs, which are not parsed, are what the parser would make of them', () => {
+test('the parser would not change a URL that PLAIN_URL accepts without parsing', () => {
   for (const scheme of ['http', 'https'])
     for (const host of HOSTS)
       for (const port of PORTS)
@@ -24,13 +24,13 @@ test('plain URLs, which are not parsed, are what the parser would make of them',
         }
 });
 
-test('the frontier accepts only URLs that can be fetched, and removes passwords', () => {
+test('URLs that cannot be fetched are refused, and passwords are removed', () => {
   for (const url of ['ftp://a.test/', 'data:,x', 'http:', 'http://a.test:0/', 'a.test', ''])
     assert.equal(frontierUrl(url), undefined, url);
   assert.equal(frontierUrl('http://user:secret@a.test/x'), 'http://a.test/x');
 });
 
-test('a percent sign that begins no escape is requested as browsers do, and so is the rest of the URL', () => {
+test('a URL with a percent sign that does not begin an escape is requested as browsers do', () => {
   for (const path of ['/100%', '/a%zz', '/100%25', '/?width=100%', '/%%34%31', '/%7ex/50%?q=%c3%a9'])
     assert.equal(frontierUrl(`http://a.test${path}#b`), `http://a.test${path}`, path);
   assert.equal(frontierUrl('http://a.test/%7ex/%c3%a9'), 'http://a.test/~x/%C3%A9');

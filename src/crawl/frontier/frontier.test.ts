@@ -21,7 +21,7 @@ function openState(t: TestContext): CrawlState {
   return state;
 }
 
-test('queued pages of depth 0 count as seeds, also targets of seeds, and after a restart', (t) => {
+test('queued pages of depth 0, such as redirect targets of seeds, count as seeds, also after a restart', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const offer = (frontier: Frontier, path: string, role: 'page' | 'embed', depth: number, hops = 0) =>
@@ -50,7 +50,7 @@ test('queued pages of depth 0 count as seeds, also targets of seeds, and after a
   assert.equal(later.hasQueuedSeeds, false);
 });
 
-test('URLs of a recrawl and new ones have ranks of their own, and each leaves the queue alone', (t) => {
+test('no two queued URLs have the same rank, whether a recrawl planned them or found them', (t) => {
   const state = openState(t);
   const settings = { ...CRAWL_DEFAULTS, fixed: true };
   const first = new Frontier(state, {
@@ -136,7 +136,7 @@ test('a queued page that a visited page needs moves up to the embeds, also after
   assert.equal(later.peek(id, -1, 100).length, 3);
 });
 
-test('a page that is needed during its visit leaves the queue when it is settled, and is not queued again', (t) => {
+test('a page that moves to the embeds during its visit is removed from the queue when it is settled', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const frontier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });
@@ -184,7 +184,7 @@ test('a page of a recrawl that a changed page needs is visited as an embed', (t)
   assert.equal(frontier.totals().queued, 2);
 });
 
-test('a run queues a few of the URLs that share a key, whatever earlier runs queued', (t) => {
+test('each run queues at most VARIANTS_MAX URLs that share a key', (t) => {
   const state = openState(t);
   const crawl = (session: (number: number) => string) => {
     const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
@@ -222,7 +222,7 @@ test('a run queues a few of the URLs that share a key, whatever earlier runs que
   );
 });
 
-test('a page that is found nearer during its visit is read again as a page, and is not counted as a seed', (t) => {
+test('a page that is found at a smaller depth during its visit is read again as a page', (t) => {
   const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const frontier = new Frontier(state, { collection: 'default', run: number, urlsPerHostMax: 1000 });

@@ -1,17 +1,17 @@
 /**
- * The frontier: the known URLs of a collection, and those that are still to be visited, by host and in order of rank.
+ * The frontier: the known URLs of a collection, and the queue of URLs to visit, by host and in order of rank.
  *
- * A URL is stored in its normal form, under the hash of its key. URLs with the same key differ only in scheme, `www.`,
- * letter case, session id or a trailing slash. If one run finds more than a few of them, the rest is a trap. A URL is
- * queued once in a run. It leaves the queue only by `settle`, after its captures were acknowledged. A URL whose visit
- * was running when a process died is still queued (see `CrawlState`).
+ * A URL is stored in its normal form, under the hash of its key. URLs with the same key differ in scheme, `www.`,
+ * letter case, session id or a trailing slash. If one run finds more than VARIANTS_MAX of them, the rest is a trap. A
+ * URL is queued once in a run. `settle` removes it from the queue, after its captures were acknowledged. So a URL whose
+ * visit was running when a process died is still queued (see `CrawlState`).
  *
- * The first path to a page that is found is random; the shortest is not. Where depth matters, a page that is found
- * again at a smaller depth gets that depth. With `rereadsNearer`, if it was visited already, it is queued to be read
- * again without a fetch, since its links are nearer too.
+ * It is random which path to a page a crawl finds first, so the depth of the first path is random too. Where depth
+ * matters, a page that is found again at a smaller depth gets that depth. The links of such a page are nearer too. So
+ * if the page was visited already, `rereadsNearer` lets it be read again without a fetch.
  *
- * The role of a URL is random in the same way. A URL that is queued as a page and is needed by a visited page moves up
- * to the embeds. A seed stays a page.
+ * The first role of a URL is random in the same way. A URL that is queued as a page moves up to the embeds when a
+ * visited page needs it. A seed stays a page.
  */
 import type { EpochMs } from '../../base/index.ts';
 import { RecentTexts } from '../links/recent-texts.ts';
@@ -38,13 +38,13 @@ export type Verdict = 'queued' | 'known' | 'host-full' | 'variant';
 
 export type QueuedHost = { readonly id: number; readonly name: string; readonly queued: number };
 
-/** URLs of one key in a run; more of them are session ids or the like. */
+/** How many URLs of one key a run may queue. If there are more, they differ in session ids or the like. */
 const VARIANTS_MAX = 16;
 const SEEN_REMEMBERED_MAX = 64_000;
 /** A rank is the number of a band times this, plus a number within the band. */
 export const RANK_STEP = 2 ** 40;
 
-// Constants, because a string that is built for each URL is also hashed for each URL.
+// These are constants, because a string that is built for each URL would also be hashed for each URL.
 const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops, rank) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
 
@@ -71,12 +71,12 @@ const DEQUEUE = 'DELETE FROM queue WHERE host = ? AND rank = ? AND key = ? AND p
 const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
 
 const SEED_RANK_END = 3 * RANK_STEP;
-/** Queued pages of depth 0. All have a rank in the first bands. */
+/** Counts queued pages of depth 0. Their ranks are all below SEED_RANK_END. */
 const QUEUED_SEEDS = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
   WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${SEED_RANK_END} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
 const NEED_RANK_END = 2 * RANK_STEP;
-/** Queued embeds that visited pages need, which are in the first bands. */
+/** True for queued embeds that visited pages need. Their ranks are all below NEED_RANK_END. */
 const IS_NEED = `queue.rank < ${NEED_RANK_END} AND url.role = ${ROLES.indexOf('embed')}`;
 const QUEUED_URL = 'queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page';
 const peekQueue = (condition: string) =>
@@ -106,20 +106,26 @@ export class Frontier {
   readonly #urlsPerHostMax: number;
   readonly #depthMatters: boolean;
   readonly #hosts: HostRows;
-  /** URLs offered lately, as pages and as embeds, so that links which all pages of a site share cost almost nothing. */
+  /**
+   * URLs that were recently offered as pages (`#seenEmbeds`: as embeds). So links that all pages of a site share cost
+   * almost nothing.
+   */
   readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
   readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
-  /** The last number of a rank; undefined before it is needed. */
+  /** The last number within a band; undefined until it is read from the queue. */
   #lastNumber: number | undefined;
   /** The rank of the URL that was queued last. */
   lastRank = 0;
-  /** Its rank before, if it was already queued. */
+  /** The former rank of that URL, if it was already queued. */
   movedFrom: number | undefined;
-  /** Whether only embeds that visited pages need are returned from the queue, because the limit of pages is reached. */
+  /**
+   * Set when the limit of pages is reached. From then on the queue returns the embeds that visited pages need, and
+   * nothing else.
+   */
   onlyNeeds = false;
-  /** Whether pages that are found again at a smaller depth are read again. */
+  /** Whether visited pages that are found again at a smaller depth are read again. */
   rereadsNearer = false;
-  /** Queued pages of depth 0; undefined until it is needed. */
+  /** The number of queued pages of depth 0; undefined until it is counted. */
   #queuedSeeds: number | undefined;
 
   constructor(state: CrawlState, { collection, run, urlsPerHostMax, depthMatters = true }: FrontierOptions) {
@@ -132,7 +138,7 @@ export class Frontier {
   }
 
   /**
-   * Whether this URL was remembered lately, at this depth or a smaller one. The depth of embeds is that of
+   * Whether this URL was recently remembered at this depth or a smaller one. For embeds, the depth is that of
    * `needDistance`.
    */
   remembers(url: string, isEmbed: boolean, depth: number): boolean {
@@ -145,13 +151,16 @@ export class Frontier {
     else this.#seen.add(url, this.#depthMatters ? depth : 0);
   }
 
-  /** Whether a page is queued that may be a seed or the target of one. Such pages may widen the scope. */
+  /**
+   * Whether the queue has a page that may be a seed, or the target of a redirect from a seed. Such pages may widen the
+   * scope.
+   */
   get hasQueuedSeeds(): boolean {
     this.#queuedSeeds ??= this.#state.get<{ count: number }>(QUEUED_SEEDS, this.#collection)!.count;
     return this.#queuedSeeds > 0;
   }
 
-  /** Forgets remembered URLs and hosts, when a transaction failed or the scope grew. */
+  /** Forgets remembered URLs and hosts. Called when a transaction failed or the scope grew. */
   forget(): void {
     this.#seen.clear();
     this.#seenEmbeds.clear();
@@ -159,8 +168,8 @@ export class Frontier {
   }
 
   /**
-   * Queues a URL, unless this run knows it. `onlyNew`: unless the collection knows it. `orGone`: also if the collection
-   * knows it as gone. Must be called within `transaction`.
+   * Queues a URL unless this run knows it. With `onlyNew`, a URL that the collection knows is not queued either, unless
+   * it is gone and `orGone` is set. Must be called within `transaction`.
    */
   offer(offer: Offer, onlyNew: boolean, orGone = false): Verdict {
     const name = hostName(offer.url);
@@ -219,7 +228,7 @@ export class Frontier {
   #moveUp(host: HostRow, offer: Offer, key: number, page: number): boolean {
     const waiting = this.#state.get<{ rank: number }>(WAITING_PAGE, host.id, key, page, this.#run);
     if (!waiting) return false;
-    // The target of a redirect from a page is in the bands of the embeds already.
+    // The target of a redirect from a page already has a rank among the embeds.
     const isMoved = waiting.rank >= NEED_RANK_END;
     const rank = isMoved ? this.#nextRank(offer) : waiting.rank;
     this.#state.run(MAKE_NEED, offer.depth, offer.hops, rank, host.id, key, page);
@@ -231,8 +240,8 @@ export class Frontier {
   }
 
   /**
-   * Queues a visited URL that redirected once more, unless this run visited it after `time`. Must be called within
-   * `transaction`. Returns whether it is queued.
+   * Queues a visited URL again if it redirected. A URL that this run visited after `time` is not queued. Must be called
+   * within `transaction`. Returns whether it is queued.
    */
   requeueRedirect(url: string, hops: number, time: EpochMs): boolean {
     const host = this.#hosts.get(hostName(url));
@@ -263,8 +272,8 @@ export class Frontier {
   }
 
   /**
-   * What is known of a URL that this run found, or with `orEarlier` any run, and whether it was visited. Undefined when
-   * it is gone or was dropped.
+   * Returns a URL that this run found, or with `orEarlier` any run, and whether it was visited. Undefined when the URL
+   * is unknown, gone or dropped.
    */
   find(url: string, orEarlier: boolean): (QueuedUrl & { readonly isDone: boolean }) | undefined {
     const row = this.#row(url);
@@ -275,8 +284,8 @@ export class Frontier {
   }
 
   /**
-   * What is known of a URL that a rendered page requests, and whether this run has settled it. An unknown URL is
-   * returned as new.
+   * Returns a URL that a rendered page requests, with the results of its earlier visits, and whether this run has
+   * settled it. An unknown URL is returned as a new one.
    */
   lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
@@ -312,8 +321,8 @@ export class Frontier {
   }
 
   /**
-   * The number of URLs of a key that this run found. Those of earlier runs do not count: a site may use new session ids
-   * each time.
+   * The number of URLs of a key that this run found. URLs of earlier runs do not count, because a site may use new
+   * session ids in each run.
    */
   #variants(host: number, key: number): number {
     return this.#state.get<{ count: number }>(COUNT_VARIANTS, host, key, this.#run)!.count;
@@ -324,7 +333,8 @@ export class Frontier {
   }
 
   /**
-   * No two ranks are the same. The last number is read when it is first needed, since a recrawl fills the queue before.
+   * Returns a rank that no other URL has. The last number is read lazily, because `planRecrawl` fills the queue after
+   * the frontier was made.
    */
   #nextRank(offer: Offer): number {
     this.#lastNumber ??= this.#state.get<{ last: number | null }>(LAST_NUMBER, this.#collection)!.last ?? 0;
@@ -359,7 +369,7 @@ export class Frontier {
     }
   }
 
-  /** The next URLs of a host after a rank, in order. URLs that are being visited are still among them. */
+  /** The next URLs of a host after a rank, in order. They include URLs that are being visited. */
   peek(host: number, after: number, count: number): (QueuedUrl & { readonly rank: number })[] {
     const sql = this.onlyNeeds ? PEEK_NEEDS : PEEK_ALL;
     const rows = this.#state.all<UrlRow & { rank: number }>(sql, host, after, count);
@@ -367,9 +377,10 @@ export class Frontier {
   }
 
   /**
-   * Settles a URL and removes it from the queue. `rank` is its rank when it was taken, if it was queued, and `movedTo`
-   * its new rank, if it has moved since. Must be called within `transaction`, once its captures are acknowledged.
-   * Returns whether it is queued again to be read again, because it was found at a smaller depth meanwhile.
+   * Settles a URL and removes it from the queue. `rank`: its rank when it was taken; undefined if it was never queued.
+   * `movedTo`: its new rank, if it has moved since. Must be called within `transaction`, after its captures were
+   * acknowledged. Returns true when the URL was found at a smaller depth during its visit, and is queued again to be
+   * read again.
    */
   settle(settlement: Settlement, rank: number | undefined, movedTo?: number): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
@@ -386,7 +397,7 @@ export class Frontier {
          digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?
        WHERE host = ? AND key = ? AND page = ?`,
       state,
-      // A page that moved up to the embeds during its visit was visited as a page.
+      // If the URL moved up to the embeds during its visit, it was still visited as a page.
       rank === undefined ? null : ROLES.indexOf(item.role),
       rank === undefined ? null : item.hops,
       status,
@@ -424,7 +435,7 @@ export class Frontier {
     );
   }
 
-  /** Hosts with queued URLs, by id after one. */
+  /** Hosts with queued URLs whose id is greater than `after`, in order of id. */
   hostsWithQueue(after: number, count: number): QueuedHost[] {
     const sql = this.onlyNeeds ? HOSTS_NEEDS : HOSTS_ALL;
     return this.#state.all<QueuedHost>(sql, this.#collection, after, count);
@@ -458,8 +469,8 @@ export class Frontier {
 }
 
 /**
- * Whether a visited page needs this to be shown. A URL that is only named, such as a preview picture for other sites,
- * has no hops.
+ * Whether a visited page needs this URL to be shown. A URL that a page names but does not show, such as a preview
+ * picture for other sites, has no hops.
  */
 function isNeed({ role, hops, isHint }: Offer): boolean {
   return role === 'embed' && hops > 0 && !isHint;

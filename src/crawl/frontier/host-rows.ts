@@ -1,7 +1,8 @@
 /**
- * The hosts of a collection, by name, with the number of their URLs and of those that are queued.
+ * The hosts of a collection by name. Each has the number of its known URLs and of its queued URLs.
  *
- * Within a transaction they are counted in memory. `write` updates the rows at its end, once for each host.
+ * Within a transaction URLs are counted in memory. At the end of the transaction, `write` updates the row of each
+ * changed host once.
  */
 import { hash } from 'node:crypto';
 import type { CrawlState } from './state.ts';
@@ -10,7 +11,7 @@ const BUCKETS = 1024;
 const BUCKET_STEP = 2 ** 32;
 const REMEMBERED_MAX = 20_000;
 
-/** A host, and what has changed since its row was written. */
+/** A host, with the changes of its counts since its row was written. */
 export type HostRow = { readonly id: number; known: number; newKnown: number; newQueued: number };
 
 export class HostRows {
@@ -25,7 +26,7 @@ export class HostRows {
     this.#collection = collection;
   }
 
-  /** The host of this name, which is created if there is none. */
+  /** Returns the host of this name, and creates it if there is none. */
   get(name: string): HostRow {
     const remembered = this.#remembered.get(name);
     if (remembered) return remembered;
@@ -66,7 +67,7 @@ export class HostRows {
     this.#remembered.clear();
   }
 
-  /** Frees memory, unless some rows are out of date: their counts must be found again. */
+  /** Frees memory, unless some rows are out of date: their counts are needed for `write`. */
   forget(): void {
     if (this.#changed.size === 0) this.#remembered.clear();
   }

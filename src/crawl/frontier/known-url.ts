@@ -1,4 +1,7 @@
-/** A URL of a collection in the frontier: its state, its role, what earlier visits found, and how a visit ended. */
+/**
+ * A URL of a collection in the frontier: its state, its role, the results of earlier visits, and the result of the last
+ * visit.
+ */
 import type { EpochMs } from '../../base/index.ts';
 
 export const STATE_QUEUED = 0;
@@ -16,10 +19,10 @@ export function isGoneStatus(status: number): boolean {
   return status === 404 || status === 410;
 }
 
-/** The tries of a queued URL that was visited in this run and must only be read again. */
+/** The value of `tries` for a queued URL that this run has visited, and that is read again without a fetch. */
 export const READ_AGAIN = -1;
 
-/** `frame`: a page of the crawl that another page shows. */
+/** `frame`: a page of the crawl that another page shows in a frame. */
 export type Role = 'page' | 'embed' | 'sitemap' | 'frame';
 export const ROLES: readonly Role[] = ['page', 'embed', 'sitemap', 'frame'];
 
@@ -33,9 +36,9 @@ export type Offer = {
   readonly url: string;
   readonly role: Role;
   readonly depth: number;
-  /** Redirects and embeddings since the page. */
+  /** How many redirects and embeddings lead from the page to this URL. */
   readonly hops: number;
-  /** Whether it is only prefetched; it may be a page itself. */
+  /** Whether the page prefetches this URL without showing it. It may be a page itself. */
   readonly isHint?: boolean;
 };
 
@@ -58,13 +61,13 @@ export type Settlement = {
   readonly item: QueuedUrl;
   readonly state: number;
   readonly status: number;
-  /** When the page was last known to have this content. */
+  /** When a visit last found this content. */
   readonly verified: EpochMs | undefined;
   readonly captured: EpochMs | undefined;
   readonly etag: string | undefined;
   readonly modified: string | undefined;
   readonly digest: Uint8Array | undefined;
-  /** Whether the content differs from the one before; undefined when there is nothing to compare. */
+  /** Whether the content differs from that of the last visit; undefined when there is nothing to compare. */
   readonly isChanged: boolean | undefined;
 };
 
@@ -106,7 +109,7 @@ export function queuedUrlOf(row: UrlRow): QueuedUrl {
   };
 }
 
-/** Whether this may be a seed, or the target of redirects from one. */
+/** Whether this may be a seed, or the target of redirects from a seed. */
 export function isSeed({ role, depth }: Offer): boolean {
   return isPageRole(role) && depth === 0;
 }

@@ -1,4 +1,4 @@
-/** Decides which of the URLs that a visit found are offered to the frontier, and as what. */
+/** Decides which of the URLs that a visit found are offered to the frontier, and in which role. */
 import type { Clock } from '../../base/index.ts';
 import type { PageFindings } from '../links/link-batch.ts';
 import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance, type SitemapReading } from '../links/page-links.ts';
@@ -27,23 +27,24 @@ export type LinkChoiceOptions = {
   readonly counts: CrawlCounts;
   /** Whether only URLs that the collection does not know are offered. */
   readonly onlyNew: boolean;
-  /** Gives the date from which endless calendars are recognised. */
+  /** The clock that tells today's date, to recognise endless calendars. */
   readonly calendar: Clock;
   /** Called with the URL that a seed redirected to. */
   readonly onSeedMoved: (url: string) => void;
-  /** Called with the host of a URL that was queued, its rank, and the rank it was queued at before, if any. */
+  /** Called when a URL was queued: with its host, its rank, and its former rank if it was queued already. */
   readonly onQueued: (host: string, rank: number, movedFrom?: number) => void;
 };
 
 /**
- * Whether links of a page may be left out that another page had. They may if the decision about a link does not depend
- * on its page. That holds when the page is not at the limit of depth and the scope can no longer grow.
+ * Whether the links that other pages had may be left out for this page. They may be if the decision about a link does
+ * not depend on its page. That holds when the page is not at the limit of depth or hops, and the scope can no longer
+ * grow.
  */
 export function mayOmitReported(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
   return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasQueuedSeeds;
 }
 
-/** `orGone` of its methods: URLs that the collection knows as gone are offered too. */
+/** In its methods, `orGone` means that URLs which the collection knows as gone are offered too. */
 export class LinkChoice {
   readonly #options: LinkChoiceOptions;
 
@@ -55,7 +56,7 @@ export class LinkChoice {
   offerLinks(visited: Visited, { reading, sitemap }: PageFindings): void {
     const { settings, counts, needs } = this.#options;
     const { item, status } = visited.settlement;
-    // URLs that disappeared together may be back together.
+    // If a page that was gone is back, the gone URLs that it links to may be back too.
     const orGone = isGoneStatus(item.status);
     if (visited.redirect !== undefined) this.#offerRedirect(item, visited.redirect, orGone);
     if (item.role === 'sitemap') this.#countSitemap(visited, sitemap);
@@ -70,7 +71,8 @@ export class LinkChoice {
       if (isNofollow && settings.nofollow === 'obey') counts.nofollow++;
       else this.#offerLink(item, link, !isList, orGone);
     }
-    // A page that is gone needs nothing. A page with an error may work the next time, so its needs are kept.
+    // The stored embeds of a gone page are deleted. Those of a page with an error stay, since the page may work the
+    // next time.
     const needed = isKept(status) || isGoneStatus(status) ? needs.take(item) : [];
     if (isKept(status)) for (const link of needed) this.#offerLink(item, link, true, orGone);
   }
@@ -88,14 +90,15 @@ export class LinkChoice {
   }
 
   /**
-   * Offers the embeds that a sitemap lists for a page, or stores them until the page is captured. Embeds of pages that
-   * the crawl does not visit are ignored.
+   * Offers the embeds that a sitemap lists for a page. If the page is not captured yet, they are stored until it is.
+   * Embeds of pages that the crawl does not visit are ignored.
    */
   #offerNeeds(page: string, links: readonly FoundLink[], orGone: boolean): void {
     const { frontier, needs, settings, onlyNew } = this.#options;
     const url = frontierUrl(page);
     if (settings.htmlOnly || url === undefined) return;
-    // A recrawl may not visit a page that it knows. A crawl from seeds queues every wanted page again.
+    // A recrawl may leave out known pages, so it accepts pages of earlier runs. A crawl from seeds queues every wanted
+    // page again.
     const item = frontier.find(url, onlyNew);
     if (item?.isDone && isKept(item.status)) for (const link of links) this.#offerLink(item, link, true, orGone);
     else if (item) this.#countTrapped('embeds', needs.put(item, links));
@@ -106,7 +109,7 @@ export class LinkChoice {
     if (link.kind === 'form') return;
     const isMoved = link.kind === 'refresh';
     const depth = isMoved ? item.depth : item.depth + 1;
-    // Page after page has the same links. A link that was decided on recently is skipped.
+    // Many pages have the same links, so a link that was recently decided on is skipped.
     const distance = link.isEmbed ? needDistance(link.kind) : depth;
     if (!orGone && frontier.remembers(link.url, link.isEmbed, distance)) return;
     if (!link.isEmbed) {
@@ -117,8 +120,8 @@ export class LinkChoice {
       return;
     }
     if (settings.htmlOnly) return;
-    // The hops of what a page needs are counted from the page, however many redirects led to it. Frames and objects can
-    // hold pages again without end, so their hops go on counting.
+    // The hops of an embed are counted from its page, without the redirects that led to the page. Frames and objects
+    // can contain pages in pages without end, so their hops include those of the page.
     const isFirst = item.role === 'page' && link.kind !== 'frame' && link.kind !== 'object';
     const hops = isFirst ? 1 : item.hops + 1;
     if (hops > (link.kind === 'script' ? SCRIPT_HOPS_MAX : EMBED_HOPS_MAX)) {
@@ -164,10 +167,10 @@ export class LinkChoice {
   }
 
   /**
-   * Whether a link names a picture or a film that its page does not show, such as a preview for other sites. It is
-   * captured as an embed, but only within the scope of pages. It may turn out to be HTML, such as a player. So it
-   * counts as a page where only pages are kept or rendered, and where the link is not on a page. A chain of such links
-   * would otherwise escape the limit of pages.
+   * Whether a link names a picture or a film that its page does not show, such as a preview for other sites. Such a
+   * file is captured as an embed, if it is within the scope of pages. But it may turn out to be HTML, such as a player.
+   * So it counts as a page when HTML pages alone are kept, or when pages are rendered. It also counts as a page when
+   * the link is not on a page. Otherwise a chain of such links could escape the limit of pages.
    */
   #isPicture(item: QueuedUrl, { kind }: FoundLink): boolean {
     const { htmlOnly, browser } = this.#options.settings;
@@ -200,7 +203,7 @@ export class LinkChoice {
   }
 }
 
-/** Whether a status means that there is something to show. */
+/** Whether a response with this status is content or a redirect, and not an error. */
 function isKept(status: number): boolean {
   return status < 400;
 }

@@ -1,14 +1,13 @@
 /**
- * Plans which of the known URLs of a collection a recrawl visits.
+ * Chooses the known URLs that a recrawl of a collection visits.
  *
- * First come URLs that could not be verified the last time or that a limit left over. So do seeds that are gone,
- * because everything else depends on seeds. Then come pages that will soon exceed their allowed lifetime, whatever the
- * budget. Then come other pages, within the budget, by the probability that they have changed. With `fixed` all pages
- * are visited.
+ * First come URLs that the last crawl could not verify, or that its limit left unvisited. Gone seeds are among them,
+ * because everything else depends on seeds. Then come all pages that will soon exceed their allowed lifetime,
+ * independent of the budget. Then come other pages up to the budget, by the probability that they have changed. With
+ * `fixed` all pages are visited.
  *
- * URLs that the settings of this run leave out are not visited and keep what is known of them. Other pages that are
- * gone stay gone until a crawl from seeds finds them again. A page that was gone too and is back can also bring them
- * back.
+ * URLs that the settings of this run exclude are not visited, and their rows stay unchanged. Gone pages that are not
+ * seeds are visited again when a crawl from seeds finds them, or when a gone page that links to them is back.
  */
 import type { EpochMs } from '../../base/index.ts';
 import { zeroCounts } from '../report.ts';
@@ -38,7 +37,7 @@ export type RecrawlPlan = {
   readonly unverified: number;
   readonly expiring: number;
   readonly likely: number;
-  /** Known URLs that the settings leave out. */
+  /** The number of known URLs that the settings exclude. */
   readonly outOfScope: number;
 };
 
@@ -90,7 +89,7 @@ export function planRecrawl(state: CrawlState, run: CrawlRun, now: EpochMs): Rec
       UNBOUNDED,
       JSON.stringify([...run.seeds, ...run.movedSeeds]),
     );
-    // The lifetime that is allowed now counts, not the one at the time of the visit.
+    // Use the lifetime in the settings of this run, not in those of the last visit.
     const old = now - settings.lifetimeMs * (1 - EXPIRING_SHARE);
     const expiring = queue(1, `url.state = ${STATE_DONE} AND url.verified <= ?`, oldest, UNBOUNDED, old);
     const likelihood = `change_likelihood(url.visits, url.changes, url.watched, ${now} - coalesce(url.verified, 0)) DESC`;
@@ -116,13 +115,13 @@ export function planRecrawl(state: CrawlState, run: CrawlRun, now: EpochMs): Rec
   });
 }
 
-/** Settings that limit how far from its seeds a crawl goes. */
+/** The settings that limit how far a crawl goes from its seeds. */
 const REACH = ['scope', 'include', 'depthMax'] as const;
 
 /**
- * Returns a filter for the known URLs that a recrawl wants. The reach of the last crawl from seeds is not applied:
- * other crawls of the collection found pages beyond it. A reach that was set for this recrawl is applied, from the
- * seeds of all crawls.
+ * Returns a filter for the known URLs that a recrawl wants. If this recrawl has the REACH settings of the last crawl
+ * from seeds, they are not applied, because other crawls of the collection found pages beyond them. If one of them was
+ * changed for this recrawl, they are applied, from the seeds of all crawls.
  */
 export function knownUrlFilter(state: CrawlState, run: CrawlRun): (known: KnownUrl) => boolean {
   const { settings, collection } = run;

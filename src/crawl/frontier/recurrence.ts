@@ -1,12 +1,12 @@
 /**
- * Parses when something recurs: `hour`, `day`, `week`, `month`, `6h`, `3d`, or five fields as in cron, in UTC.
+ * Parses a recurrence: `hour`, `day`, `week`, `month`, `6h`, `3d`, or five fields as in cron, in UTC.
  *
  * ```
  *   minute (0-59)  hour (0-23)  day of month (1-31)  month (1-12)  day of week (0-7, both ends Sunday)
  *   each: *   5   1-5   1,3,5   every 15th: 0-59/15   10-50/10
  * ```
- * As in cron, when both days are given, one of them is enough. A day with a `*`, such as every second day, does not
- * count as given.
+ * As in cron, if both the day of month and the day of week are given, one of them must match. A day field with a `*`,
+ * such as every second day, does not count as given.
  */
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 
@@ -20,7 +20,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['week', '0 3 * * 1'],
   ['month', '0 3 1 * *'],
 ]);
-/** A leap day on a Monday occurs at least once in so many years. */
+/** Within this many years, a leap day falls on each day of the week at least once. */
 const SEARCH_YEARS = 40;
 
 type CronFields = { readonly sets: readonly ReadonlySet<number>[]; readonly isEitherDay: boolean };

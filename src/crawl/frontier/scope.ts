@@ -1,7 +1,7 @@
 /**
- * Decides which URLs belong to a crawl. Pages belong by their URL; what a page needs to be shown belongs wherever it
- * is. The target of a seed that redirects is in scope too: a seed `http://example.org/` means
- * `https://www.example.org/` if it redirects there.
+ * Decides which URLs belong to a crawl. For a page the URL decides. An embed of a page belongs to the crawl on any
+ * host. The redirect target of a seed counts as a seed: if `http://example.org/` redirects to
+ * `https://www.example.org/`, both are seeds.
  */
 
 import type { CrawlSettings } from '../settings.ts';
@@ -24,7 +24,7 @@ export class Scope {
   readonly #exclude: readonly UrlExpression[];
   readonly #hosts = new Set<string>();
   readonly #domains = new Set<string>();
-  /** Beginnings of URLs by host, since there may be very many. */
+  /** The beginnings of URLs. They are kept by host, because a crawl may have very many seeds. */
   readonly #prefixes = new Map<string, Set<string>>();
   readonly #seeds = new Set<string>();
 
@@ -47,7 +47,7 @@ export class Scope {
     return true;
   }
 
-  /** Whether this is a seed, or the target of redirects from one. */
+  /** Whether this is a seed, or the target of redirects from a seed. */
   isSeed(url: string): boolean {
     return this.#seeds.has(url);
   }
@@ -80,14 +80,14 @@ export class Scope {
     return url.length <= URL_LENGTH_MAX && !this.#isExcluded(url);
   }
 
-  /** Whether a rendered page may request a URL. URLs that scripts make may be long. */
+  /** Whether a rendered page may request a URL. URLs that scripts build may be long, so REQUEST_LENGTH_MAX applies. */
   hasRequest(url: string): boolean {
     return url.length <= REQUEST_LENGTH_MAX && !this.#isExcluded(url);
   }
 
   /**
-   * Whether the settings of this run want a known URL. They may differ from those of the run that found it. `isNear`:
-   * whether pages must also be within reach of the seeds.
+   * Whether the settings of this run want a known URL. The run that found the URL may have had other settings.
+   * `isNear`: whether pages must also be within reach of the seeds.
    */
   hasKnown({ url, role, depth }: KnownUrl, isNear = true): boolean {
     const { htmlOnly, sitemaps, depthMax } = this.#settings;
@@ -106,7 +106,7 @@ export class Scope {
   }
 }
 
-/** The host without `www.`, since people use both forms. */
+/** The host without `www.`, because people write hosts with and without it. */
 function bareHost(url: string): string {
   return hostName(url).replace(/^www\./, '');
 }

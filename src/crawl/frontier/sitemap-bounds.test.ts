@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SitemapBounds } from './sitemap-bounds.ts';
 
-test('sitemaps without a page end after many in a row, on any host of the domain', () => {
+test('after BARREN_MAX sitemaps without a page, the other sitemaps of the domain are not read', () => {
   const bounds = new SitemapBounds();
   const visit = (count: number, hasPages: boolean) => {
     for (let at = 0; at < count; at++) bounds.countVisited(`http://h${at}.site.test/${at}.xml`, hasPages);
@@ -16,7 +16,7 @@ test('sitemaps without a page end after many in a row, on any host of the domain
   assert.ok(!bounds.isReached('http://other.test/'));
 });
 
-test('a site has no more sitemaps than an index may name, even if they name pages', () => {
+test('a site has at most SITEMAPS_MAX sitemaps, even if they name pages', () => {
   const bounds = new SitemapBounds();
   for (let at = 0; at < 50_000; at++) {
     assert.ok(!bounds.isReached('http://site.test/'));

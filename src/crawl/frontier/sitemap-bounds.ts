@@ -1,10 +1,10 @@
 /**
- * Bounds on the sitemaps of a site. Sitemaps come before pages, so a server whose sitemaps always name new ones would
- * keep a crawl from its pages.
+ * Bounds on the sitemaps of a site. Sitemaps come before pages. A server whose sitemaps always name further sitemaps
+ * would keep a crawl from its pages.
  *
- * After BARREN_MAX sitemaps in a row without a page of the crawl, the others of the site are not read. A site has at
- * most SITEMAPS_MAX, as many as one sitemap index may name. A site is a registered domain, since a server can invent
- * hosts too.
+ * After BARREN_MAX sitemaps in a row without a page of the crawl, further sitemaps of the site are not read. A site has
+ * at most SITEMAPS_MAX sitemaps, which is the limit of one sitemap index. A site is a registered domain, because a
+ * server can also invent hosts.
  */
 import { LruCache } from '../../base/index.ts';
 import { domainOf } from './frontier-url.ts';

@@ -1,7 +1,7 @@
 /**
- * Embeds that sitemaps list for pages which are not captured yet: pictures, films and their players. They wait for
- * their page and are offered with its links. So the bounds on pages bound them too: a sitemap may list embeds for
- * thousands of pages of which a crawl wants ten.
+ * Embeds that sitemaps list for pages which are not captured yet: pictures, films and their players. They wait until
+ * their page is captured, and are offered together with its links. So the bounds on pages also bound these embeds: a
+ * sitemap may list embeds for thousands of pages when the crawl wants ten pages.
  */
 import type { LinkKind } from '../../page/index.ts';
 import type { FoundLink } from '../links/page-links.ts';
@@ -10,7 +10,7 @@ import type { CrawlState } from './state.ts';
 
 type UrlId = Pick<QueuedUrl, 'host' | 'key' | 'page'>;
 
-/** Embeds that may wait for one page, from all sitemaps and runs: ten times what search engines accept. */
+/** How many embeds may wait for one page, from all sitemaps and runs. This is ten times the limit of search engines. */
 const PAGE_NEEDS_MAX = 10_000;
 
 const OF_PAGE = 'FROM need WHERE host = ? AND key = ? AND page = ?';
@@ -30,7 +30,8 @@ export class SitemapNeeds {
   }
 
   /**
-   * Stores embeds of a page up to a bound, and returns how many more there were. Must be called within a transaction.
+   * Stores embeds of a page up to PAGE_NEEDS_MAX, and returns the number of embeds that were left out. Must be called
+   * within a transaction.
    */
   put({ host, key, page }: UrlId, links: readonly FoundLink[]): number {
     this.#mayHave = true;

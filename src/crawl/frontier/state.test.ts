@@ -10,7 +10,7 @@ import { CRAWL_DEFAULTS } from '../settings.ts';
 import { Frontier } from './frontier.ts';
 import { CrawlState } from './state.ts';
 
-test('a file of an earlier version keeps its queue, and one of a later version is refused', (t) => {
+test('a file of an earlier version is upgraded with its queue; a file of a later version is refused', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-state-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const change = (sql: string) => {

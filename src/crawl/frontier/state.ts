@@ -1,5 +1,5 @@
 /**
- * The state of crawls, in `crawl.sqlite` in the directory of the archive: what is known, what is queued, and what helps
+ * The state of crawls, in `crawl.sqlite` in the directory of the archive: known URLs, queued URLs, and facts that help
  * the next crawl.
  *
  * ```
@@ -14,9 +14,9 @@
  *   robots    robots.txt files by origin
  *   schedule  repeated crawls
  * ```
- * One process owns an archive, and so this file. It is written in WAL mode: when the process dies, nothing is lost that
- * was committed. A power cut may lose the last commits. Then some URLs are still queued that were visited, which is
- * found out when the crawl is resumed.
+ * The process that owns the archive owns this file too. The file is written in WAL mode, so the death of the process
+ * loses no commit. A power cut may lose the last commits. Then some visited URLs are still queued. When the crawl is
+ * resumed, it finds their captures in the archive.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,10 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { fileError, PinakesError } from '../../base/index.ts';
 
 const STATE_NAME = 'crawl.sqlite';
-/** The steps that made the tables. A file of version n has the first n steps, and gets the others when it is opened. */
+/**
+ * The steps that make the tables. Version n of the file is the result of the first n steps. The other steps run when
+ * the file is opened.
+ */
 const SCHEMA_STEPS = [
   `
 CREATE TABLE crawl (
@@ -98,7 +101,7 @@ export class CrawlState {
       OPEN.set(directory, state);
       return state;
     } catch (cause) {
-      // Without this, the open transaction would lock the file.
+      // An open transaction would lock the file.
       database?.close();
       const error = fileError(cause, path, 'writing');
       throw error instanceof PinakesError ? error : new PinakesError('CRAWL_STATE', { where: path, cause });
@@ -124,7 +127,7 @@ export class CrawlState {
       this.#withFileErrors(() => this.#database.exec('COMMIT'));
       return result;
     } catch (error) {
-      // On a full disk SQLite has already rolled back.
+      // When the disk is full, SQLite has already rolled back.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }

@@ -1,16 +1,16 @@
 /**
- * Recognizes traps: places where a site generates new URLs without end. URLs that look like one are not visited, and
+ * Recognizes traps: places where a site generates new URLs without end. URLs that look like a trap are not visited, and
  * the report counts them.
  *
- * Only the URL is judged: a path that repeats itself or is too deep, a query with too many parts, a calendar far from
- * now. Session ids are found by the frontier, which counts the URLs that share a key.
+ * The URL alone decides. Traps have a path that repeats itself or is too deep, a query with too many parts, or a
+ * calendar date far from now. The frontier recognizes session ids: it counts the URLs that share a key.
  */
 import type { EpochMs } from '../../base/index.ts';
 
 const SEGMENTS_MAX = 30;
 const REPEATS_MAX = 3;
 const QUERY_PARTS_MAX = 40;
-/** How many years from now a date in a calendar may be. */
+/** How many years a calendar date may be after the current year, and before it. */
 const YEARS_AHEAD = 3;
 const YEARS_BACK = 60;
 

@@ -3,15 +3,15 @@ import { boundedTest, PinakesError } from '../../base/index.ts';
 
 const TEST_MS_MAX = 1000;
 /**
- * Repetitions of more than one character. With at most one of them, a test takes at most the square of the length of a
- * URL, which is nothing. Other expressions are tested with a time limit, which is slower.
+ * Matches the signs of repetition in an expression. With at most one repetition, a test takes at most quadratic time in
+ * the length of the URL, which is little. Other expressions are tested with a time limit, which is slower.
  */
 const REPETITION = /[*+{]/g;
 
 export class UrlExpression {
   readonly #expression: RegExp;
   readonly #isLinear: boolean;
-  /** The option that gave it, for errors. */
+  /** The option and the pattern, for errors. */
   readonly #where: string;
 
   constructor(pattern: string, option: string) {
