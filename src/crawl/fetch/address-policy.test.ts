@@ -70,7 +70,7 @@ test('a look-up returns only addresses that may be connected to', async () => {
   assert.equal(((await asked(false, inside)) as { code: string }).code, 'ADDRESS_REFUSED');
 });
 
-test('networks that the connector names are allowed besides the public internet, and no others', () => {
+test('networks that the connector names are allowed, besides the public internet', () => {
   const policy = new AddressPolicy({
     allowPrivate: false,
     privateNetworks: ['10.20.0.0/16', 'fd12::/16', '192.168.7.9/32'],

@@ -1,10 +1,10 @@
 /**
- * Which addresses may be connected to. Archived pages can name any host, and a name can resolve to any address: to this
- * machine, the router, or the metadata service of a cloud. So the address is checked when it is connected to, and never
- * the name.
+ * Which addresses may be connected to. Archived pages can name any host, and a name can resolve to any address: of this
+ * machine, of the router, or of the metadata service of a cloud. So the check looks at the address that a connection
+ * leads to, and not at the name.
  *
- * Public addresses are always allowed. Others are refused, except in the networks that the connector of the archive
- * names, or when a crawl on the command line allows all of them.
+ * Public addresses are always allowed. Other addresses are refused, with two exceptions: the connector of the archive
+ * can name allowed networks, and a crawl on the command line can allow all addresses.
  */
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -46,7 +46,8 @@ const blocked = new BlockList();
 for (const [net, prefix, family] of PRIVATE_RANGES) blocked.addSubnet(net, prefix, family);
 
 /**
- * Forms of IPv6 that contain an IPv4 address: mapped, compatible, translated, NAT64, 6to4. The IPv4 address is checked.
+ * Forms of IPv6 addresses that contain an IPv4 address: mapped, compatible, translated, NAT64, 6to4. The IPv4 address
+ * is checked.
  */
 const EMBEDDING: readonly { readonly prefix: readonly number[]; readonly at: number }[] = [
   { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
@@ -70,7 +71,7 @@ export function isPublicAddress(address: string): boolean {
   return !blocked.check([high >> 8, high & 255, low >> 8, low & 255].join('.'), 'ipv4');
 }
 
-/** The eight groups of an IPv6 address, with the parser of the platform. */
+/** The eight groups of an IPv6 address. The parser of the platform expands the address. */
 function ipv6Groups(address: string): number[] {
   const text = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [left = '', right] = text.split('::');
@@ -115,8 +116,8 @@ export class AddressPolicy {
   }
 
   /**
-   * A resolver that leaves out addresses that may not be connected to. `resolve` is the resolver it uses, the one of
-   * the system by default.
+   * Returns a resolver that leaves out addresses which may not be connected to. It asks `resolve`, by default the
+   * resolver of the system.
    */
   lookup(resolve: LookupFunction = systemLookup as LookupFunction): LookupFunction {
     return (host, options, done) => {

@@ -13,7 +13,7 @@ test('statuses without a body end at once', () => {
   for (const status of [101, 204, 304]) assert.ok(framingOf(`HTTP/1.1 ${status} x\r\nContent-Length: 5`).isComplete);
 });
 
-test('a body with a length ends after it, and the bytes behind it are not taken', () => {
+test('a body with a Content-Length takes this many bytes, and leaves the bytes behind them', () => {
   const framing = framingOf('HTTP/1.1 200 OK\r\nContent-Length: 5');
   assert.equal(framing.take(utf8('abc')), 3);
   assert.ok(!framing.isComplete);
@@ -21,7 +21,7 @@ test('a body with a length ends after it, and the bytes behind it are not taken'
   assert.ok(framing.isComplete && !framing.endsWithConnection);
 });
 
-test('lengths that differ are ignored, so the body is read until the connection closes', () => {
+test('a body whose declared lengths differ ends when the connection closes', () => {
   for (const fields of ['Content-Length: 3\r\nContent-Length: 8', 'Content-Length: 3, 8', 'Content-Length: 3, x']) {
     const framing = framingOf(`HTTP/1.1 200 OK\r\n${fields}`);
     assert.equal(framing.take(utf8('anything')), 8);
@@ -34,7 +34,7 @@ test('lengths that differ are ignored, so the body is read until the connection 
   }
 });
 
-test('a body without a length ends with its connection', () => {
+test('a body without a length ends when the connection closes', () => {
   const framing = framingOf('HTTP/1.0 200 OK');
   assert.equal(framing.take(utf8('anything')), 8);
   assert.ok(!framing.isComplete && framing.endsWithConnection);
@@ -73,7 +73,7 @@ test('a chunk size may begin with any number of zeros', () => {
   assert.ok(framing.isComplete && !framing.endsWithConnection);
 });
 
-test('a few trailer fields are part of a body, and too many end it', () => {
+test('trailer fields are part of a body, until TRAILER_BYTES_MAX ends it', () => {
   const framing = framingOf('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked');
   assert.equal(framing.take(utf8('1\r\nx\r\n0\r\n')), 9);
   const field = utf8('X-Trailer: more\r\n');

@@ -5,10 +5,10 @@
  * ```
  *   1xx, 204, 304               no body
  *   Transfer-Encoding: chunked  up to the empty line after the last chunk and its trailer fields
- *   Content-Length              so many bytes
- *   neither                     until the connection closes; also when lengths differ
+ *   Content-Length              this many bytes
+ *   neither of them             until the connection closes; also when declared lengths differ
  * ```
- * Servers send wrong framing. A body that is declared chunked and is not ends when the connection closes. Trailer
+ * Servers send wrong framing. If a body is declared chunked but is not, it ends when the connection closes. Trailer
  * fields beyond TRAILER_BYTES_MAX end the body: they are not payload, and a server could send them without end.
  */
 import { LF } from '../../base/index.ts';
@@ -23,7 +23,7 @@ export class BodyFraming {
   readonly #framing: FramingKind;
   /** Whether the body has ended. */
   isComplete: boolean;
-  /** Whether there are more trailer fields than are read. */
+  /** Whether the trailer fields exceed TRAILER_BYTES_MAX. */
   isOverlong = false;
   #left = 0;
   #trailerBytes = 0;
@@ -36,7 +36,7 @@ export class BodyFraming {
     this.isComplete = this.#framing === 'none' || (this.#framing === 'length' && length === 0);
   }
 
-  /** Whether the body may end with the connection. If not, an early end of the connection cuts it. */
+  /** Whether the body may end when the connection closes. If not, a closed connection has cut the body. */
   get endsWithConnection(): boolean {
     return this.#framing === 'close' || this.#isBroken;
   }
@@ -110,8 +110,8 @@ export function hasNoBody({ status = 0 }: HttpHead): boolean {
 }
 
 /**
- * The declared length of a response. If declared lengths differ there is none (RFC 9112 section 6.3): with either, the
- * rest of the body could be lost.
+ * The declared length of a response; undefined if there is none, or if declared lengths differ (RFC 9112 section 6.3),
+ * because either of them could cut the body.
  */
 export function contentLength(head: HttpHead): number | undefined {
   const values = head.fields

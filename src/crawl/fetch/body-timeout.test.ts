@@ -19,7 +19,7 @@ function startBody(): { waitMs: (bytes: number) => number | undefined; pass: (ms
   };
 }
 
-test('a machine that slept, or whose clock was set, does not blame the server', () => {
+test('a sleep of the machine or a change of its clock does not cut a body', () => {
   const { waitMs, pass } = startBody();
   assert.equal(waitMs(1000), idleTimeoutMs);
   pass(24 * 3600_000);
@@ -28,7 +28,7 @@ test('a machine that slept, or whose clock was set, does not blame the server', 
   assert.equal(waitMs(2000), idleTimeoutMs);
 });
 
-test('a body that never ends, and one that is too slow, are given up', () => {
+test('a body that never ends or arrives too slowly is cut', () => {
   for (const [bytesPerSecond, longestMs] of [
     [1_000_000, exchangeTimeoutMs],
     [10, 2 * FETCH_DEFAULTS.slowAfterMs],

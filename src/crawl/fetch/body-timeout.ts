@@ -1,14 +1,15 @@
 /**
- * How long to wait for the next bytes of a body. An exchange that takes too long, or is too slow, is cut. But first the
- * bytes that have arrived are read: the time may have passed in this process, which was busy, and not at the server.
+ * Decides how long to wait for the next bytes of a body. A body that takes too long or arrives too slowly is cut.
+ * Before that, bytes that have already arrived are read, because this process may have been busy while the server was
+ * not.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { FetchSettings } from '../fetch-settings.ts';
 
-/** How often the connection is read after the time has passed, and how long each read waits. */
+/** How often the connection is read after the timeout, and how long each of these reads waits. */
 const LATE_READS_MAX = 16;
 const LATE_READ_MS = 100;
-/** More than a connection buffers: a server that delivers more than this after the time is still sending. */
+/** More than a connection buffers. If more bytes than this arrive after the timeout, the server is still sending. */
 const LATE_BYTES_MAX = 16 * 1024 * 1024;
 
 export class BodyTimeout {
@@ -25,8 +26,8 @@ export class BodyTimeout {
   }
 
   /**
-   * How long to wait for more after so many bytes; undefined when the body must be cut. `hasWaiting`: whether more
-   * bytes are in memory.
+   * Returns how long to wait for more bytes; undefined when the body must be cut. `bytes`: the length received so far.
+   * `hasWaiting`: whether more bytes are in memory.
    */
   waitMs(bytes: number, hasWaiting: boolean): number | undefined {
     const { slowAfterMs, bytesPerSecondMin, exchangeTimeoutMs, idleTimeoutMs } = this.#settings;

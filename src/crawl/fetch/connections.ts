@@ -1,6 +1,6 @@
 /**
- * Connections to servers: opened when needed, kept for further requests, and checked by the address they really lead to
- * before a byte is sent.
+ * Connections to servers. They are opened when needed and kept for further requests. Before a byte is sent, the address
+ * that a connection leads to is checked.
  */
 import { constants } from 'node:crypto';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
@@ -14,19 +14,19 @@ import { Deadline } from './deadline.ts';
 import { errorText, FetchError } from './exchange.ts';
 import { SocketReader } from './socket-reader.ts';
 
-/** A crawl never has more requests to one host at a time, and all of them may end at once. */
+/** No crawl has more requests to one host at a time. All of them may end at once, so this many connections are kept. */
 const IDLE_PER_ORIGIN_MAX = 64;
 const IDLE_MS_MAX = 15_000;
 /**
- * The addresses of a host are tried one after the other, each but the last for this part of the time. The default of
- * the platform, a quarter of a second, would give up servers that are far away.
+ * The addresses of a host are tried one after the other. Each address except the last gets one part in ATTEMPTS of the
+ * connect timeout. The default of the platform, a quarter of a second, is too short for distant servers.
  */
 const ATTEMPTS = 8;
 
 const VERIFIED = { rejectUnauthorized: true } as const;
 /**
- * Without verification, weak encryption is no worse: old servers have TLS 1.0 with short keys, and no secure
- * renegotiation.
+ * A connection without verification is not secure anyway, so weak encryption is allowed too. Old servers have TLS 1.0
+ * with short keys, and no secure renegotiation.
  */
 const UNVERIFIED = {
   rejectUnauthorized: false,
@@ -54,7 +54,10 @@ export class Connections {
   readonly #addresses: AddressPolicy;
   readonly #idle = new Map<string, Idle[]>();
   readonly #sessions = new Map<string, Http2Connection>();
-  /** HTTP/2 connections that are being opened, so that several requests share one. */
+  /**
+   * Connections that are being opened to origins that may have HTTP/2. Several requests can wait for one of them and
+   * share it.
+   */
   readonly #opening = new Map<string, Promise<Connection>>();
   /** Origins that require HTTP/1.1. */
   readonly #http1Only = new Set<string>();
@@ -66,7 +69,7 @@ export class Connections {
     this.#addresses = new AddressPolicy(settings);
   }
 
-  /** An open connection that is free. */
+  /** Returns an open connection that can take a request. */
   reuse(origin: string): Connection | undefined {
     const session = this.#sessions.get(origin);
     if (session && !session.session.closed && !session.session.destroyed) return session;
@@ -101,7 +104,7 @@ export class Connections {
     }
   }
 
-  /** Returns a connection, to be kept if it is reusable. */
+  /** Takes back a connection. It is kept if it is reusable, and closed otherwise. */
   release(origin: string, connection: Http1Connection, isReusable: boolean): void {
     const idle = this.#idle.get(origin) ?? [];
     if (!isReusable || idle.length >= IDLE_PER_ORIGIN_MAX) {
@@ -113,7 +116,10 @@ export class Connections {
     this.#expiry ??= setInterval(() => this.#expire(), IDLE_MS_MAX / 4).unref();
   }
 
-  /** The connections that are idle for longest come first. */
+  /**
+   * Closes connections that were idle for IDLE_MS_MAX. In each list, the one that has been idle for longest comes
+   * first.
+   */
   #expire(): void {
     const before = this.#settings.clock() - IDLE_MS_MAX;
     for (const [origin, idle] of this.#idle) {
@@ -139,7 +145,7 @@ export class Connections {
     const session = connectHttp2(target.origin, {
       createConnection: () => socket,
       settings: { enablePush: false, maxHeaderListSize: this.#settings.headBytesMax },
-      // Heads are bounded by their length instead.
+      // The length of a head is bounded, so the number of its fields need not be.
       maxHeaderListPairs: this.#settings.headBytesMax,
     });
     const connection: Http2Connection = {
@@ -201,7 +207,7 @@ export class Connections {
         signal?.removeEventListener('abort', onAbort);
         socket.removeListener('error', stop);
       };
-      // The address that is really connected to decides, whatever a look-up returned.
+      // Check the address that the socket is connected to, since a look-up may have returned another.
       socket.once('connect', () => {
         const address = socket.remoteAddress ?? '';
         if (!this.#addresses.allows(address)) stop(new AddressRefused(host, address));
@@ -248,7 +254,7 @@ const DNS_CODES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME',
 /** `isUnverified`: whether the certificate failed verification. */
 export function fetchErrorOf(error: unknown, isUnverified = false): unknown {
   if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
-  // The reason of an aborted signal can be any error, whose code may be a number.
+  // An aborted signal can have any error as its reason, even one with a number as its code.
   const code = String((error as { code?: unknown }).code ?? '');
   if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
   const isTls = code.startsWith('ERR_SSL_');

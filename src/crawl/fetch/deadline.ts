@@ -1,10 +1,10 @@
 /**
- * A time limit for something to arrive. A process that was busy for long must not blame the server. So the time is
- * measured in slices, and a stall of any length uses up only one of them. At the end the system is asked once more for
- * received bytes.
+ * A time limit for bytes to arrive. A process that was busy for long must not blame the server. So the time is measured
+ * in slices, and a stall of any length uses up a single slice. After the last slice, the event loop polls the sockets
+ * once more for received bytes.
  *
- * Repeated waits, such as for each piece of a body, share one deadline. Its timer runs on from one wait to the next. So
- * a wait costs almost nothing, and lasts at most one slice longer.
+ * Repeated waits, such as those for the pieces of a body, share one deadline. Its timer keeps running between waits. So
+ * a wait costs almost nothing, but its limit can be one slice longer.
  */
 const SLICES = 8;
 
@@ -13,7 +13,7 @@ export class Deadline {
   #timer: NodeJS.Timeout | undefined;
   #sliceMs = 0;
   #slicesLeft = 0;
-  /** Odd during a wait, even between two waits. */
+  /** A counter that is odd during a wait and even between two waits. */
   #wait = 0;
 
   constructor(onLate: () => void) {
@@ -56,7 +56,7 @@ export class Deadline {
     if (this.#wait % 2 === 1) this.#lookAgain(this.#wait);
   }
 
-  /** Between a timer and the second of two immediates the event loop has polled its sockets. */
+  /** The event loop polls its sockets between a timer and the second of two immediates. */
   #lookAgain(wait: number): void {
     setImmediate(() =>
       setImmediate(() => {

@@ -1,8 +1,8 @@
 /**
- * An exchange: one request and its response, while it is being received.
+ * An exchange: one request and its response, while the response is being received.
  *
- * The response is kept as it was on the wire. Interim responses (1xx) are skipped. An HTTP/2 response has no such
- * bytes: it is written as HTTP/1.1, and `WARC-Protocol` names the real protocol.
+ * The bytes of an HTTP/1.1 response are kept as they were on the wire. Interim responses (1xx) are skipped. An HTTP/2
+ * response is written as HTTP/1.1, and `WARC-Protocol` names the real protocol.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Field, HttpHead } from '../../warc/index.ts';
@@ -12,9 +12,9 @@ export type Truncation = 'length' | 'time' | 'disconnect';
 
 export type FetchRequest = {
   readonly url: string;
-  /** Further fields of the request, such as `If-None-Match`. They replace the default fields of the same name. */
+  /** Further fields of the request, such as `If-None-Match`. They replace default fields of the same name. */
   readonly fields?: readonly Field[];
-  /** `GET` by default. Never `HEAD`: every response is read as one with a body. */
+  /** `GET` by default. `HEAD` is not supported, because every response is read as one that may have a body. */
   readonly method?: string;
   readonly body?: Uint8Array;
 };
@@ -24,14 +24,14 @@ export type Exchange = {
   readonly url: string;
   /** When the request was sent. */
   readonly time: EpochMs;
-  /** From then to the first byte of the response. */
+  /** Time from sending the request to receiving the head of the response. */
   readonly latencyMs: number;
   readonly request: Uint8Array;
   readonly head: HttpHead;
   readonly status: number;
   /** The body as received, with transfer coding. It must be read to its end, or given up with `abandon`. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Set once the body has been read, if it is not whole. */
+  /** Why the body was cut; undefined while it is read, and when it is whole. */
   truncated(): Truncation | undefined;
   /** Fields of the WARC record, known once the body has been read: address, protocols, cipher, truncation. */
   fields(): Field[];
@@ -65,7 +65,7 @@ export type Fetcher = {
   close(): Promise<void>;
 };
 
-/** Reasons that may not occur on another try. */
+/** Failures that another try may not have. */
 const TRANSIENT: ReadonlySet<FailureReason> = new Set(['connection', 'dns', 'no-response', 'timeout', 'tls']);
 
 export function isTransient(reason: FailureReason): boolean {
@@ -73,8 +73,7 @@ export function isTransient(reason: FailureReason): boolean {
 }
 
 /**
- * The message of an error of the platform in one line, without source lines of its TLS library and without advice for
- * programmers.
+ * The message of a platform error in one line. Source lines of the TLS library and advice for programmers are removed.
  */
 export function errorText(error: Error): string {
   const { code, reason } = error as { code?: unknown; reason?: unknown };
@@ -92,12 +91,12 @@ export class FetchError extends Error {
 }
 
 /**
- * The server has not processed the request, because it closes the connection or has too many requests on it. Any
- * request may then be sent again (RFC 9113, 8.7).
+ * The server has not processed the request, because it closes the connection or has too many requests on it. Then every
+ * request may be sent again, even one with a body (RFC 9113, 8.7).
  */
 export class RequestUnprocessed extends FetchError {}
 
-/** The server requires HTTP/1.1 here, as some do that ask for client certificates. */
+/** The server requires HTTP/1.1 for this request. Some servers that ask for client certificates do. */
 export class Http1Required extends RequestUnprocessed {}
 
 /** Whether a body misses bytes that another try may receive. */

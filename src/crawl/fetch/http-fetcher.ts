@@ -1,6 +1,6 @@
 /**
- * Fetches over HTTP/1.1 and HTTP/2, on connections that are kept. One request makes one exchange; redirects are not
- * followed.
+ * Fetches over HTTP/1.1 and HTTP/2, and keeps connections for further requests. Redirects are not followed: a fetch is
+ * one exchange.
  */
 
 import { ACCEPT_FIELDS, type FetchSettings } from '../fetch-settings.ts';
@@ -20,11 +20,11 @@ import { http2Exchange } from './http2-exchange.ts';
 import { type RequestTarget, requestTarget } from './target.ts';
 
 /**
- * Some servers send this, without a request, before they close an idle connection (RFC 9110, 15.5.9). Over HTTP/2 every
- * answer belongs to a request.
+ * Some servers send this status on an idle connection before they close it, as the answer to no request (RFC 9110,
+ * 15.5.9). Over HTTP/2 every answer belongs to a request.
  */
 const REQUEST_TIMEOUT = 408;
-/** How often a request is sent that the server has not processed, each time on another connection. */
+/** How often a request that the server does not process is sent, each time on another connection. */
 const UNPROCESSED_TRIES = 4;
 const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
 
@@ -56,7 +56,7 @@ export class HttpFetcher implements Fetcher {
           if (exchange.status !== REQUEST_TIMEOUT || idle.kind === 'http2') return exchange;
           exchange.abandon();
         } catch (error) {
-          // A server may close an idle connection just when it is used again. That says nothing about the page.
+          // The server may have closed the idle connection just now. So try again on a new connection.
           if (!isStale(error)) throw error;
         }
       }
@@ -87,7 +87,7 @@ export class HttpFetcher implements Fetcher {
   ): Promise<Exchange> {
     const { fields: connectionFields } = connection;
     const settings = this.#settings;
-    // No wait is longer than the idle timeout.
+    // A longer step than the idle timeout is a jump of the clock, since no wait is longer.
     const clock = steadyClock(settings.clock, settings.idleTimeoutMs);
     const options = { settings, clock, signal, connectionFields };
     if (connection.kind === 'http2')

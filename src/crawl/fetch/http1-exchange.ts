@@ -2,7 +2,7 @@
  * One exchange over an HTTP/1.1 connection: writes the request, reads the head, and returns the body as it arrives,
  * with its framing.
  *
- * The connection is free for the next exchange once the body has been read to the end that its framing gives.
+ * The connection is free for the next exchange when the body has been read to the end of its framing.
  */
 import { CR, LF } from '../../base/index.ts';
 import { type HttpHead, httpHeadLength, parseHttpHead } from '../../warc/index.ts';
@@ -13,7 +13,7 @@ import type { SocketReader } from './socket-reader.ts';
 import type { RequestTarget } from './target.ts';
 
 export type Http1Options = ExchangeOptions & {
-  /** Called once, when nothing more will be read, with whether the connection can be used again. */
+  /** Called once, after the last read. `isReusable`: whether the connection can be used again. */
   readonly onRelease: (isReusable: boolean) => void;
 };
 
@@ -40,8 +40,8 @@ export async function http1Exchange(
 }
 
 /**
- * Whether a failure may only mean that the server had closed an idle connection, or that bytes were left from the
- * response before.
+ * Whether a failure may be due to the idle connection: the server had closed it, or bytes of its last response were
+ * left.
  */
 export function isStale(error: unknown): boolean {
   if (error instanceof FetchError) return error.reason === 'no-response' || error.reason === 'not-http';
@@ -77,7 +77,7 @@ async function readHead(
       interim++;
       continue;
     }
-    // Bytes that have arrived are used, however late they are read.
+    // Wait for at least 1 ms, so that bytes which have arrived are read even after the timeout.
     const leftMs = Math.max(1, startMs + settings.headTimeoutMs - clock());
     const piece = await reader.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
     if (piece) held = held.length === 0 ? piece : Buffer.concat([held, piece]);
@@ -91,7 +91,7 @@ async function readHead(
   throw new FetchError('not-http', 'the server sends interim responses without end');
 }
 
-/** The length of the empty lines that some servers send before a head, up to a bound. */
+/** The length of the empty lines that some servers send before a head, at most `bytesMax`. */
 function blankBytes(held: Buffer, bytesMax: number): number {
   let at = 0;
   while (at < bytesMax) {
@@ -102,7 +102,9 @@ function blankBytes(held: Buffer, bytesMax: number): number {
   return at;
 }
 
-/** Unexpected bytes after the body make a connection useless: they would be taken for the next response. */
+/**
+ * A connection with unexpected bytes after the body cannot be used again: they would be taken for the next response.
+ */
 function isReusable(reader: SocketReader, head: HttpHead): boolean {
   const says = head.get('connection')?.toLowerCase() ?? '';
   const persists = /^http\/1\.1\b/i.test(head.startLine) ? !says.includes('close') : says.includes('keep-alive');
@@ -113,7 +115,7 @@ export function fieldLines(fields: readonly (readonly [string, string])[]): stri
   return fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
 }
 
-/** The request message; `lines` are its fields except for host and length. */
+/** The request message. `lines` has all its fields except Host and Content-Length. */
 export function requestMessage(
   { host, path }: RequestTarget,
   lines: string,

@@ -1,6 +1,6 @@
 /**
- * One exchange over an HTTP/2 connection. Its messages are written as HTTP/1.1, since its frames are not bytes that a
- * reader of the archive would understand.
+ * One exchange over an HTTP/2 connection. Its messages are written as HTTP/1.1, because readers of archives do not
+ * understand HTTP/2 frames.
  */
 
 import { STATUS_CODES } from 'node:http';
@@ -45,7 +45,7 @@ export async function http2Exchange(
   return new ReceivedExchange(received, options);
 }
 
-/** Errors of a stream that mean the request was not processed. */
+/** Stream errors which mean that the request was not processed. */
 const REFUSALS = new Map<number, typeof RequestUnprocessed>([
   [constants.NGHTTP2_REFUSED_STREAM, RequestUnprocessed],
   [constants.NGHTTP2_HTTP_1_1_REQUIRED, Http1Required],
@@ -95,8 +95,9 @@ function http1Head(raw: readonly string[]): Uint8Array {
 }
 
 /**
- * Returns whether the server ended the body and all of it was read. A stream that is reset without an error (RFC 9113,
- * 7) ends for its reader like a whole one. But its end is pushed only after it was closed.
+ * Returns a function that tells whether the server ended the body and all of it was read. To its reader, a stream that
+ * was reset without an error (RFC 9113, 7) ends like a whole stream. But Node pushes the end of such a stream after
+ * closing it.
  */
 function watchEnd(stream: ClientHttp2Stream): () => boolean {
   let isWhole = false;
@@ -109,8 +110,8 @@ function watchEnd(stream: ClientHttp2Stream): () => boolean {
 }
 
 /**
- * A body is whole once its declared length has arrived, however its stream ends: some servers reset it then, without an
- * error. Without a length, the body ends when the server ends the stream.
+ * A body whose declared length has arrived is whole, even if the stream is reset: some servers reset it then, without
+ * an error. A body without a declared length ends when the server ends the stream.
  */
 class StreamFraming implements Framing {
   readonly isComplete = false;

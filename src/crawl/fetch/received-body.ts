@@ -1,13 +1,13 @@
 /**
- * The body of an exchange on its way into the store. A small body is first received whole, in one piece of memory with
- * its head. It is hashed, stored and read for links from there. Of a longer body only the beginning is received first;
- * the rest is streamed.
+ * The body of an exchange on its way into the store. A small body is received completely, into one piece of memory with
+ * its head. It is hashed, stored and read for links from there. Of a longer body the beginning is received, and the
+ * rest is streamed into the store.
  */
 import type { Exchange } from './exchange.ts';
 
 /**
- * Bodies up to this size, as received, stay in memory until their links are read. Larger bodies are read back from the
- * archive, one at a time.
+ * Bodies up to this size stay in memory until their links are read. Larger bodies are read back from the archive, one
+ * at a time.
  */
 const KEPT_BYTES_MAX = 256 * 1024;
 
@@ -25,7 +25,10 @@ export class ReceivedBody {
     this.#rest = exchange.body[Symbol.asyncIterator]();
   }
 
-  /** Receives a body, or its beginning. `onEnd` is called with its length when all of it was received. */
+  /**
+   * Receives a small body, or the beginning of a longer one. `onEnd` is called with the length when all of the body was
+   * received.
+   */
   static async receive(exchange: Exchange, onEnd: (bytes: number) => void): Promise<ReceivedBody> {
     const body = new ReceivedBody(exchange, onEnd);
     for (let next = await body.#rest.next(); !next.done; next = await body.#rest.next()) {
@@ -39,7 +42,7 @@ export class ReceivedBody {
     return body;
   }
 
-  /** The length as received, once all of it was. */
+  /** The number of bytes received: the length of the body after `onEnd` was called. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -54,7 +57,7 @@ export class ReceivedBody {
     return this.#block?.subarray(this.#exchange.head.bytes.length);
   }
 
-  /** The whole body, to be read once. */
+  /** The whole body. It can be read once. */
   get source(): Uint8Array | AsyncIterable<Uint8Array> {
     return this.whole ?? this.#pass();
   }

@@ -1,6 +1,6 @@
 /**
- * An exchange whose head has been received. Returns the body as it arrives, whatever the protocol, until its framing or
- * the connection ends it or a bound is reached.
+ * An exchange whose head has been received, over any protocol. It returns the body as it arrives, until the framing or
+ * the connection ends it, or a bound cuts it.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
 import type { Field, HttpHead } from '../../warc/index.ts';
@@ -13,9 +13,9 @@ import type { SocketReader } from './socket-reader.ts';
 export type Framing = {
   /** Whether the last byte of the body was taken. */
   readonly isComplete: boolean;
-  /** Whether the body may end with the connection. If not, an early end of the connection cuts it. */
+  /** Whether the body may end when the connection closes. If not, a closed connection has cut the body. */
   readonly endsWithConnection: boolean;
-  /** Whether more follows the payload than is read. */
+  /** Whether the trailer fields after the payload exceed the bound. */
   readonly isOverlong?: boolean;
   /** How many of these bytes belong to the body. */
   take(bytes: Uint8Array): number;
@@ -23,7 +23,7 @@ export type Framing = {
 
 export type ExchangeOptions = {
   readonly settings: FetchSettings;
-  /** Measures the time that a server takes. */
+  /** The clock that measures how long a server takes. */
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
   /** Fields of the WARC record about the connection. */
@@ -37,7 +37,7 @@ export type Received = {
   readonly head: HttpHead;
   readonly reader: SocketReader;
   readonly framing: Framing;
-  /** Called once, when nothing more will be read, with whether the body was read to the end that its framing gives. */
+  /** Called once, after the last read. `isComplete`: whether the body was read to the end of its framing. */
   readonly onRelease: (isComplete: boolean) => void;
 };
 
@@ -82,7 +82,7 @@ export class ReceivedExchange implements Exchange {
     return { [Symbol.asyncIterator]: () => this.#pieces };
   }
 
-  /** Written by hand, since a generator would cost more than the bytes of a small page do. */
+  /** An iterator written by hand, since a generator would take more time than the bytes of a small page. */
   readonly #pieces: AsyncIterator<Uint8Array> = {
     next: async () => {
       try {
@@ -99,11 +99,11 @@ export class ReceivedExchange implements Exchange {
     },
   };
 
-  /** The next bytes of the body; undefined at its end, for any reason. */
+  /** The next bytes of the body; undefined at its end, whether it is whole or cut. */
   async #receive(): Promise<Uint8Array | undefined> {
     const { reader, framing } = this.#received;
     while (!this.#isReleased && !framing.isComplete) {
-      // The wait below does not check the signal when bytes are there, as with a fast server.
+      // If bytes have already arrived, as from a fast server, the read below does not check the signal.
       this.#options.signal?.throwIfAborted();
       const waitMs = this.#bodyTimeout.waitMs(this.#bytes, reader.hasWaiting);
       const piece = waitMs === undefined ? 'late' : (reader.take() ?? (await this.#next(waitMs)));
@@ -128,7 +128,7 @@ export class ReceivedExchange implements Exchange {
     if (allowed < taken || framing.isOverlong) this.#cut('length');
     else {
       reader.unread(piece.subarray(taken));
-      // The connection is free for the next exchange at once.
+      // Free the connection for the next exchange at once.
       if (framing.isComplete) this.#release(true);
     }
     if (allowed === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Reads a connection, or one stream of a shared one, and returns bytes as they arrive. The bytes in memory and the time
- * of a wait are bounded.
+ * Reads a connection, or one stream of a shared connection, and returns bytes as they arrive. The number of bytes in
+ * memory and the time of a wait are bounded.
  */
 import type { Duplex } from 'node:stream';
 import { Deadline } from './deadline.ts';
@@ -62,7 +62,7 @@ export class SocketReader {
     return this.#failure;
   }
 
-  /** The next bytes; undefined when the connection has ended. Throws when `timeoutMs` pass without any. */
+  /** The next bytes; undefined when the connection has ended. Throws when no byte arrives for `timeoutMs`. */
   read(timeoutMs: number, signal?: AbortSignal): Promise<Buffer | undefined> {
     if (this.#waiting.length > 0 || this.#isEnded) return Promise.resolve(this.take());
     return signal?.aborted ? Promise.reject(signal.reason) : this.#waitForData(timeoutMs, signal);
@@ -77,7 +77,7 @@ export class SocketReader {
     return piece;
   }
 
-  /** Puts bytes back, to be read next. */
+  /** Puts bytes back. They are read next. */
   unread(piece: Buffer): void {
     if (piece.length === 0) return;
     this.#waiting.unshift(piece);
@@ -93,7 +93,7 @@ export class SocketReader {
     });
   }
 
-  /** Listens to a signal until another one is given. */
+  /** Listens to this signal, and no longer to the last one. */
   #listenTo(signal: AbortSignal | undefined): void {
     if (signal === this.#signal) return;
     this.#signal?.removeEventListener('abort', this.#onAbort);

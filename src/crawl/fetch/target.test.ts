@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { requestTarget } from './target.ts';
 
-test('a URL is split as the parser does, with an empty query kept', () => {
+test('a URL is split like the parser does it, except that an empty query is kept', () => {
   const origin = fc.constantFrom(
     'http://a.test',
     'https://a.test:8443',

@@ -54,7 +54,7 @@ test('every possible file is parsed in little time and without an error', () => 
   );
 });
 
-test('thousands of patterns are matched against a long path; if nearly all of them almost match, it is forbidden', () => {
+test('thousands of patterns are matched against a long path; if nearly all almost match, it is forbidden', () => {
   const fileOf = (pattern: (number: string) => string) =>
     `User-agent: *\n${Array.from({ length: 20_000 }, (_, at) => `Disallow: ${pattern(String(at))}\n`).join('')}Allow: *c\n`;
   const filler = 'b'.repeat(1900);
