@@ -1,6 +1,6 @@
 /**
  * Makes files read-only segments of the archive at their own places (`add --in-place`). Nothing is copied: a capture
- * whose content the archive already has counts as a duplicate and keeps its own record.
+ * whose content the archive already has is counted as a duplicate, but keeps its own record.
  *
  * The link is durable before the catalog knows of the file, and every step updates the segment's length in the catalog.
  * So the next opening of the archive finishes an interrupted add (see heal.ts). Records that share a compressed member
@@ -45,7 +45,7 @@ export async function addInPlace(
 ): Promise<AddReport> {
   const report = emptyReport();
   const entries = new Map<string, LinkedEntry>();
-  /** Known files with something wrong in them. They are read only to report that again, as when files are copied. */
+  /** Known files with errors in them. They are read only to report the errors again, as an add by copying does. */
   const reportedAgain: string[] = [];
   for (const file of new Set(files)) {
     options.signal?.throwIfAborted();
@@ -53,7 +53,7 @@ export async function addInPlace(
       const linked = await linkFile(archive, volume, file, options);
       report.files++;
       const damage = linked.isNew ? undefined : await damageNoted(archive, linked.segment);
-      // A missing volume may hold the tombstones of its captures.
+      // A missing volume may have tombstones of the file's captures, so the file is not entered again.
       const isReadAgain = damage === HAS_GAP && archive.volumes.failures().length === 0;
       if (linked.isNew || isReadAgain)
         entries.set(file, new LinkedEntry(archive, volume, linked.segment, report, isReadAgain));
@@ -104,7 +104,8 @@ async function linkFile(
   const name = `${collectionName}/${await objectName(file)}`;
   const known = archive.segmentRegistry.byName(name);
   if (known) {
-    // Reading compares the file with the linked one. A length of 0 avoids its first byte, which may be unreadable.
+    // A read compares the file with the one that was linked. With a length of 0, it needs no byte, since the first one
+    // may be unreadable.
     await volume.read([{ name, offset: 0, length: 0 }]);
     return { segment: known, isNew: false };
   }
@@ -121,7 +122,7 @@ class LinkedEntry {
   readonly #volume: LinkedVolume;
   readonly #report: AddReport;
   #segment: Segment;
-  /** Whether it was entered before, except what the disk could not read. */
+  /** Whether the file was entered before, except for the parts that the disk could not read. */
   readonly #isAgain: boolean;
   #isDamaged = false;
   #hasGap = false;
@@ -144,7 +145,7 @@ class LinkedEntry {
       const records: RecordFacts[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
         const facts = new ScanFacts(batch, record);
-        // The same rule as when a rebuild reads the segment.
+        // A rebuild uses the same rule when it reads the segment.
         if (facts.isComplete && facts.length !== undefined) records.push(facts);
       }
       if (records.length > 0) await this.#archive.exclusive(() => this.#step(records));
@@ -186,14 +187,14 @@ class LinkedEntry {
     this.#segment = segment;
   }
 
-  /** The segment with more of it entered. Captures may have been deleted from it since the last step. */
+  /** The segment with a greater length. Captures may have been deleted from the segment since the last step. */
   #grown(toBytes: number): Segment {
     const { deadBytes } = this.#archive.segmentRegistry.find(this.#segment.number) ?? this.#segment;
     const bytes = Math.max(this.#segment.bytes, toBytes);
     return { ...this.#segment, deadBytes, bytes, records: Math.max(this.#segment.records, this.#records) };
   }
 
-  /** What is after the last whole record stays there, as its writer left it. */
+  /** Bytes after the last whole record stay in the file, as its writer left them. */
   async finish(): Promise<void> {
     const [info] = await this.#volume.stat([this.#segment.name]);
     await this.#archive.exclusive(async () => {
@@ -237,7 +238,7 @@ async function assertLinkable(file: string): Promise<void> {
     for await (const record of readRecords(file, { skipsGaps: true, onFinding })) {
       for await (const _ of record.body());
       if (record.tail?.length === undefined) {
-        // A record cut off by unreadable bytes does not have an end, which says nothing about the other records.
+        // A record that is cut off by unreadable bytes does not have an end. The other records may still be linkable.
         if (hasGap && !record.tail?.isComplete) continue;
         const detail = 'its records share one compressed member, or it has several compressions';
         throw new PinakesError('NOT_LINKABLE', { where: file, detail });

@@ -1,6 +1,6 @@
 /**
- * Everything that `add` accepts: files, and packages whose files are spooled first. An unreadable input costs only
- * itself (I10).
+ * Everything that `add` accepts: files, and packages whose files are spooled first. An unreadable input does not affect
+ * the others (I10).
  */
 import { stat } from 'node:fs/promises';
 import { type Finding, PinakesError } from '../../base/index.ts';

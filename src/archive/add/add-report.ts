@@ -5,7 +5,7 @@ export type AddOptions = {
   readonly collection?: string;
   readonly volume?: string;
   readonly workers?: number;
-  /** Reads files again that were added before, which brings back captures that were deleted since. */
+  /** Reads files again that were added before. This brings back captures that were deleted after that add. */
   readonly again?: boolean;
   readonly onFinding?: (finding: Finding) => void;
   readonly onProgress?: (progress: AddProgress) => void;
@@ -26,8 +26,8 @@ export type AddReport = {
   /** Files that are segments of this archive and were skipped. */
   filesOwn: number;
   /**
-   * Captures that were deleted from the collection since the first of the known files was added. Known files do not
-   * bring them back.
+   * Captures that were deleted from the collection after the first of the known files was added. Known files do not
+   * bring these captures back.
    */
   deletedSince: number;
   failures: PinakesError[];
@@ -35,7 +35,7 @@ export type AddReport = {
   captures: number;
   /** Captures that the archive already had. */
   capturesKnown: number;
-  /** Captures whose content the archive had, so that only a revisit was written. */
+  /** Captures for which only a revisit was written, since the archive had their content. */
   duplicates: number;
   duplicateBytes: number;
   /** Revisits of other crawlers whose original is not (yet) in the archive. */

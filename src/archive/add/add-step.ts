@@ -1,5 +1,5 @@
 /**
- * A step of an add: some records of one file that are decided together and committed together.
+ * A step of an add: a group of records of one file. The step decides what happens to them and commits them together.
  *
  * Odd records that are kept go to a segment of their own, byte for byte, together with the other records of their
  * visits.
@@ -36,8 +36,8 @@ import { goesWithSkipped, SkippedCaptures } from './skipped-captures.ts';
 import { oddVisits } from './visit.ts';
 
 /**
- * Our own records are written when they have this many bytes. That seldom happens before the end of a step, since they
- * are small.
+ * Records that the archive encodes itself are written when they reach this many bytes. They are small, so this seldom
+ * happens before the end of a step.
  */
 const HELD_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -67,9 +67,9 @@ type Run = { readonly from: number; to: number; records: number };
 /** The end of a segment while a step is being decided. */
 class SegmentEnd {
   readonly open: OpenSegment;
-  /** What is still to be written, in order: runs of the file, and our own records. */
+  /** The pieces to write, in order: runs of the file, and records that the archive encodes itself. */
   pieces: (Run | Uint8Array)[] = [];
-  /** Bytes of our own records among the pieces. */
+  /** Bytes of the records among the pieces that the archive encodes itself. */
   heldBytes = 0;
   /** Where the next piece will be. */
   position: number;
@@ -79,7 +79,7 @@ class SegmentEnd {
     this.position = open.position;
   }
 
-  /** The place of the next piece, which has this length. */
+  /** The place of the next piece, if it has this length. */
   place(length: number): Place {
     const place = { segment: this.open.segment.number, offset: this.position, length };
     this.position += length;
@@ -88,7 +88,7 @@ class SegmentEnd {
 }
 
 /**
- * One step of an add: decides record by record what becomes of it and where it will be, and writes everything at the
+ * One step of an add. It decides for each record how it is stored and at which place, and writes all records at the
  * end. Only a record that has to be read again is written at once, after the records before it.
  */
 export class AddStep {
@@ -106,7 +106,7 @@ export class AddStep {
   readonly #report: AddReport;
   /** Revisits that are copied. They are entered last, since the records that they refer to may follow them. */
   readonly #kept: { readonly facts: RecordFacts; readonly place: Place }[] = [];
-  /** Holders whose contents got another name. */
+  /** Holders whose contents got another declared digest. */
   readonly #named: { readonly place: Place; readonly holder: HolderFacts }[] = [];
   /** Skipped captures, and the records that are skipped with them. Such records may follow in the next step. */
   skipped = new SkippedCaptures();
@@ -148,12 +148,12 @@ export class AddStep {
     for (const { facts, place } of this.#kept) await this.#enter(facts, place);
   }
 
-  /** The captures that are not added: the archive has them, or the step has them twice. */
+  /** The captures that are not added: the archive has them already, or they are repeated in the step. */
   #skipKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
     this.skipped = new SkippedCaptures(records);
     const firsts = new Map<number, RecordFacts>();
-    /** Further captures with the hash of a first one. */
+    /** Captures with the same hash as an earlier capture of the step. */
     const others: RecordFacts[] = [];
     for (const facts of records) {
       if (!facts.kind) continue;
@@ -176,7 +176,7 @@ export class AddStep {
     return goesWithSkipped([this.#skippedBefore, this.skipped], facts);
   }
 
-  /** Waits only for a record that has to be read again. */
+  /** Returns a promise only for a record that has to be read again. */
   #takeCapture(facts: ScanFacts): Promise<void> | undefined {
     if (this.#registrar.findKnown(facts, this.#collection)) {
       // The file has this very record twice.
@@ -209,7 +209,7 @@ export class AddStep {
 
   /**
    * Copies a revisit as it is, unless it names a capture that became a revisit here. A truncated revisit is copied too,
-   * since it would need more repair than new references.
+   * since new references alone would not repair it.
    */
   async #takeRevisit(facts: ScanFacts): Promise<void> {
     const block =
@@ -226,8 +226,8 @@ export class AddStep {
 
   /**
    * Records that are not captures were not looked up. The first part of a segmented content says nothing about the
-   * whole (I7). A URI that is not UTF-8 would change in a record of ours (I4). Whether the revisit is worth it is
-   * decided when its holder is known.
+   * whole (I7). A URI that is not UTF-8 would change in a record of ours (I4). Whether a revisit is small enough to be
+   * worth writing is decided when its holder is known.
    */
   #canBeRevisit(facts: ScanFacts): boolean {
     if (!facts.isUtf8) return false;
@@ -235,7 +235,7 @@ export class AddStep {
     return facts.payloadBytes > UNSHARED_BYTES_MAX && facts.payloadBytes >= this.#archive.dedupBytesMin;
   }
 
-  /** Loads in few calls what the revisits of this step say about holders from before it. */
+  /** Loads the facts that revisits of this step need about earlier holders, in few calls. */
   async #loadReferents(records: readonly ScanFacts[], known: ReadonlySet<RecordFacts>): Promise<void> {
     const holders: Place[] = [];
     for (const facts of records) {
@@ -269,7 +269,7 @@ export class AddStep {
 
   /**
    * Whether a revisit at this end may refer to the holder (I1): the segment for odd records is written before the other
-   * one.
+   * segment.
    */
   #isWrittenBefore(block: BlockKey, end: SegmentEnd): boolean {
     if (end === this.#end || !this.#registrar.freshHolder(block)) return true;
@@ -326,7 +326,7 @@ export class AddStep {
     if (capture?.kind === 'revisit' && !capture.block) this.#report.unresolved++;
   }
 
-  /** The same payload is kept when its revisit would be as large. */
+  /** Writes a revisit, or keeps the full record when the revisit would not be smaller. */
   #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
     const carried = facts.carriedFields();
     const record = this.#revisitOf(facts, carried, block, holder);
@@ -379,7 +379,7 @@ export class AddStep {
     };
   }
 
-  /** Called when the step is committed: later steps may refer to what it entered. */
+  /** Called when the step is committed: later steps may refer to the holders that it entered. */
   rememberHolders(): void {
     for (const [block, facts] of this.#registrar.freshHolders()) {
       // A record without an id gets one when it is written, and only the written record has it.
@@ -390,7 +390,7 @@ export class AddStep {
 }
 
 /**
- * The record that is kept if there is no revisit, with the fields that both share. A record of an ARC file gets its id
+ * The full record that is compared with a revisit, with the fields that both have. A record of an ARC file gets its id
  * and its digest when it is written.
  */
 function fullRecordOf(facts: ScanFacts, revisit: NewRecord, fields: readonly Field[]): NewRecord {

@@ -4,7 +4,7 @@
  * New records are copied as the members they are in, whole runs at a time (I4). A response whose content the archive
  * has becomes a revisit with its own head. A capture that the archive has is skipped, so that adding a file twice adds
  * nothing. Everything of one step is durable before it is in the catalog, and the position in the file is noted in the
- * same commit. So an interrupted add continues where it was.
+ * same commit. So an interrupted add continues after the last committed step.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import { notArchiveFile, scanFiles, warcFinding } from '../../warc/index.ts';
@@ -67,7 +67,7 @@ export async function addFiles(
 const HELD_MAX = 1000;
 
 /**
- * Holds back the findings of a file until its first record. A file with nothing but garbage is not a WARC file, and its
+ * Holds back the findings of a file until its first record. A file of garbage alone is not a WARC file, and its
  * findings would be noise.
  */
 class HeldFindings {
@@ -157,7 +157,7 @@ export function isOfInput(error: unknown, file: string): error is PinakesError {
   return error.where === file || /^[:!]/.test(error.where.slice(file.length));
 }
 
-/** The files that are being read at the moment. What is wrong with one costs only itself (I10). */
+/** The files that are being read at the moment. An error in one file does not affect the others (I10). */
 class OpenSources {
   readonly #archive: OpenedArchive;
   readonly #samples: ReadonlyMap<string, FileSamples>;

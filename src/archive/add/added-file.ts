@@ -1,8 +1,7 @@
 /**
  * One file while it is being added. A note of the catalog says how far the file was added. The note is found by samples
- * of the file's bytes from the first to the last, so an interrupted add continues at the right place. Samples alone do
- * not prove that the whole file was added before, since another file may have the same ones. Path and times have to
- * match too.
+ * of bytes from all over the file, so an interrupted add continues at the right place. Another file may have the same
+ * samples. So a file counts as added before only if its path and times match too.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -68,20 +67,20 @@ const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
 const READ_ON_BYTES_MAX = 1024 * 1024;
 
 /**
- * How far a file was added: up to and including the record at this offset. Where records share a member, also this
- * offset inside the member.
+ * How far a file was added: up to and including the record at this offset. If records share a member, the offset inside
+ * the member too.
  */
 type AddState = {
   readonly file: string;
   readonly offset: number;
   readonly innerOffset: number;
-  /** Whether the file was added to its end, and nothing was wrong with it. */
+  /** Whether the file was added to its end and had no errors. */
   readonly done: boolean;
   /** Path and times of the file when its end was reached. */
   readonly seen?: string;
   /**
-   * Captures that had been deleted from the collection at that time. For a file with unreadable bytes: before it was
-   * read.
+   * How many captures had been deleted from the collection when the end was reached. For a file with unreadable bytes:
+   * before the file was read.
    */
   readonly deleted?: number;
   /** Whether the disk could not read all of the file. It may read more the next time, also before the offset. */
@@ -98,7 +97,7 @@ type OpenedFile = {
   /** The name of the note, and its value when a file with these samples has one. */
   readonly note: string;
   readonly held: AddState | undefined;
-  /** Captures that were deleted from the collection so far. */
+  /** How many captures were deleted from the collection so far. */
   readonly deleted: number;
 };
 
@@ -114,11 +113,11 @@ export class AddedFile implements StepSource {
   readonly #kind: SegmentKind;
   #state: AddState;
   /**
-   * The note of a finished add with these samples. If something was wrong with that file, only when it is this very
-   * file.
+   * The note of a finished add with these samples. If the file of the note had errors, the note counts only when path
+   * and times match.
    */
   readonly #finished: AddState | undefined;
-  /** Created for the first record of our own. Most files with few records do not need it. */
+  /** Created when the archive encodes its first record of this file. Most files with few records do not need it. */
   #madeEncoder: MemberEncoder | undefined;
   readonly #referents: Referents;
   readonly #own: AddedCaptures;
@@ -133,8 +132,8 @@ export class AddedFile implements StepSource {
   #hasFindings = false;
   readonly #deletedBefore: number;
   /**
-   * The visit of the last record of the previous step. If it continues in the next step, its records stay in one
-   * segment.
+   * The visit of the last record of the previous step. If this visit continues in the next step, its records stay in
+   * one segment.
    */
   #lastVisit = '';
   #skipped = new SkippedCaptures();
@@ -162,8 +161,8 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * `earlier`: the samples from before threads began to read it. Bytes that were appended later may be unread, so they
-   * do not count as added.
+   * `earlier`: the samples that were taken before threads began to read the file. Bytes that were appended later may be
+   * unread, so they do not count as added.
    */
   static async open(
     archive: OpenedArchive,
@@ -192,7 +191,8 @@ export class AddedFile implements StepSource {
         const noted = options.again ? undefined : (await archive.catalog.notes(note))[note];
         const deleted = await deletedFrom(archive.catalog, collection);
         const state = noted === undefined ? undefined : (JSON.parse(noted) as AddState);
-        // Unreadable bytes are tried again from the beginning, but not when that might bring back deleted captures.
+        // A file with unreadable bytes is tried again from its beginning, unless that might bring back deleted
+        // captures.
         const held = state?.hasGap && state.deleted === deleted ? undefined : state;
         return new AddedFile(archive, options, { path, handle, samples, coding, kind, note, held, deleted });
       } catch (error) {
@@ -212,15 +212,15 @@ export class AddedFile implements StepSource {
 
   /**
    * Whether this file was added before and need not be read. When only the samples match, it is read again, which adds
-   * nothing twice. But when captures were deleted since, reading it might bring them back. Then it is not read, and the
-   * report says so.
+   * nothing twice. But if captures were deleted after the file was added, reading it might bring them back. Then it is
+   * not read, and the report says so.
    */
   async wasAdded(): Promise<boolean> {
     if (!this.#finished?.done) return false;
     return this.#isSameFile(this.#finished) || (await this.deletedSince()) > 0;
   }
 
-  /** Whether the note is about this very file, and not only about one with the same samples. */
+  /** Whether path and times in the note match this file. Another file may have the same samples. */
   #isSameFile({ seen }: AddState): boolean {
     return this.samples.size <= SAMPLED_BYTES || seen === this.samples.seen;
   }
@@ -237,13 +237,12 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * A file with something wrong in it is read again whenever it is added again, to report that again. Nothing of it is
-   * added twice.
+   * Completes the add of this file. A file with errors is not noted as done: every later add reads it again to report
+   * the errors, and adds nothing twice.
    */
   async finish(report: AddReport): Promise<void> {
     await this.takeRest(report);
-    // A file that was truncated before it was read would go unnoticed without this check. Appended bytes are added next
-    // time.
+    // This check notices a file that was truncated before it was read. Appended bytes are added by the next add.
     await this.#assertSame();
     if (this.#finished && !this.#finished.done) {
       report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
@@ -372,7 +371,7 @@ export class AddedFile implements StepSource {
     return this.#encoder.encode(recordParts(record, block));
   }
 
-  /** Writes a record anew that was uncompressed, shared its member, was cut short, or is ARC. */
+  /** Writes a record anew that cannot be copied: it was uncompressed, shared its member, was cut short, or is ARC. */
   async rewrite(open: OpenSegment, facts: RecordFacts): Promise<{ offset: number; length: number }> {
     const record = await this.#recordAt(facts);
     const path = `${this.#archive.scratch}/spool-add-${process.pid}`;
@@ -388,8 +387,8 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * The record to write anew. Such records are requested in order, so one reader serves them all, also those that share
-   * a member.
+   * The record to write anew. Such records are requested in order, so one reader can read them all, including records
+   * that share a member.
    */
   async #recordAt({ offset, innerOffset }: RecordFacts): Promise<ReadingRecord> {
     const isFar = innerOffset === 0 && offset > this.#readerAt + READ_ON_BYTES_MAX;
@@ -402,12 +401,12 @@ export class AddedFile implements StepSource {
       const isPast = !head || head.offset > offset || (head.offset === offset && head.innerOffset > innerOffset);
       if (!isPast) continue;
       if (attempt > 2) throw new PinakesError('FILE_CHANGED', { where: `${this.path}:${offset}` });
-      // Behind the seams of a joined file, some records are found only by reading from the beginning.
+      // In a file that was joined from several files, some records are found only by reading from the beginning.
       await this.#beginReading(attempt++ === 1 ? offset : 0);
     }
   }
 
-  /** A record that was whole when it was found must still be whole, and not cut by a sector that has gone bad since. */
+  /** Fails if a record that was whole when it was found is no longer whole, because a sector has gone bad since. */
   #assertAsFound({ tail }: ReadingRecord, { isComplete }: RecordFacts): void {
     if (isComplete && !tail?.isComplete) throw this.#changed();
   }
@@ -419,8 +418,8 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * Writes a foreign revisit anew. It names a capture that is a revisit here, and has to name the holder of the
-   * content.
+   * Writes a foreign revisit anew. It names a capture that the archive stored as a revisit, so it has to name the
+   * holder of the content instead.
    */
   async repoint(
     open: OpenSegment,
@@ -465,7 +464,7 @@ export class AddedFile implements StepSource {
   }
 }
 
-/** An odd head stays as it is, except a wrong length. */
+/** An odd head stays as it is, except that a wrong length is corrected. */
 function oddHead({ bytes, contentLength }: RecordHead, length: number): Uint8Array {
   const text = fromLatin1(bytes, 0, bytes.length);
   const isEnded = /\n\r?\n$/.test(text);

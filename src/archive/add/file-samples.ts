@@ -1,6 +1,6 @@
 /**
- * Whether a file is still the same: by its length, its path and times, and by samples of its bytes from the first to
- * the last.
+ * Tells whether a file is still the same, by its length, its path and times, and samples of bytes from all over the
+ * file.
  */
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
@@ -14,9 +14,7 @@ const SAMPLES = 17;
 /** The samples of a file up to this size contain all of its bytes. */
 export const SAMPLED_BYTES = SAMPLE_BYTES * SAMPLES;
 
-/**
- * A file before it was read. While its length and times do not change, it is the same; otherwise its samples decide.
- */
+/** A file before it was read. If length and times are unchanged, the file is the same. Otherwise the samples decide. */
 export type FileSamples = { readonly size: number; readonly seen: string; readonly digest: Uint8Array };
 
 function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {
@@ -56,7 +54,7 @@ async function digestOfSamples(path: string, handle: FileHandle, size: number): 
   let givenBytes = 0;
   for (let sample = 0; sample < SAMPLES; sample++) {
     const position = Math.floor((Math.max(0, size - SAMPLE_BYTES) * sample) / (SAMPLES - 1));
-    // All samples of a small file are the same.
+    // In a small file, all samples are at the same position, which is read once.
     const length = Math.min(piece.length, size - position);
     if (position !== readAt) bytes = await readAround(path, handle, piece, length, position);
     readAt = position;
@@ -100,7 +98,7 @@ export async function readBeforeGap(
   return filled;
 }
 
-/** Errors of reading name the file. */
+/** Reads bytes. An error names the file. */
 async function readBytes(path: string, handle: FileHandle, into: Buffer, length: number, at: number): Promise<number> {
   try {
     return (await handle.read(into, 0, length, at)).bytesRead;

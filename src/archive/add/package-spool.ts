@@ -1,7 +1,7 @@
 /**
  * The WARC and ARC files inside of packages (WACZ), written one at a time into the archive's spool, so that they are
- * added like any other file. At most one of them takes up space at a time. The next opening of the archive removes what
- * a crash left behind.
+ * added like any other file. At most one of them takes up space at a time. The next opening of the archive removes
+ * files that a crash left behind.
  */
 import { open, unlink } from 'node:fs/promises';
 import { extname, join } from 'node:path';

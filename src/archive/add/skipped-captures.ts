@@ -2,7 +2,8 @@
  * The captures that a step of an add skips because the archive has them, and the records that are skipped with them.
  *
  * A record goes with the captures that its WARC-Concurrent-To names, or that name it. A record without such a link goes
- * with the captures of the same URI and date. What belongs to an added capture, or may belong to one, is never skipped.
+ * with the captures of the same URI and date. A record that belongs to an added capture, or may belong to one, is never
+ * skipped.
  */
 import type { RecordFacts } from '../record-facts.ts';
 import { visitOf } from './visit.ts';
@@ -12,7 +13,7 @@ type LinkedCaptures = { readonly ids: Set<string>; readonly visits: Set<string> 
 
 export class SkippedCaptures {
   readonly #skipped: LinkedCaptures = { ids: new Set(), visits: new Set() };
-  /** The records of the step, until the added captures among them are asked for. */
+  /** The records of the step. Emptied when the added captures among them have been collected. */
   #records: readonly RecordFacts[];
   readonly #known = new Set<RecordFacts>();
   #taken: LinkedCaptures | undefined;

@@ -19,7 +19,7 @@ export function isSameVisit(one: RecordFacts, next: RecordFacts): boolean {
   return hasVisit(one) && hasVisit(next) && visitOf(one) === visitOf(next);
 }
 
-/** The records of visits with several records of which one is odd. */
+/** All records of the visits that have an odd record. A visit of a single record is left out. */
 export function oddVisits(records: readonly RecordFacts[]): ReadonlySet<RecordFacts> {
   const found = new Set<RecordFacts>();
   if (!records.some(({ isOdd }) => isOdd)) return found;

@@ -1,6 +1,6 @@
 /**
- * The SHA-1 digests of captures, for indexes that accept no other. The catalog does not have them: the record of the
- * capture declares one, or its payload is read.
+ * The SHA-1 digests of captures, for indexes that accept only SHA-1. The catalog does not have these digests. They are
+ * declared by the records of the captures, or computed from the payloads.
  */
 import { formatDigest, PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture } from '../../catalog/index.ts';
@@ -10,7 +10,9 @@ import { DECLARED_FIELD } from '../record-facts.ts';
 
 const HEADS_AT_ONCE = 64;
 
-/** The digest of each capture as text. Undefined when it does not have one, or when its record cannot be read. */
+/**
+ * The digest of each capture as text. Undefined when the capture does not have one, or when its record cannot be read.
+ */
 export async function sha1sOf(
   archive: OpenedArchive,
   captures: readonly Capture[],

@@ -1,5 +1,5 @@
 /**
- * The captures of a slice as index lines, CDXJ or CDX, sorted in byte order. They point into the segments of the
+ * The captures of a slice as index lines, CDXJ or CDX, sorted in byte order. The lines point into the segments of the
  * archive, whose file names are unique. The digests are the archive's own, SHA-256 of the payload, unless SHA-1 is
  * requested (see capture-sha1.ts).
  */
@@ -14,7 +14,7 @@ import { sha1sOf } from './capture-sha1.ts';
 export type CdxjExportOptions = {
   /**
    * `declared-sha1`: the SHA-1 that the record declares, or none. `computed-sha1`: if the record declares none, the
-   * SHA-1 of the payload, which is read.
+   * payload is read to compute its SHA-1.
    */
   readonly digests?: 'own' | 'declared-sha1' | 'computed-sha1';
   readonly signal?: AbortSignal;

@@ -1,7 +1,7 @@
 /**
  * The odd records that a slice leaves out: records without a valid date, and odd requests, metadata and warcinfo
- * records that do not go with a capture in it. Their dates do not show what they belong to, so the slice selects them
- * by collection and URL only.
+ * records that do not go with a capture in it. Their dates do not show which captures they belong to, so the slice
+ * selects them by collection and URL only.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
@@ -21,7 +21,7 @@ export async function* oddRecordsLeftOut(
   signal?: AbortSignal,
 ): AsyncGenerator<OddRecord> {
   const { block, mime, status, types, query } = selection;
-  // It is not known whether an odd record outside of the index matches one of these.
+  // Odd records that are not in the index cannot be compared with these conditions.
   if (block || mime !== undefined || status !== undefined || types || query) return;
   for (const number of (await oddSegments(archive.catalog)).keys()) {
     const segment = archive.segmentRegistry.find(number);

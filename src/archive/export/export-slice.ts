@@ -1,9 +1,9 @@
 /**
  * The slice of an archive that is exported: the selected captures, segment by segment in storage order, with their
- * concurrent records. Sorted outside of memory (I9).
+ * concurrent records. The slice is sorted outside of memory (I9).
  *
- * To find the concurrent records, segments are read from front to back. From then on the state of each record is known,
- * so copying does not have to examine it.
+ * To find the concurrent records, segments are read from front to back. This also shows the state of each record, so
+ * copying does not have to examine the records again.
  */
 import { type Finding, fromHex, toHex } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
@@ -20,7 +20,7 @@ const ATTEMPTS = 5;
 export type SliceRecord = {
   readonly offset: number;
   readonly length: number;
-  /** Only captures have a kind. Other records go with captures. */
+  /** The kind of a capture. Undefined for other records, which go with captures. */
   readonly kind: string | undefined;
   readonly block: BlockKey | undefined;
   /** Undefined while the record is unread. */
@@ -35,7 +35,7 @@ export type RecordState = {
   readonly damage: readonly Finding[];
 };
 
-/** The state of most records. */
+/** The state of an undamaged record, as most are. */
 export const SOUND: RecordState = { isWhole: true, url: undefined, damage: [] };
 
 export function stateOf({ head, tail, damage }: ReadingRecord, length: number): RecordState {
@@ -47,7 +47,7 @@ export function stateOf({ head, tail, damage }: ReadingRecord, length: number): 
 export type SegmentSlice = {
   readonly segment: Segment;
   readonly records: readonly SliceRecord[];
-  /** Damage where no record can be read, so that it is not known whether it belongs to the slice. */
+  /** Damage where no record can be read. It is not known whether the lost records belong to the slice. */
   readonly unreadable: readonly Finding[];
 };
 
@@ -144,7 +144,7 @@ async function movedTo(
   return [at, moved];
 }
 
-/** A record that was written anew may have another length and another type. */
+/** Reads the record at a place, since a record that was written anew may have another length and another type. */
 async function recordAt(
   archive: OpenedArchive,
   segment: Segment,
@@ -170,7 +170,7 @@ function recordsFrom(
   return archive.access.recordsIn(segment, from, segment.bytes, { ...options, skipsGaps: true });
 }
 
-/** The captures of a segment with their concurrent records, and the state of all of these. */
+/** The captures of a segment with their concurrent records, and the state of all these records. */
 async function walkedSlice(
   archive: OpenedArchive,
   segment: Segment,
@@ -209,8 +209,8 @@ async function walkedSlice(
 }
 
 /**
- * Finds the warcinfo records that describe chosen captures: the last one before each. The first one in our own segments
- * describes only the segment.
+ * Finds the warcinfo records that describe chosen captures: the last one before each capture. In the archive's own
+ * segments, the first warcinfo record describes only the segment.
  */
 class WarcinfoFinder {
   readonly found: ConcurrentRecord[] = [];

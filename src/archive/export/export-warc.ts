@@ -2,14 +2,14 @@
  * A slice of the archive as one WARC file. Records are copied as they are stored (I4).
  *
  * A self-contained file does not depend on the archive: a revisit becomes a full record with its own head and the
- * payload of the record that it refers to, under a new id and with WARC-Previous-Record-ID. Its HTTP head is its own
- * except for the codings: the transfer coding is removed, and the content coding is that of the payload. A server's
- * "not modified" is not a response that could have a body. It stays a revisit and refers to a full record in the file,
- * which is added if necessary.
+ * payload of the record that it refers to, under a new id and with WARC-Previous-Record-ID. The HTTP head is the
+ * revisit's own except for the codings: the transfer coding is removed, and the content coding is that of the payload.
+ * A server's "not modified" cannot have a body. It stays a revisit and refers to a full record in the file. This record
+ * is added if necessary.
  *
  * Damage is reported, and everything readable is exported. A damaged record that is complete is copied as it is, so
- * that its wrong checksum shows in the file as well. Of an incomplete one, the readable part is exported and marked as
- * truncated. A revisit whose content is damaged stays a revisit.
+ * that its wrong checksum shows in the file as well. If a record is incomplete, its readable part is exported and
+ * marked as truncated. A revisit whose content is damaged stays a revisit.
  *
  * Odd records (see `HeadForm`) would stop other readers before the records that follow. They are written anew if
  * possible. Otherwise they are left out and counted, unless they are requested.
@@ -49,7 +49,8 @@ import { movedRecord, type RecordState, type SliceRecord, SOUND, sliceOf, stateO
 const ATTEMPTS = 5;
 const COPY_BYTES = 4 * 1024 * 1024;
 /**
- * The extra holders and damaged records that are remembered. Beyond this number, one may be exported or reported twice.
+ * How many extra holders and damaged records are remembered. Beyond this number, a holder may be exported twice, and a
+ * damaged record reported twice.
  */
 const REMEMBERED_MAX = 100_000;
 
@@ -64,8 +65,8 @@ export type WarcExportOptions = {
   readonly title?: string;
   readonly onProgress?: (progress: { captures: number; bytes: number }) => void;
   /**
-   * Called for every damaged record of the slice, and for everything unreadable in its segments, which may have
-   * belonged to the slice.
+   * Called for every damaged record of the slice, and for everything unreadable in the segments of the slice, since it
+   * may have belonged to the slice.
    */
   readonly onDamage?: (damage: OutputDamage) => void;
   readonly signal?: AbortSignal | undefined;
@@ -79,7 +80,7 @@ export type WarcExportReport = {
   expanded: number;
   /** Revisits that stayed revisits. */
   revisits: number;
-  /** Among these, in a self-contained file: revisits whose content is damaged or not in the archive. */
+  /** Among `revisits`, in a self-contained file: revisits whose content is damaged or not in the archive. */
   unresolved: number;
   /** Full records from outside the slice that "not modified" revisits refer to. */
   extras: number;
@@ -87,7 +88,7 @@ export type WarcExportReport = {
   damaged: number;
   /**
    * Damaged records that are not in the file: nothing of them can be read, or they are outside the slice and revisits
-   * in it refer to them.
+   * in the slice refer to them.
    */
   leftOut: number;
   /** Odd records in the file as they are, and odd records that are left out. */
@@ -225,8 +226,8 @@ class WarcExport {
   }
 
   /**
-   * Compaction may move a record between planning and reading. Nothing of a record is written before the record is
-   * found.
+   * Compaction may move a record between planning and reading, so a failed read is tried again at the new place.
+   * Nothing of a record is written before the record is found.
    */
   async #putWithRetries(number: number, record: SliceRecord): Promise<void> {
     let current = { segment: number, record };
@@ -236,7 +237,7 @@ class WarcExport {
         return;
       } catch (error) {
         if (!isGone(error) || attempt >= ATTEMPTS) throw error;
-        // The segment still exists, so it was moved to another volume.
+        // The segment still exists, so it was moved to another volume, and the place is still right.
         if (this.#archive.segmentRegistry.find(current.segment)) continue;
         const moved = await movedRecord(this.#archive, current.segment, current.record);
         if (!moved) return;
@@ -264,7 +265,7 @@ class WarcExport {
     if (this.#oddSegments.has(segment)) this.#oddMet.add(`${segment}:${offset}`);
   }
 
-  /** A revisit that has to stay one in a self-contained file. */
+  /** Writes a revisit that has to stay a revisit in a self-contained file. */
   async #keepRevisit(place: Place, state: RecordState | undefined): Promise<Copied> {
     const copied = await this.#copy(place, state);
     if (copied === 'missing') return copied;
@@ -366,8 +367,8 @@ class WarcExport {
       known ??= this.#decoder.decode(member)?.isSound ? SOUND : await this.#stateIn(once(member), place);
       if (known.isWhole) await this.#writer.writeMember(member);
     } else {
-      // Another writer's record has to be examined first, since the output cannot be undone. Our records are whole
-      // unless they are damaged or odd.
+      // Records of other writers are examined before they are written, since the output cannot be undone. The archive's
+      // own records are whole unless they are damaged or odd.
       const isOurs = (await access.isOwn(segment)) && !this.#oddSegments.has(segment.number);
       if (!isOurs) known ??= await this.#stateIn(access.memberPieces(place), place);
       if (known?.isWhole) for await (const _ of this.#copying(place));
@@ -402,7 +403,7 @@ class WarcExport {
     return state;
   }
 
-  /** Compresses anew what can be read of a record. */
+  /** Compresses the readable part of a record anew. */
   async #repack(place: Place): Promise<Copied> {
     const { segmentRegistry, access, newId, scratch } = this.#archive;
     const segment = segmentRegistry.get(place.segment);

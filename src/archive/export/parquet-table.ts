@@ -1,6 +1,6 @@
 /**
- * Rows as a Parquet table, for callers with rows and without the engine. The table is written beside its place and
- * renamed when complete, within a fixed amount of memory.
+ * Writes rows as a Parquet table, for callers that do not use the engine themselves. The table is written beside its
+ * place and renamed when it is complete. This takes a fixed amount of memory.
  */
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
