@@ -1,8 +1,9 @@
 /**
  * One line of a capture index, in any format. CDX, CDXJ and ZipNum are all read into and written from this type.
  *
- * Absent is `undefined` (CDX writes `-`, CDXJ leaves the key out). Texts are kept as written: a digest with or without
- * its label, a status that is not a number. `extra` holds everything beyond the named fields, in its order:
+ * An absent field is `undefined`; CDX writes `-` for it, and CDXJ leaves the key out. Texts are kept as written: a
+ * digest may have no label, and a status may not be a number. `extra` holds everything beyond the named fields, in its
+ * order:
  *
  * - other keys of a CDXJ object: `method`, `requestBody`, `recordDigest`;
  * - other columns of a CDX line: `cdx:e` is the column with the letter e;
@@ -24,7 +25,7 @@ export type CdxEntry = {
   readonly digest: string | undefined;
   readonly redirect: string | undefined;
   readonly robotFlags: string | undefined;
-  /** Bytes of the record in the file, compressed where the file is. */
+  /** Bytes of the record in the file. In a compressed file, these are compressed bytes. */
   readonly length: number | undefined;
   readonly offset: number | undefined;
   readonly filename: string | undefined;
@@ -33,7 +34,7 @@ export type CdxEntry = {
 
 export const NO_EXTRA: CdxExtra = [];
 
-/** The value of a whole number that JavaScript can hold exactly; undefined for any other text. */
+/** The value of a text that is a whole number; undefined for other texts and for numbers too large to be exact. */
 export function parseCount(text: string): number | undefined {
   if (text.length === 0 || text.length > 16 || !isDigits(text)) return undefined;
   const count = Number(text);

@@ -82,7 +82,7 @@ export type IndexFindingCode = keyof typeof INDEX_FINDING_CATALOGUE;
 
 export type ReportFinding = (finding: Finding) => void;
 
-/** Reports a fault of something whose place the receiver knows. */
+/** Reports a fault in a text. The receiver knows the file and the offset of this text. */
 export type ReportFault = (code: IndexFindingCode, detail?: string) => void;
 
 export function indexFinding(code: IndexFindingCode, file: string, offset: number, detail?: string): Finding {

@@ -1,7 +1,7 @@
 /**
  * Splits a stream of bytes into lines, in batches, with the offset of each line. Index files have millions of lines, so
- * a batch is decoded in one call and then split. Only batches with bytes beyond ASCII have to count the bytes of each
- * line.
+ * a batch is decoded in one call and then split. The bytes of each line are counted only in batches with bytes beyond
+ * ASCII.
  *
  * Line ends are LF or CR LF. A line that is not UTF-8 is read as ISO 8859-1 and reported. A line longer than
  * LINE_BYTES_MAX is left out and reported (I9): memory holds one chunk and one unfinished line.

@@ -53,7 +53,7 @@ test('a bad line is reported with its offset, and the others are read, wherever 
   }
 });
 
-test('gzip members are read as one file, and the lines before damage are kept', async () => {
+test('gzip members are read as one file, up to the first damage', async () => {
   const whole = Buffer.concat([gzipSync(`${CDXJ_LINE}\n`), gzipSync(`${CDX_LINE}\n`)]);
   assert.equal((await readAll([whole])).entries.length, 2);
   const cut = await readAll([whole.subarray(0, whole.length - 10)]);

@@ -23,7 +23,7 @@ export async function* readCdx(
   for await (const batch of readCdxBatches(chunks, options)) yield* batch;
 }
 
-/** The same, in batches of some thousand entries: to wait for each entry costs as much as to read it. */
+/** All entries, in batches of some thousand: waiting for each entry would cost as much as reading it. */
 async function* readCdxBatches(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: LineReadOptions,
@@ -90,7 +90,7 @@ export class CdxLineReader {
 const EXCLAMATION_MARK = 0x21;
 const BRACE = 0x7b;
 
-/** The object is the third part of the line, or the fourth in the dialect that names the record type before it. */
+/** The JSON object is the third part of the line. In the dialect with a record type before it, it is the fourth. */
 function isCdxjLine(line: string): boolean {
   const second = line.indexOf(' ', line.indexOf(' ') + 1);
   if (second <= 0) return false;
@@ -123,7 +123,7 @@ async function* inflated(
   }
   const gunzip = createGunzip({ chunkSize: 64 * 1024 });
   pipeline(Readable.from(rest(first.value)), gunzip, () => {
-    // A failure is thrown by the loop below.
+    // The loop below throws the failure.
   });
   try {
     for await (const chunk of gunzip) yield chunk as Uint8Array;

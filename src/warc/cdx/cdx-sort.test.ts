@@ -21,13 +21,13 @@ async function sorted(lines: Iterable<string>, options: { unique?: boolean; memo
 
 const byBytes = (lines: readonly string[]) => lines.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
-test('lines are sorted in byte order, which is not the order of JavaScript strings', async () => {
+test('lines are sorted in byte order, not in the order of JavaScript strings', async () => {
   const lines = ['b', '\u{1f4a1}', '\uff00', 'a b', 'a,b', 'a)b', '', 'é'];
   assert.deepEqual(await sorted(lines), ['', 'a b', 'a)b', 'a,b', 'b', 'é', '\uff00', '\u{1f4a1}']);
   assert.notDeepEqual(await sorted(lines), lines.toSorted());
 });
 
-test('any lines are sorted the same in memory and in files', async () => {
+test('sorting in memory and sorting in files give the same lines', async () => {
   const line = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[\r\n]/g, ' '));
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 60 }), async (lines) => {
@@ -38,7 +38,7 @@ test('any lines are sorted the same in memory and in files', async () => {
   );
 });
 
-test('more runs than can be merged at once are sorted with bounded loads, and leave no file behind (I9)', async () => {
+test('more runs than can be merged at once are sorted in bounded memory, and all run files are removed (I9)', async () => {
   const seed = 20240301;
   const random = seededRandom(seed);
   const lines = Array.from({ length: 20_000 }, () => `key-${Math.floor(random() * 15_000)} x`);

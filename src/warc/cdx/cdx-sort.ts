@@ -3,7 +3,7 @@
  * load is sorted and written to a run file in the given directory. The runs are merged, MERGE_RUNS_MAX at a time. When
  * all lines fit into memory, no file is written.
  *
- * Inside, lines are byte texts (one unit per byte), whose order as strings is their order as bytes. Run files contain
+ * In memory, lines are byte texts (one unit per byte): sorting them as strings sorts them by bytes. Run files contain
  * these bytes, with LF after each line.
  */
 import { createReadStream } from 'node:fs';
@@ -15,7 +15,7 @@ import { fromByteText, toByteText } from './cdx-line.ts';
 export type SortOptions = {
   /** Directory for run files; they are removed at the end. */
   readonly directory: string;
-  /** Leaves out lines equal to the one before. */
+  /** Leaves out a line that equals the line before it. */
   readonly unique?: boolean;
   readonly memoryBytesMax?: number;
 };

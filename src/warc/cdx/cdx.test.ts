@@ -69,7 +69,7 @@ test('a header without its leading delimiter is understood, and an ordinary line
   assert.equal(formatCdxHeader(CDX_14), undefined);
 });
 
-test('the original of a revisit follows a CDX-11 line even under a CDX-11 header', () => {
+test('the original of a revisit is read from a line under a CDX-11 header', () => {
   const entry = cdxLineParser(CDX_11)(`${LINE_11} 500 7 first.warc.gz`, refuse)!;
   assert.deepEqual(entry.extra, [
     ['orig.length', '500'],
@@ -111,7 +111,7 @@ test('a blank or line end inside a field is percent-encoded', () => {
   assert.match(cdxLineFormatter(CDX_11)(entry), / http:\/\/a\/b%20c%0A text\/html 200 /);
 });
 
-test('digests can be limited to SHA-1 in base32, with a dash for any other', () => {
+test('digests can be limited to SHA-1 in base32, with a dash for any other digest', () => {
   const format = cdxLineFormatter(CDX_11, { onlySha1: true });
   const digestColumn = (digest: string | undefined) =>
     format({ ...cdxLineParser(CDX_11)(LINE_11, refuse)!, digest }).split(' ')[5];

@@ -19,7 +19,7 @@ export type CdxFormat = {
   readonly delimiter: string;
   /** One letter per column. */
   readonly letters: readonly string[];
-  /** Whether the three columns of the original follow the lettered ones. */
+  /** Whether three columns about the original of a revisit follow the lettered columns. */
   readonly original: boolean;
 };
 
@@ -169,8 +169,8 @@ function count(field: string | undefined, name: string, report: ReportFault): nu
 
 /**
  * Some tools write `text/html; charset=UTF-8`, or a URL with unescaped blanks, so that a line has too many columns. The
- * columns to the left and right of the faulty value are still right. The surplus is joined to the media type when that
- * ends in a semicolon, else to the URL.
+ * columns to the left and right of the faulty value are still right. The surplus columns are joined to the media type
+ * if it ends in a semicolon, otherwise to the URL.
  */
 function joinSurplus(
   fields: string[],
@@ -196,8 +196,8 @@ function joinSurplus(
 
 export type CdxLineOptions = {
   /**
-   * Writes SHA-1 digests in base32 without a label, and `-` for all others: readers of CDX take any digest for a SHA-1.
-   * OutbackCDX, for example, decodes a hexadecimal SHA-256 as base32 without an error, and gets a wrong digest.
+   * Writes SHA-1 digests in base32 without a label, and `-` for other digests: readers of CDX take any digest for a
+   * SHA-1. OutbackCDX, for example, decodes a hexadecimal SHA-256 as base32 without an error, and gets a wrong digest.
    */
   readonly onlySha1?: boolean;
 };

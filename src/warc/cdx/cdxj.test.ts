@@ -21,7 +21,7 @@ test('a line as cdxj-indexer writes it is read and written again byte for byte',
   assert.equal(formatCdxjLine(entry), LINE);
 });
 
-test('a line with an object nested too deep is left out, and one with a few levels is kept', () => {
+test('an object may be nested a few levels; a line with a deeper object is left out', () => {
   const line = (depth: number, key: string) =>
     `test,example)/ 20240301100000 {"url": "http://example.test/", "${key}": ${'['.repeat(depth)}${']'.repeat(depth)}}`;
   assert.equal(formatCdxjLine(parseCdxjLine(line(50, 'more'), refuse)!), line(50, 'more'));
@@ -139,10 +139,10 @@ test('every entry is the same after writing and reading', () => {
   );
 });
 
-test('the fast path and the JSON parser give the same', () => {
+test('the fast path and the JSON parser give the same entries', () => {
   fc.assert(
     fc.property(entries, (entry) => {
-      // The fast path does not handle an escaped letter.
+      // The escaped letter makes the fast path leave the line to the JSON parser.
       const plain = { ...entry, url: 'http://a/', extra: [['note', 'A'] as const] };
       const line = formatCdxjLine(plain);
       assert.deepEqual(parseCdxjLine(line.replace('"A"', String.raw`"\u0041"`), refuse), parseCdxjLine(line, refuse));

@@ -1,7 +1,7 @@
 /**
- * Makes index lines from records, the same lines that cdxj-indexer makes from the same files: for responses, revisits,
- * resources and metadata, but not for `application/warc-fields`. A record without a payload digest gets the SHA-1 of
- * its stored body, with chunk framing, as in cdxj-indexer. A revisit gets none, because its body is elsewhere.
+ * Makes the same index lines from records as cdxj-indexer: for responses, revisits, resources and metadata, except
+ * records of `application/warc-fields`. A record without a payload digest gets the SHA-1 of its stored body, with chunk
+ * framing, as in cdxj-indexer. A revisit gets no digest, because its body is elsewhere.
  */
 import { type DigestAlgorithm, formatDigest, formatTimestamp } from '../../base/index.ts';
 import { requestBodyQuery, requestKey, urlKey } from '../../url/index.ts';
@@ -18,7 +18,9 @@ const REQUEST_BODY_BYTES_MAX = 64 * 1024;
 export type CdxIndexOptions = {
   /** Name of the file in the lines. */
   readonly filename: string;
-  /** Adds method and body of a request other than GET to the key of its response, as replay tools look it up. */
+  /**
+   * Adds method and body of requests other than GET to the keys of their responses: replay tools look up these keys.
+   */
   readonly withRequests?: boolean;
   /** Gives records that declare a digest other than SHA-1 the SHA-1 of their payload. */
   readonly computesSha1?: boolean;
@@ -91,7 +93,7 @@ function entryOf(
   options: CdxIndexOptions,
 ): CdxEntry | undefined {
   const { head, tail } = record;
-  // Blanks separate the columns of an index, so they are escaped in URIs that contain them although it is forbidden.
+  // Some URIs contain blanks although it is forbidden. Blanks separate the columns of an index, so they are escaped.
   const url = head.targetUri?.replaceAll(' ', '%20');
   const time = head.time;
   if (url === undefined || time === undefined) return undefined;
