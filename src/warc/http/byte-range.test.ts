@@ -6,7 +6,7 @@ const part = (from: number, to: number) => ({ kind: 'part', from, to });
 const whole = { kind: 'whole' };
 const outside = { kind: 'outside' };
 
-test('one range of bytes is understood in its three forms, and cut at the end', () => {
+test('a range in each of its three forms is cut at the end of the body', () => {
   assert.deepEqual(byteRange('bytes=0-0', 10), part(0, 1));
   assert.deepEqual(byteRange('bytes=2-5', 10), part(2, 6));
   assert.deepEqual(byteRange('bytes=2-', 10), part(2, 10));
@@ -16,7 +16,7 @@ test('one range of bytes is understood in its three forms, and cut at the end', 
   assert.deepEqual(byteRange('Bytes= 2 - 5 ', 10), part(2, 6));
 });
 
-test('a range after the end, and any range of an empty body, is outside', () => {
+test('a range after the end of the body, and any range of an empty body, is outside', () => {
   assert.deepEqual(byteRange('bytes=10-', 10), outside);
   assert.deepEqual(byteRange('bytes=-0', 10), outside);
   assert.deepEqual(byteRange('bytes=0-', 0), outside);

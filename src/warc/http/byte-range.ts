@@ -1,6 +1,6 @@
 /**
- * Which bytes a request asks for (RFC 9110, section 14): all, one range, or a range that does not exist. Several
- * ranges, or a malformed range, are answered with everything, as the standard allows.
+ * Which bytes a request asks for (RFC 9110, section 14): all, one range, or a range that does not exist. A request for
+ * several ranges, or for a malformed range, gets everything, as the standard allows.
  */
 export type ByteRange =
   | { readonly kind: 'whole' }

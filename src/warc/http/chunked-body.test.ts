@@ -40,11 +40,11 @@ test('from the first line that is not a size, the rest is kept unchanged', () =>
   assert.deepEqual(read(long), { payload: `abc${'f'.repeat(300)}`, broken: true });
 });
 
-test('a body that was cut off keeps its data and none of its framing', () => {
+test('a body that was cut off gives its data without framing', () => {
   const whole = '5\r\nhello\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n';
   const payload = 'helloabcdefghijklmnopqrstuvwxyz';
   const ended = whole.indexOf('\r\n0\r\n') + 5;
-  // An incomplete first size line cannot be recognised as one.
+  // An incomplete first size line cannot be recognised as a size line.
   for (let end = 3; end < whole.length; end++) {
     const got = read(whole.slice(0, end));
     assert.ok(payload.startsWith(got.payload), `cut at ${end}: ${got.payload}`);
@@ -52,7 +52,7 @@ test('a body that was cut off keeps its data and none of its framing', () => {
   }
 });
 
-test('the data of many small chunks is emitted in few pieces, and in order between large ones', () => {
+test('the data of many small chunks is emitted in few pieces, in order with large chunks', () => {
   const letter = (at: number) => String.fromCharCode(97 + (at % 26));
   const small = (count: number) => Array.from({ length: count }, (_, at) => `1\r\n${letter(at)}\r\n`).join('');
   const large = 'L'.repeat(5000);
@@ -110,7 +110,7 @@ test('damaged framing gives the same result for pieces of any size', () => {
   );
 });
 
-test('a body of a single chunk is recognised, and gives the same as piece by piece', () => {
+test('a body of a single chunk is recognised and gives the same data as a ChunkedBody', () => {
   assert.equal(Buffer.from(onlyChunk(Buffer.from('3\r\nabc\r\n0\r\n\r\n'))!).toString(), 'abc');
   assert.equal(Buffer.from(onlyChunk(Buffer.from('00A\r\n0123456789\r\n0\r\nX: y\r\n\r\n'))!).toString(), '0123456789');
   for (const other of [

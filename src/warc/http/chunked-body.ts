@@ -23,7 +23,7 @@ export class ChunkedBody {
   #state: 'size' | 'data' | 'data-end' | 'trailer' | 'raw' = 'size';
   #left = 0;
   #line: number[] = [];
-  /** Data of small chunks that waits to be emitted, up to `#waiting`. */
+  /** Buffer for the data of small chunks; its first `#waiting` bytes wait to be emitted. */
   #small: Uint8Array = EMPTY;
   #waiting = 0;
   readonly #emit: (bytes: Uint8Array) => void;
@@ -37,7 +37,7 @@ export class ChunkedBody {
     this.#emitWaiting();
   }
 
-  /** Emits data, or keeps it to be joined with more. `roomMax` bounds how much more there can be. */
+  /** Emits data, or keeps it to join it with later data. `roomMax` bounds the length of all this data. */
   #emitOrKeep(data: Uint8Array, roomMax: number): void {
     if (data.length >= LARGE_BYTES_MIN || data.length === roomMax) {
       this.#emitWaiting();
@@ -99,8 +99,8 @@ export class ChunkedBody {
   }
 
   /**
-   * Reads a line in its usual form: the end of data, or only digits. Returns where it ends; `at` when the line has
-   * another form, or is not complete yet.
+   * Reads a line in its usual form: the line end after data, or a size of digits only. Returns where it ends; `at` when
+   * the line has another form, or is not complete yet.
    */
   #readPlainLine(bytes: Uint8Array, at: number): number {
     if (this.#state === 'data-end') {
@@ -144,7 +144,7 @@ export class ChunkedBody {
       return;
     }
     const match = /^[ \t]*(0*[0-9a-f]{1,12})[ \t]*(?:;[^\n]*)?\r?\n$/i.exec(text);
-    // Data that continues after its size is not framed, even when it looks like the next size.
+    // Data that is longer than its declared size is not framed, even when the rest looks like a size line.
     if (!match || this.#state === 'data-end') {
       this.#giveUp();
       return;
@@ -167,7 +167,7 @@ const SIZE_DIGITS_MAX = 8;
 const ZERO = 0x30;
 
 /**
- * The data of a body with a single chunk and its end, as small pages are sent; undefined for every other body, which
+ * The data of a body that consists of one complete chunk, as small pages do; undefined for every other body, which
  * needs a `ChunkedBody`.
  */
 export function onlyChunk(body: Uint8Array): Uint8Array | undefined {

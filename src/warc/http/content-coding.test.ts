@@ -56,7 +56,7 @@ for (const [name, coding, encode] of CODERS) {
     assert.deepEqual(decode([coding], []), { body: Buffer.alloc(0), broken: false });
   });
 
-  test(`${name} that was cut off gives its beginning and is broken`, () => {
+  test(`${name} that was cut off gives the beginning of the body and is reported as broken`, () => {
     const coded = encode(page(50_000));
     for (const share of [0.1, 0.5, 0.9]) {
       const { body, broken } = decode([coding], [coded.subarray(0, Math.floor(coded.length * share))]);
@@ -104,7 +104,7 @@ test('several codings are removed, the last applied first', () => {
   assert.ok(decode(['gzip', 'deflate', 'zstd'], inPieces(thrice, 3)).body.equals(page(5000)));
 });
 
-test('a wrong inner coding does not prevent removing the outer one', () => {
+test('the outer coding is removed even when the inner coding is wrong', () => {
   const { body, broken } = decode(['br', 'gzip'], [gzipSync(page(5000))]);
   assert.ok(broken);
   assert.ok(body.equals(page(5000)));
@@ -133,7 +133,7 @@ test('bytes after the end of the coded body are left out', () => {
   assert.deepEqual(decode(['gzip'], [coded]), { body: page(100), broken: false });
 });
 
-test('whether a body is decoded does not depend on its pieces', () => {
+test('the pieces of a body do not decide whether it is decoded', () => {
   const bodies = fc.tuple(
     fc.constantFrom(...CODERS.map(([, coding, encode]) => ({ coding, coded: encode(page(800)) }))),
     fc.array(fc.tuple(fc.nat(600), fc.nat(255)), { maxLength: 3 }),
@@ -166,8 +166,8 @@ test('a caller can stop in the middle of a piece that would decode to gigabytes'
   }
 });
 
-test('pieces are decoded one by one when they are asked for', () => {
-  // Blocks of 128 KiB that repeat one byte, 13 gigabytes of them.
+test('each piece is decoded when it is requested', () => {
+  // 13 gigabytes in blocks of 128 KiB, each of which repeats one byte.
   const frame = [
     Buffer.from('28b52ffd0058', 'hex'),
     Buffer.alloc(400_000, '02001061', 'hex'),
@@ -194,7 +194,7 @@ test('pieces are decoded one by one when they are asked for', () => {
   assert.ok(Buffer.concat(whole).equals(page(300_000)));
 });
 
-test('bytes decoded before damage in the first bytes are returned once', () => {
+test('when the first bytes are damaged, the bytes decoded before the damage are returned once', () => {
   const body = Buffer.alloc(300_000, 'abc ');
   const sound = deflateRawSync(body, { finishFlush: constants.Z_SYNC_FLUSH });
   // No block can have this type.
@@ -230,7 +230,7 @@ test('bytes after the last gzip member are skipped', () => {
   }
 });
 
-test('a gzip body whose second member is cut gives its beginning and is broken', () => {
+test('a gzip body whose second member is cut gives the beginning of the body and is reported as broken', () => {
   const second = gzipSync(page(50_000, 2));
   const coded = Buffer.concat([gzipSync(page(100)), second.subarray(0, second.length / 2)]);
   const { body, broken } = decode(['gzip'], inPieces(coded, 5000));

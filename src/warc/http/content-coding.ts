@@ -7,8 +7,8 @@
  * magic number of its coding has that coding, damaged or not, and as much as possible of it is decoded. `deflate` is
  * tried with its head first, then without, as browsers do.
  *
- * A few bytes can decode to gigabytes. A caller that cannot take them all at once asks for them piece by piece; nothing
- * is decoded before it is asked for.
+ * A few bytes can decode to gigabytes. A caller that cannot take them all at once requests them piece by piece; each
+ * piece is decoded when it is requested.
  */
 import { constants } from 'node:zlib';
 import { startsWith, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
@@ -27,9 +27,9 @@ type Emit = (bytes: Uint8Array) => void;
 
 type Engine = 'gzip' | 'zlib' | 'deflate-raw' | 'br' | 'zstd';
 
-/** The decision uses the same bytes, whatever pieces they arrive in. */
+/** The decision uses up to this many first bytes, whatever the pieces in which the body arrives. */
 const PROBE_BYTES = 4096;
-/** A probe that decodes to this many bytes has the coding: a few bytes can decode to gigabytes. */
+/** A probe that decodes to this many bytes is accepted without decoding the rest, which can be gigabytes. */
 const PROBE_OUTPUT_BYTES_MAX = 1024 * 1024;
 /** Real bodies have one coding, rarely two. Each takes memory. */
 const CODINGS_MAX = 5;
@@ -53,7 +53,7 @@ function openEngine(engine: Engine): CodecHandle {
   return inflateRawHandle();
 }
 
-/** This many bytes show whether a body begins like its coding. */
+/** Number of bytes that show whether a body begins like its coding. */
 export const CODING_MAGIC_BYTES = ZSTD_MAGIC.length;
 
 /**
@@ -107,13 +107,13 @@ class ContentDecoder {
     }
   }
 
-  /** Stops decoding, even of bytes that were already passed. Call `close` afterwards. */
+  /** Stops decoding, including bytes passed before the call. Call `close` afterwards. */
   stop(): void {
     this.#isStopped = true;
     this.#state = 'ended';
   }
 
-  /** Decodes the bytes that were held back until more would arrive. Call `close` afterwards. */
+  /** Decodes the bytes that were held back to wait for more. Call `close` afterwards. */
   *rest(): Generator<Uint8Array> {
     if (this.#state === 'start' && this.#held.length > 0) yield* this.#begin(true);
   }
@@ -162,8 +162,8 @@ class ContentDecoder {
   }
 
   /**
-   * Decodes bytes. When they do not decode, returns how many bytes were decoded before; up to a full buffer of further
-   * bytes is lost.
+   * Decodes bytes. On a failure it returns the number of bytes yielded; up to one buffer of further decoded bytes is
+   * lost.
    */
   *#decode(bytes: Uint8Array): Generator<Uint8Array, number | undefined> {
     const handle = this.#handle!;
@@ -202,7 +202,7 @@ class ContentDecoder {
     this.#state = 'ended';
   }
 
-  /** An engine that is finished before the end of its stream reports an error. */
+  /** Whether the stream of the engine is incomplete: finishing the engine then reports an error. */
   #isUnfinished(): boolean {
     const handle = this.#handle!;
     const isZlib = this.#engine !== 'br' && this.#engine !== 'zstd';
@@ -266,17 +266,13 @@ export class ContentDecoders {
   }
 
   /**
-   * Stops decoding, even of bytes that were already passed: a few of them can decode to gigabytes. Call `end`
-   * afterwards.
+   * Stops decoding, including bytes passed before the call: a few bytes can decode to gigabytes. Call `end` afterwards.
    */
   stop(): void {
     for (const stage of this.#stages) stage.stop();
   }
 
-  /**
-   * Decodes the bytes that were held back until more would arrive. An alternative to the emitting of `end`, which is
-   * called afterwards.
-   */
+  /** Decodes the bytes that were held back to wait for more. For callers of `decoded`, which call `end` afterwards. */
   *rest(): Generator<Uint8Array> {
     for (const [at, stage] of this.#stages.entries())
       for (const piece of stage.rest()) yield* this.#decodedFrom(at + 1, piece);

@@ -34,7 +34,7 @@ test('a coding that breaks off is reported, and a coding that the body does not 
   }
 });
 
-test('a body is kept up to the limit, and is cut only when there is more', () => {
+test('a body is kept up to the limit, and a longer body is marked as cut', () => {
   for (const [codings, bytes] of [
     [[], BODY],
     [['gzip'], gzipSync(BODY)],

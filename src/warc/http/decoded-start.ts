@@ -1,13 +1,13 @@
 /**
- * The beginning of a body without its content codings, up to a limit or to where the codings break off. Nothing is
- * decoded beyond that, because a few bytes can decode to very many.
+ * The beginning of a body without its content codings, up to a limit or to the place where a coding breaks off.
+ * Decoding stops there, because a few bytes can decode to gigabytes.
  */
 import { ContentDecoders } from './content-coding.ts';
 
 export class DecodedStart {
   /** Whether the body is longer than the limit. */
   isCut = false;
-  /** Whether the codings break off, so that something is missing. Known at the end. */
+  /** Whether a coding breaks off, so that a part of the body is missing. Known after `end`. */
   get isBroken(): boolean {
     return !this.isCut && this.#decoders.isCut;
   }

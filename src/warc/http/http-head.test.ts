@@ -89,14 +89,14 @@ test('text and requests are not parsed as a response', () => {
   assert.equal(length('GET / HTTP/1.1\r\n\r\n', 'response'), 0);
 });
 
-test('a head without an end is the whole message, but one that is longer than the limit is not a head', () => {
+test('a head without an end is the whole message, unless it is longer than the limit', () => {
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n'), 23);
   assert.equal(length('HTTP/1.1 200 OK\r\nA: b\r\n', 'response', false), -1);
   const endless = `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(HTTP_HEAD_BYTES_MAX / 6)}`;
   assert.equal(length(endless, 'response', false), 0);
 });
 
-test('a length that is returned early does not change when more bytes arrive', () => {
+test('the length of a head does not change when more bytes arrive', () => {
   const texts = fc.oneof(
     fc.constantFrom(
       'HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody',

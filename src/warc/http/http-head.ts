@@ -15,7 +15,7 @@ export class HttpHead {
   readonly fields: readonly Field[];
   /** The head with its empty line. */
   readonly bytes: Uint8Array;
-  // These are read several times for every record.
+  // Cached, because callers read these values several times for every record.
   #status: number | undefined | null = null;
   #isChunked: boolean | undefined;
   #contentCodings: readonly string[] | undefined;
@@ -57,8 +57,8 @@ export class HttpHead {
   }
 
   /**
-   * Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as in
-   * browsers.
+   * Content codings in the order in which they were applied. A transfer coding other than chunked counts as a content
+   * coding, as in browsers.
    */
   get contentCodings(): readonly string[] {
     this.#contentCodings ??= [...this.#codingsIn('content-encoding'), ...this.#codingsIn('transfer-encoding')];
