@@ -59,8 +59,8 @@ export type ConvertReport = {
 };
 
 /**
- * Writes `input` anew at `target`. Leaves no file behind unless the new file was read back and is right. An input
- * without records leaves no file either, and the report has 0 records.
+ * Writes `input` anew at `target`. The new file is kept only if it was read back and is right. For an input without records,
+ * no file is kept and the report has 0 records.
  */
 export async function convertFile(input: WarcInput, target: string, options: ConvertOptions): Promise<ConvertReport> {
   const { coding, level, dictionary, force = false } = options;
@@ -111,7 +111,7 @@ function isChecksumlessFrame({ isCompressed, hasChecksum }: ReadingRecord): bool
   return isCompressed && !hasChecksum;
 }
 
-/** Block and payload digests by SHA-256 come first, for the manifest. */
+/** SHA-256 is the first algorithm for block and payload, because the manifest uses the first digests. */
 function scanOptionsFor(record: ReadingRecord): BlockScanOptions {
   const { block = [], payload = [], ...others } = isChecksumlessFrame(record) ? verdictScanOptions(record.head) : {};
   return {

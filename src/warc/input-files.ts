@@ -1,7 +1,7 @@
 /**
  * Finds the input files that paths name: the file itself, or the WARC, ARC and WACZ files below a directory. Links are
- * followed. Hidden directories are skipped. A path that cannot be reached is reported, and does not hide the files
- * beside it.
+ * followed. Hidden directories are skipped. A path that cannot be reached is reported, and the files beside it are
+ * still found.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -12,7 +12,7 @@ const ARCHIVE_NAME = /\.(warc|arc)(\.gz|\.zst)?(\.open)?$|\.wacz$/i;
 export type InputFile = {
   readonly path: string;
   readonly bytes: number;
-  /** Its path below the named directory; only its name when the file itself was named. */
+  /** Path of the file below the named directory; only the file's name when the path names the file itself. */
   readonly relative: string;
 };
 

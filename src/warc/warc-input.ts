@@ -10,7 +10,7 @@ import { type ReadingRecord, type ReadOptions, readRecords } from './read/record
 import { openWacz, type WaczWarc } from './wacz/wacz-reader.ts';
 
 export type WarcInput = {
-  /** Its name in findings and lists: the path, followed by `!` and the inner name for a file in a package. */
+  /** Name of the file in findings and lists: the path, followed by `!` and the inner name for a file in a package. */
   readonly name: string;
   /** File name without directories, as indexes write it. */
   readonly filename: string;
