@@ -53,7 +53,7 @@ const bytesOf = fc.oneof(
 );
 
 for (const [name, encode, open] of DECODERS) {
-  test(`${name} decodes what the public functions encode, with any input and room`, () => {
+  test(`${name} decodes what the public functions encode, whatever the sizes of input and room`, () => {
     fc.assert(
       fc.property(bytesOf, fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 400 }), (bytes, input, room) => {
         const engine = open();
@@ -82,7 +82,7 @@ for (const [name, encode, open] of DECODERS) {
     engine.close();
   });
 
-  test(`everything before a fault is decoded of ${name}`, () => {
+  test(`${name} decodes everything before a fault`, () => {
     const text = Buffer.from(Array.from({ length: 3000 }, (_, i) => (i * i * 7) & 0xff));
     const coded = encode(text);
     for (let cut = 1; cut < coded.length; cut += 97) {

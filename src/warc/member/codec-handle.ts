@@ -1,8 +1,8 @@
 /**
  * A decompressor or compressor that is used many times, with buffers that the caller owns.
  *
- * The one-call functions of node:zlib make a new engine and new output buffers for every member. On web pages that
- * costs as much as the inflating itself. This class keeps one engine, resets it between members and calls it
+ * The one-call functions of node:zlib make a new engine and new output buffers for every member. For archived web
+ * pages, that costs as much as inflating them. This class keeps one engine, resets it between members and calls it
  * synchronously. That doubles the speed of the reader, and lets members of any size pass through fixed buffers (I9).
  *
  * It uses the engine's handle (`_handle.writeSync`, `_writeState`), which npm's own tar reader uses too. The
@@ -40,7 +40,7 @@ type NativeHandle = {
 
 type Engine = { _handle: NativeHandle; _writeState: Uint32Array };
 
-/** Idle engines of one kind, to be used again. */
+/** Idle engines of one kind, for reuse. */
 class Spares {
   readonly #engines: Engine[] = [];
 
@@ -145,10 +145,10 @@ const PREFIX_PASSES = [
  * Emits every byte that can be decoded of input[from, to), a stream that is known to be broken, except the first
  * `known` bytes.
  *
- * A failing engine does not report how much it had decoded before it failed. With little input and little room at a
- * time it stops just before the fault: the first pass uses pieces of 1024 bytes, the later passes single bytes. The
- * very last byte can come together with the failure; then only a change in the output room shows it. Two fill values
- * are tried, because the byte can be equal to one of them.
+ * A failing engine does not report how much it had decoded before it failed. In calls with little input and little
+ * room, it stops just before the fault: the first pass uses pieces of 1024 bytes, the later passes single bytes. The
+ * last byte can be written by the call that fails; then only a change in the output buffer shows the byte. Two fill
+ * values are tried, because the byte can be equal to one of them.
  */
 export function decodePrefix(
   openEngine: () => CodecHandle,
@@ -190,7 +190,7 @@ export function decodePrefix(
 const spareInflaters = new Spares();
 
 /**
- * Inflaters are used again because of a bug of Node: to terminate a thread while it creates an engine aborts the whole
+ * Inflaters are reused because of a bug in Node: terminating a thread while it creates an engine aborts the whole
  * program (an assertion in `CompressionStream::Close`). Without reuse, a scanning thread would create several engines
  * for every range of a file.
  */

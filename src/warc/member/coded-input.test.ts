@@ -1,4 +1,4 @@
-/** Files joined from parts in several codings: every record of them is read. */
+/** Reads every record of files that were joined from parts in several codings. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -83,7 +83,7 @@ test('uncompressed records with wrong lengths among members cost no other record
   }
 });
 
-test('an incomplete uncompressed head among members costs none of them', async () => {
+test('an incomplete uncompressed head among members costs no member', async () => {
   const cuts = ['WARC/1.0\r\nWARC-Type: warc', 'WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 70000\r\nWARC-Da'];
   for (const packing of [gzipSync, zstdCompressSync])
     for (const cut of cuts)
@@ -107,7 +107,7 @@ test('damage in a part of another coding costs no record of the first coding', a
     }
 });
 
-test('compressed bytes that are not a record are garbage among uncompressed records', async () => {
+test('compressed bytes among uncompressed records are garbage when they are not a record', async () => {
   for (const packing of [gzipSync, zstdCompressSync]) {
     const garbage = packing(Buffer.from('this is no record'));
     const start = part('a', PACKINGS.none!);

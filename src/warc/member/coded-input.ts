@@ -26,7 +26,7 @@ export class CodedInput {
   isIdentity = false;
   /** True when there are no more bytes in this coding. */
   isOver = false;
-  /** The coding of the bytes that follow then, if any do. */
+  /** When `isOver` is set: the coding of the following bytes, if there are any. */
   nextCoding: Coding | undefined;
   readonly lookBackBytes: number;
   readonly #options: CursorOptions;
@@ -83,7 +83,7 @@ export class CodedInput {
     return input.buffer.subarray(input.end);
   }
 
-  /** Called after that many bytes were put into the buffer. */
+  /** Called after the caller has put this many bytes into the buffer. */
   commit(bytes: number): void {
     if (this.#source) {
       this.#source.input.end += bytes;
@@ -137,10 +137,12 @@ export class CodedInput {
     this.nextCoding = undefined;
   }
 
-  /** Decodes until that many bytes are unread. Returns false when input is needed first, or when the coding is over. */
+  /**
+   * Decodes until `bytes` decoded bytes are unread. Returns false when more input is needed, or when this coding ends.
+   */
   fill(bytes: number): boolean {
     while (this.out.available < bytes) {
-      // A part in another coding than the beginning of the file ends at the first bytes that are not a record. After
+      // A part whose coding differs from the beginning of the file ends at the first bytes that are not a record. After
       // damage, records are searched for in the coding of the file.
       if (this.#source!.isSearching && this.coding !== this.fileCoding) {
         this.nextCoding = this.fileCoding;
@@ -181,8 +183,8 @@ export class CodedInput {
   }
 
   /**
-   * The coding of a compressed record that begins at the read position of uncompressed bytes; undefined when none does;
-   * 'short' when more input is needed to decide.
+   * The coding of a compressed record that begins at the read position of uncompressed bytes; undefined when no record
+   * begins there; 'short' when more input is needed to decide.
    */
   compressedRecord(): Coding | 'short' | undefined {
     return this.isCompressedAt(this.out.read) ? this.#recordCoding() : undefined;

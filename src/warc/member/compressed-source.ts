@@ -2,9 +2,9 @@
  * What gzip and zstd files have in common: one member follows another, and after damage the next member has to be
  * found.
  *
- * The search looks for the magic number of a member, and takes the first one whose member decodes to the beginning of a
- * record. It starts one byte after the start of the damaged member. A damaged head or block can swallow the members
- * that follow it: it can fail late, end in the wrong place, or run to the end of the file.
+ * The search goes from magic number to magic number, and ends at the first member that decodes to the beginning of a
+ * record. It starts one byte after the start of the damaged member, because a damaged head or block can swallow the
+ * members that follow: decoding can fail late, end in the wrong place, or run to the end of the file.
  */
 import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import { countedBytes } from '../record/finding-catalogue.ts';
@@ -18,7 +18,10 @@ const OUTPUT_BYTES = 256 * 1024;
 export type CompressedSourceOptions = {
   /** Offset in the file of the first byte of input. */
   readonly offset?: number;
-  /** The offset is anywhere in the file: begin with the first record after it, and report no skipped bytes. */
+  /**
+   * Whether the offset can be anywhere in the file. Reading then begins with the first record after it, and skipped
+   * bytes are not reported.
+   */
   readonly seek?: boolean;
   /** How much of the input is kept, to search it after damage. */
   readonly lookBackBytes?: number;
@@ -60,7 +63,9 @@ export abstract class CompressedSource implements MemberSource {
   /** Whether the magic number at the read position is that of a member in which a record begins. */
   protected abstract probe(): boolean | 'need-input';
 
-  /** Emits what can be decoded of a damaged member that is at this index of the input, without its first bytes. */
+  /**
+   * Emits what can be decoded of the damaged member at this index of the input, after its first `skippedBytes` bytes.
+   */
   protected abstract decodeDamaged(at: number, skippedBytes: number, emit: (bytes: Uint8Array) => void): void;
 
   abstract close(): void;
@@ -118,7 +123,7 @@ export abstract class CompressedSource implements MemberSource {
     return this.#search(position + 1, endPosition);
   }
 
-  /** The file ends inside the member. Other members may be inside it too, when a damaged head made it this long. */
+  /** The file ends inside the member. Other members may be inside this one, when a damaged head made it too long. */
   protected truncate(output: ByteWindow): PullResult {
     const { offset } = this.member!;
     const { endPosition } = this.input;
@@ -184,7 +189,7 @@ export abstract class CompressedSource implements MemberSource {
     input.retainFrom(input.position, 0);
   }
 
-  /** Skipped bytes that are all NUL are padding, as a disk leaves it where nothing was written. */
+  /** Skipped bytes that are all NUL are padding: a disk leaves NULs where nothing was written. */
   #endSearch(): void {
     this.isSearching = false;
     const skippedBytes = this.input.position - this.#skippedFrom;

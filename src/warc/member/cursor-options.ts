@@ -5,24 +5,21 @@ export type CursorOptions = {
   /** Offset in the file of the first byte of input. */
   offset?: number;
   /**
-   * The offset is anywhere in the file: begin with the first record after it, and report nothing before that. Needs
-   * `coding`.
+   * Whether the offset can be anywhere in the file. Reading then begins with the first record after it, and nothing
+   * before that record is reported. Needs `coding`.
    */
   seek?: boolean;
   /** The coding of the file's beginning. Detected from the first bytes when it is not given. */
   coding?: Coding | undefined;
-  /**
-   * The coding at the offset, where it is known. A file that was joined can have another coding there than at its
-   * beginning.
-   */
+  /** The coding at the offset, if known. In a joined file it can differ from the coding at the beginning. */
   offsetCoding?: Coding | undefined;
   /** The dictionary of the file's first frame, when the input begins after it. */
   dictionary?: Buffer | undefined;
-  /** How many bytes of input there are, where that is known: short input needs small buffers. There may be more. */
+  /** The expected number of input bytes, if known: short input needs small buffers. The input may be longer. */
   inputBytes?: number | undefined;
   /**
-   * How many bytes that were read stay in memory, to be searched for records after damage. A reader of a single record
-   * needs none of them.
+   * How many of the bytes already read stay in memory, to be searched for records after damage. A reader of a single
+   * record needs none.
    */
   lookBackBytes?: number | undefined;
 };

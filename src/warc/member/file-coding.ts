@@ -1,6 +1,6 @@
 /**
- * How a file is compressed. Its first bytes show it. When those are damaged, the first record found after them decides.
- * Otherwise one wrong byte at the start of a `.warc.gz` would cost all of its records.
+ * How a file is compressed. The first bytes show the coding. When they are damaged, the first record found after them
+ * decides. Without this rule, one wrong byte at the start of a `.warc.gz` would cost all of its records.
  */
 
 import { findArcRecord } from '../record/record-search.ts';
@@ -16,7 +16,7 @@ const WARC_HEAD_BYTES = 32;
 /** This many bytes show whether a member of any coding begins with a record. */
 const PROBE_BYTES = 256 * 1024;
 
-/** The coding whose magic the file begins with. */
+/** The coding whose magic number is at the beginning of the file. */
 export function codingOf(start: Uint8Array): Coding {
   if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip';
   if (start[0] === 0x28 && start[1] === 0xb5 && start[2] === 0x2f && start[3] === 0xfd) return 'zstd';
@@ -37,8 +37,8 @@ export function sniffCoding(start: Buffer, isAll: boolean): Coding | undefined {
 }
 
 /**
- * The coding of the WARC record that begins at `at`; undefined when none does; 'short' when more bytes are needed to
- * decide. `isAll` means that there are no more bytes.
+ * The coding of the WARC record that begins at `at`; undefined when no record begins there; 'short' when more bytes are
+ * needed to decide. `isAll` means that there are no more bytes.
  */
 export function recordCodingAt(bytes: Buffer, at: number, end: number, isAll: boolean): Coding | 'short' | undefined {
   if (end - at < WARC_HEAD_BYTES && !isAll) return 'short';
@@ -62,8 +62,8 @@ function codingOfFirstRecord(start: Buffer): Coding {
 }
 
 /**
- * Finds a record only at the start of a line. A member whose content was stored without compression also shows the head
- * of its record.
+ * Finds a record at the start of a line. A head elsewhere may be inside a member whose content was stored without
+ * compression.
  */
 function findWarcLine(start: Buffer): number {
   const line = Buffer.from('\nWARC/');

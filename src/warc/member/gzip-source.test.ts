@@ -98,7 +98,7 @@ test('the length of a head is known only when the head is complete', () => {
   assert.equal(gzipHeadLength(Buffer.from([0x1f, 0x8b, 0x07]), 0, 3), -1);
 });
 
-test('a name without an end is not a head', () => {
+test('a head whose name has no end is not a head', () => {
   const bytes = Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]), Buffer.alloc(80_000, 'x')]);
   assert.equal(gzipHeadLength(bytes, 0, 1000), 0);
   assert.equal(gzipHeadLength(bytes, 0, bytes.length), -1);
@@ -198,7 +198,7 @@ test('all bytes before the damage are decoded, whatever pieces the input has', (
   }
 });
 
-test('a stream that continues into the next member does not swallow it', () => {
+test('a stream that continues into the next member does not swallow that member', () => {
   const text = record(1, 2000);
   const deflated = deflateRawSync(text, { level: 0 });
   const next = member(record(2));

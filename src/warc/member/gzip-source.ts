@@ -54,7 +54,7 @@ export class GzipSource extends CompressedSource {
     if (roomLeft === undefined) return this.fail(output, inflater.failure!);
     const { produced } = inflater;
     if (produced > 0) this.#crc = crc32(output.buffer.subarray(output.end - produced, output.end), this.#crc);
-    // The engine stops with both input and room left only at the end of the stream. It has no other sign for it.
+    // An engine that stops with input and room left has reached the end of its stream. There is no other sign of it.
     if (input.available > 0 && roomLeft > 0) {
       this.#isInTrailer = true;
       return this.#readTrailer(output);
@@ -77,7 +77,7 @@ export class GzipSource extends CompressedSource {
     if (!isSum || !isSize) {
       const next = input.read + GZIP_TRAILER_BYTES;
       if (input.end - next < GZIP_MAGIC.length && !this.isInputEnded) return 'need-input';
-      // Followed by the end of the file, by a member, or by the beginning of a member that the end of the file cut off.
+      // True before the end of the file, before a member, and before a member that the end of the file cuts off.
       const isFollowed = gzipHeadLength(input.buffer, next, input.end) >= 0;
       const isSwallowing = !isSum && !isSize && this.#containsMember(offset);
       // The data is too long or too short, or a byte of its trailer is missing.
@@ -93,7 +93,7 @@ export class GzipSource extends CompressedSource {
     return 'data';
   }
 
-  /** Whether another member, in which a record begins, is among the bytes of the member at this offset. */
+  /** Whether the bytes of the member at this offset contain another member in which a record begins. */
   #containsMember(offset: number): boolean {
     const { input } = this;
     const region = input.buffer.subarray(0, input.read);

@@ -1,6 +1,5 @@
 /**
- * Uncompressed files. The records consist of the bytes that are read, so input and output are one window and nothing is
- * copied.
+ * Uncompressed files. Their records need no decoding, so input and output share one window and nothing is copied.
  */
 import { ByteWindow } from './byte-window.ts';
 import type { Member, MemberSource, PullResult } from './member-source.ts';

@@ -12,16 +12,16 @@ import type { ByteWindow } from './byte-window.ts';
 export type Member = {
   /** Offset in the file. */
   readonly offset: number;
-  /** Decoded position of its first byte. */
+  /** Decoded position of the member's first byte. */
   readonly from: number;
-  /** Decoded position past its last byte, once known. */
+  /** Decoded position past the member's last byte, once known. */
   to: number | undefined;
   /**
-   * Its length in the file, once known. When the file ends inside the member: the bytes that are there. Never known for
-   * a damaged member.
+   * Length of the member in the file, once known. When the file ends inside the member, the number of bytes that the
+   * file has. Never known for a member with other damage.
    */
   length: number | undefined;
-  /** Whether it has a checksum, which shows wrong bytes. */
+  /** Whether the member has a checksum, which reveals wrong bytes. */
   readonly hasChecksum: boolean;
   /** Set when the member could not be decoded to its end. */
   isDamaged: boolean;
@@ -29,9 +29,9 @@ export type Member = {
 
 /**
  * - `data`: made progress.
- * - `need-input`: the input window has to be filled, or `isInputEnded` set.
- * - `other`: no member begins here. A record in another coding may. Every pull returns this until the caller changes
- *   the coding or calls `searchNext`.
+ * - `need-input`: the caller has to fill the input window or set `isInputEnded`.
+ * - `other`: no member begins here, but a record in another coding may. Every pull returns `other` until the caller
+ *   changes the coding or calls `searchNext`.
  * - `end`: there is nothing more.
  */
 export type PullResult = 'data' | 'need-input' | 'other' | 'end';
@@ -50,12 +50,12 @@ export interface MemberSource {
   leaveMember(output: ByteWindow): void;
   /** Searches for the next member after bytes that are not a member. */
   searchNext(): void;
-  /** Whether it is searching for a member, after damage or after `searchNext`. */
+  /** Whether the source is searching for a member, after damage or after `searchNext`. */
   readonly isSearching: boolean;
   close(): void;
 }
 
-/** The member that holds the decoded position. At a border, that is the member that begins there. */
+/** The member that holds the decoded position. At a border between two members, this is the second one. */
 export function memberAt(members: readonly Member[], position: number): Member {
   let at = members.length - 1;
   while (at > 0 && members[at]!.from > position) at--;
@@ -64,7 +64,7 @@ export function memberAt(members: readonly Member[], position: number): Member {
   return member;
 }
 
-/** The member that holds the byte before the position, so the member of a body or head that ends there. */
+/** The member that holds the byte before the position. For the end of a head or body, it holds their last byte. */
 export function memberBefore(members: readonly Member[], position: number): Member {
   let at = members.length - 1;
   while (at > 0 && members[at]!.from >= position) at--;

@@ -23,7 +23,7 @@ export const DICTIONARY_MAGIC: Uint8Array = Uint8Array.of(0x37, 0xa4, 0x30, 0xec
 /** The entropy tables and the other fields before the content never take more than this. */
 const HEADER_BYTES_MAX = 400;
 
-/** The content must be as long as the largest repeat offset. */
+/** The content must be at least as long as the largest repeat offset. */
 export const DICTIONARY_CONTENT_BYTES_MIN = 8;
 
 const REPEAT_OFFSETS = [1, 4, 8];
@@ -36,8 +36,8 @@ const ID_MIN = 32_768;
 const ID_END = 2 ** 31;
 
 /**
- * The bytes of a dictionary of at most `bytesMax`. When the content is too long, its beginning is left out, because it
- * helps least.
+ * The bytes of a dictionary of at most `bytesMax`. When the content is too long, its beginning is left out, because the
+ * beginning helps least.
  */
 export function formatDictionary(
   content: Uint8Array,
@@ -75,8 +75,8 @@ function idFrom(digest: Digest): number {
 }
 
 /**
- * A first block can refer to the whole content and to itself. Encoders use a table without checks only when it has all
- * codes for that.
+ * The number of offset codes that a first block can need: it can refer to the whole content and to itself. Encoders
+ * skip the check of a table that has all these codes.
  */
 function offsetCodes(contentBytes: number): number {
   return Math.min(OFFSET_CODES, Math.floor(Math.log2(contentBytes + BLOCK_BYTES_MAX)) + 1);

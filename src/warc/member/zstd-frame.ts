@@ -1,5 +1,5 @@
 /**
- * The form of zstd frames (RFC 8878), and of files of them, as the proposed `.warc.zst` standard lays them out:
+ * The form of zstd frames (RFC 8878), and of files as the proposed `.warc.zst` standard defines them:
  *
  * ```
  *   [5d 2a 4d 18 size(4) dictionary]   frame frame ...             one record per frame, or several frames a record
@@ -7,7 +7,7 @@
  *   block = 3 bytes: last(1 bit) type(2 bits) size(21 bits), then size bytes, or 1 byte when the type is RLE
  * ```
  * The dictionary is stored as it is, or inside one zstd frame. The end of a frame is found by walking its block heads.
- * The decoder is not asked for it, because its answer differs between versions of Node.
+ * The end that the decoder reports is not used, because it differs between versions of Node.
  */
 import { constants, zstdDecompressSync } from 'node:zlib';
 import { ZSTD_DICTIONARY_BYTES_MAX, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
@@ -20,7 +20,7 @@ const DICTIONARY_FRAME_MAGIC = 0x184d2a5d;
 const SKIPPABLE_MAGIC = [0x50, 0x2a, 0x4d, 0x18];
 const FRAME_HEAD_BYTES_MAX = 18;
 /**
- * A decoder may return no output until it has a whole block. Blocks are at most 128 KiB, and a record begins in the
+ * A decoder may need a whole block before it returns output. Blocks are at most 128 KiB, and a record begins in the
  * first.
  */
 export const ZSTD_PROBE_BYTES = 128 * 1024 + FRAME_HEAD_BYTES_MAX + 3;
@@ -43,7 +43,7 @@ export function parseFrameHead(bytes: Buffer, at: number, end: number): ZstdFram
   return { length, dictionaryId, hasChecksum: (descriptor & 0x04) !== 0 };
 }
 
-/** Size of the skippable frame at `at`, with its head; 'short' or undefined as above. */
+/** Size of the skippable frame at `at`, with its head; 'short' and undefined as for `parseFrameHead`. */
 export function skippableLength(bytes: Buffer, at: number, end: number): number | 'short' | undefined {
   for (let i = 0; i < 4 && at + i < end; i++) {
     const byte = i === 0 ? bytes[at]! & 0xf0 : bytes[at + i];
@@ -53,8 +53,8 @@ export function skippableLength(bytes: Buffer, at: number, end: number): number 
 }
 
 /**
- * The dictionary in the first frame of a file, given the beginning of the file; 'short' when that does not hold the
- * whole dictionary.
+ * The dictionary in the first frame of a file, given the beginning of the file; 'short' when the beginning does not
+ * hold the whole dictionary.
  */
 export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
   if (start.length < 8) return start.length > 0 && start[0] === 0x5d ? 'short' : undefined;
@@ -70,7 +70,7 @@ export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
     openZstdDecoder(dictionary).close();
     return dictionary;
   } catch {
-    // Not a frame and not a dictionary: the file is read as one without a dictionary.
+    // Not a frame and not a dictionary: the file is read as a file without a dictionary.
     return undefined;
   }
 }

@@ -16,7 +16,9 @@ import { assert } from '../../base/index.ts';
 
 export type FseDistribution = { readonly counts: readonly number[]; readonly accuracyLog: number };
 
-/** One row per state: its symbol, and the next state, which is the baseline plus the value of that many bits. */
+/**
+ * One row per state: its symbol, the baseline of the next state, and how many bits are read and added to the baseline.
+ */
 export type FseTable = {
   readonly accuracyLog: number;
   readonly symbols: Uint8Array;
@@ -152,7 +154,7 @@ export function singleSymbolTable(symbol: number): FseTable {
 }
 
 /**
- * Collects bits, least significant first. For a stream that is read from its end, put the value first that is read
+ * Collects bits, least significant first. For a stream that is read from its end, put first the value that is read
  * last.
  */
 export class BitSink {

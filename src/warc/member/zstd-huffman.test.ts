@@ -63,7 +63,7 @@ test('equal counts, whose weights FSE could not code, still get a description', 
   assert.equal(kraftSum(lengths), 1);
 });
 
-test('code lengths within the limit are those of Huffman', () => {
+test('code lengths within the limit are the lengths of a Huffman code', () => {
   assert.deepEqual(codeLengths([8, 4, 2, 1, 1], 11), [1, 2, 3, 4, 4]);
   assert.deepEqual(codeLengths([1, 1, 1, 1], 11), [2, 2, 2, 2]);
 });

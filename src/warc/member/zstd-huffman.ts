@@ -40,8 +40,8 @@ export function describeHuffman(counts: ArrayLike<number>): Uint8Array {
 
 /**
  * Code lengths of the best prefix code whose longest code has `bitsMax` bits, by the package-merge method. Each round
- * merges all symbols by weight with the pairs of the round before. The length of a symbol is the number of times that
- * it is among the cheapest 2n - 2.
+ * pairs the packages of the round before, and merges the pairs with all symbols, sorted by count. The code length of a
+ * symbol is the number of times that the symbol occurs in the cheapest 2n - 2 packages.
  */
 export function codeLengths(counts: readonly number[], bitsMax: number): number[] {
   type Package = { readonly count: number; readonly symbols: readonly number[] };

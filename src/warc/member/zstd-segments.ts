@@ -5,8 +5,8 @@
  * A *mer* is any run of MER_BYTES bytes. Its worth is the number of samples that contain it, minus one. Repetitions
  * within one sample do not count, because a frame finds those without a dictionary. The score of a segment is the sum
  * of the worths of its distinct mers. The samples are cut into as many epochs as segments are wanted. Each epoch gives
- * its best segment, whose mers are worth nothing afterwards. Rounds are repeated until the content is full or nothing
- * of worth is left.
+ * its best segment, whose mers are worth nothing afterwards. Rounds are repeated until the content is full or no mer of
+ * worth is left.
  *
  * Worths are kept in a table by hash. Two mers with the same hash count as one, which makes scores slightly less exact
  * and bounds the memory.
@@ -21,7 +21,7 @@ const HASH_BITS = 19;
  */
 const PASSED_OVER = 1;
 /**
- * The upper bits of a slot hold the worth. The lower bits hold how often the mer is in the current window over the
+ * The upper bits of a slot hold the worth. The lower bits hold how often the mer occurs in the current window over the
  * samples.
  */
 const WORTH_SHIFT = 16;
@@ -32,7 +32,7 @@ const WORTH_MAX = WORTH_ONE * COUNT_MASK;
 const SEGMENT_BYTES_MAX = COUNT_MASK;
 /** An epoch is at least this many segments long, so that there is a choice. */
 const EPOCH_SEGMENTS_MIN = 10;
-/** When there is so little worth that segments shrink to a few bytes, more passes would take hours and gain nothing. */
+/** After many passes, segments have only a few bytes. More passes would take hours and gain nothing. */
 const PASSES_MAX = 24;
 
 type Segment = { readonly start: number; readonly end: number; readonly score: number };

@@ -84,7 +84,7 @@ test('frames without a dictionary are read with their exact places and lengths',
   }
 });
 
-test('the dictionary of the first frame is used for all others, whether it is compressed or not', () => {
+test('the dictionary of the first frame is used for all other frames, whether the dictionary is compressed or not', () => {
   for (const first of [skippable(dictionary), skippable(zstdCompressSync(dictionary))]) {
     const bytes = Buffer.concat([first, frame(record(1), dictionary), frame(record(2), dictionary)]);
     for (const pieceBytes of [Number.POSITIVE_INFINITY, 1]) {
@@ -121,7 +121,7 @@ test('reading from the middle of a file begins with the next record and has no f
   );
 });
 
-test('a frame that needs another dictionary is reported, and the others are read', () => {
+test('a frame that needs another dictionary is reported, and the other frames are read', () => {
   const bytes = Buffer.concat([
     skippable(dictionary),
     frame(record(1), dictionary),
@@ -155,7 +155,7 @@ test('a damaged dictionary is ignored, and the file is read', () => {
   assert.equal(dictionaryOfFile(skippable(truncatedFrame)), undefined);
 });
 
-test('the dictionary of a file is known as soon as it is complete', () => {
+test('the dictionary of a file is known as soon as all its bytes are there', () => {
   const start = skippable(dictionary);
   assert.equal(dictionaryOfFile(start.subarray(0, 5)), 'short');
   assert.equal(dictionaryOfFile(start.subarray(0, start.length - 1)), 'short');

@@ -18,7 +18,7 @@ import {
 export class ZstdSource extends CompressedSource {
   readonly #start: number;
   #dictionary: Buffer | undefined;
-  /** An engine is not reset between frames: it does not need it, and a reset would remove its dictionary. */
+  /** The engine is not reset between frames: it needs no reset, and a reset would remove its dictionary. */
   #decoder: CodecHandle | undefined;
   #walk: FrameWalk | undefined;
   /** File position up to which the input belongs to the open frame. */
@@ -27,7 +27,7 @@ export class ZstdSource extends CompressedSource {
   #skipFrom = 0;
   #skipTo = 0;
 
-  /** `dictionary` is that of the file's first frame, for readers that begin after it. */
+  /** `dictionary` is the dictionary in the file's first frame, for readers that begin after this frame. */
   constructor(
     report: FindingSink,
     options: CompressedSourceOptions & { readonly dictionary?: Buffer | undefined } = {},
@@ -37,7 +37,7 @@ export class ZstdSource extends CompressedSource {
     this.#dictionary = options.dictionary;
   }
 
-  /** The dictionary that was given, or that the file has. */
+  /** The dictionary that the caller gave or that the file contains. */
   get dictionary(): Buffer | undefined {
     return this.#dictionary;
   }

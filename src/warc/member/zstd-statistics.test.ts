@@ -28,8 +28,8 @@ test('a match is one sequence, and the bytes around it are literals', () => {
   const statistics = statisticsOf(content, 3, unique);
   assert.equal(sum(statistics.offsets), 1);
   assert.equal(statistics.literalLengths[1], 1);
-  // 400 bytes have the match length code 44, which counts from 259; 401 back with the bias of 3 are 404, and 2^8 <= 404
-  // < 2^9.
+  // A match of 400 bytes has the match length code 44, whose lengths start at 259. An offset of 401 with the bias of 3
+  // is 404, and 2^8 <= 404 < 2^9.
   assert.equal(statistics.matchLengths[44], 1);
   assert.equal(statistics.offsets[8], 1);
   assert.equal(sum(statistics.literals), 3);

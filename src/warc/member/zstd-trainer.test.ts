@@ -64,7 +64,7 @@ test('a dictionary at least halves unseen records of the same site, at low and h
   }
 });
 
-test('the entropy tables make records smaller than the same content without them', () => {
+test('the entropy tables make records smaller than the same content without tables', () => {
   const dictionary = trainDictionary(samples, { bytesMax: 16 * 1024 });
   assert.ok(dictionary);
   const contentAt = dictionary.length - 15 * 1024;
@@ -88,7 +88,7 @@ test('a dictionary is never larger than requested', () => {
   }
 });
 
-test('too few samples, without empty ones, give no dictionary', () => {
+test('too few non-empty samples give no dictionary', () => {
   const empty = Array.from({ length: 100 }, () => new Uint8Array(0));
   const options = { bytesMax: 4096 };
   assert.equal(trainDictionary([], options), undefined);

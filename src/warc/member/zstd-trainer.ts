@@ -4,12 +4,12 @@
  *
  * - The pieces are segments of k bytes (see `zstd-segments.ts`). The best k depends on the samples. A few values are
  *   tried on one part of the samples, and judged by compressing another part that was not used for the trial.
- * - The tables come from the frames that the samples become with the chosen content as a dictionary of raw bytes.
+ * - The tables are derived from frames: the samples are compressed with the chosen content as a raw dictionary.
  * - Nothing here is random: the same samples in the same order give the same dictionary with the same zstd library.
  *
- * Memory: the used samples are copied once, so at most TRAINING_BYTES_MAX plus about 20 MB of tables and frames. Of
- * more samples, an even selection is used, so a caller gains nothing by passing more. Only the first 128 KiB of each
- * sample are used, which is one block, because a dictionary hardly helps after that.
+ * Memory: the used samples are copied once, so at most TRAINING_BYTES_MAX plus about 20 MB of tables and frames. When
+ * there are more samples, an even selection is used, so a caller gains nothing by passing more. Only the first 128 KiB
+ * of each sample are used, which is one block, because a dictionary hardly helps after the first block.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { assert, equal, startsWith } from '../../base/index.ts';
@@ -18,12 +18,12 @@ import { SegmentSource } from './zstd-segments.ts';
 import { countFrame, emptyStatistics, type ZstdStatistics } from './zstd-statistics.ts';
 
 /**
- * Beyond this total only a selection of the samples is used: more samples fill up the table of mers, and the dictionary
+ * Of samples that are larger in total, a selection is used: more samples fill up the table of mers, and the dictionary
  * becomes no better.
  */
 const TRAINING_BYTES_MAX = 24 * 1024 * 1024;
 
-/** With fewer samples that are not empty, their common text says nothing about other data. */
+/** With fewer non-empty samples, the text that they share says nothing about other data. */
 export const TRAINING_SAMPLES_MIN = 8;
 
 /** The smallest possible size: the tables take about 250 bytes of it. */
@@ -38,7 +38,7 @@ export type TrainingOptions = {
   readonly level?: number;
 };
 
-/** The least that the tables take. When they take more, the content is cut at its beginning. */
+/** The smallest size of the tables. When the tables are larger, the content is cut at its beginning. */
 const HEADER_BYTES_LEAST = 128;
 const SAMPLE_BYTES_MAX = 128 * 1024;
 const SEGMENT_BYTES_MIN = 128;
@@ -55,7 +55,7 @@ const JUDGED_BYTES_MAX = 2 * 1024 * 1024;
 /** The best segment size hardly depends on the level, and the highest levels are slow. */
 const JUDGED_LEVEL_MAX = 9;
 const COUNTED_BYTES_MAX = 3 * 1024 * 1024;
-/** One sample of this many is not used for the trials, but to judge them. */
+/** One sample in this many is set aside to judge the trials. */
 const JUDGED_SHARE = 8;
 
 /**
@@ -104,7 +104,7 @@ function bestSegmentBytes(samples: readonly Uint8Array[], contentBytesMax: numbe
   };
   let best = SEGMENT_BYTES_FIRST;
   let bestBytes = judge(best);
-  // Along the scale of segment sizes the compressed size first falls and then rises, so going down leads to the least.
+  // With growing segments, the compressed size first falls and then rises. Following the fall leads to the minimum.
   for (const factor of [2, 0.5]) {
     let better = false;
     for (let tried = best * factor; tried >= SEGMENT_BYTES_MIN && tried <= SEGMENT_BYTES_MAX; tried *= factor) {
