@@ -59,8 +59,8 @@ export type ConvertReport = {
 };
 
 /**
- * Writes `input` anew at `target`. The new file is kept only if it was read back and is right. For an input without records,
- * no file is kept and the report has 0 records.
+ * Writes `input` anew at `target`. The new file is kept only if it was read back and is right. For an input without
+ * records, no file is kept and the report counts 0 records.
  */
 export async function convertFile(input: WarcInput, target: string, options: ConvertOptions): Promise<ConvertReport> {
   const { coding, level, dictionary, force = false } = options;

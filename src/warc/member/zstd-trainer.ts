@@ -18,8 +18,8 @@ import { SegmentSource } from './zstd-segments.ts';
 import { countFrame, emptyStatistics, type ZstdStatistics } from './zstd-statistics.ts';
 
 /**
- * Of samples that are larger in total, a selection is used: more samples fill up the table of mers, and the dictionary
- * becomes no better.
+ * When the samples are larger than this in total, a selection is used: more samples fill up the table of mers, and the
+ * dictionary becomes no better.
  */
 const TRAINING_BYTES_MAX = 24 * 1024 * 1024;
 
