@@ -1,6 +1,6 @@
 /**
- * The process that the kill test kills: appends to a few objects of a directory volume, syncs, and prints what is
- * acknowledged, one line each: `<object> <bytes>`. The byte at offset n of every object is `byteAt(n)`, so that the
+ * The process that the kill test kills. It appends to a few objects of a directory volume, syncs, and prints a line
+ * `<object> <bytes>` for every acknowledged append. The byte at offset n of every object is `byteAt(n)`, so that the
  * parent can check any length.
  *
  * Arguments: the directory, a seed, and how many objects.

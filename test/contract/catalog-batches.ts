@@ -1,6 +1,4 @@
-/**
- * The part of the contract of catalogs about batches: totals, atomicity, order, views, and the result.
- */
+/** The contract of every catalog for batches: totals, atomicity, order, views, and results. */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { AssertionError } from '../../src/base/index.ts';
@@ -13,23 +11,26 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
     const revisit = (first: number, changes: Partial<Capture> = {}) =>
       capture('http://a.com/', { kind: 'revisit', block: block(first).key, ...changes });
 
-    behaviour('every capture counts the size of its content, in whatever order they come', async (catalog) => {
-      const captures = [revisit(1), revisit(1), capture('http://a.com/', { block: block(1).key }), revisit(2)];
-      const expected = { captures: 4, blocks: 1, revisits: 3, payloadBytes: 3003, uniquePayloadBytes: 1001 };
-      await catalog.write({ putCaptures: captures, putBlocks: [block(1)] });
-      assert.deepEqual(await catalog.totals(), expected);
-      await catalog.clear();
-      await catalog.write({ putCaptures: captures });
-      assert.deepEqual(await catalog.totals(), { ...NOTHING, captures: 4, revisits: 3 });
-      await catalog.write({ putBlocks: [block(1)] });
-      assert.deepEqual(await catalog.totals(), expected);
-      await catalog.write({ putBlocks: [block(1, { size: 10 })] });
-      assert.deepEqual(await catalog.totals(), { ...expected, payloadBytes: 30, uniquePayloadBytes: 10 });
-      await catalog.write({ removeBlocks: [block(1).key] });
-      assert.deepEqual(await catalog.totals(), { ...NOTHING, captures: 4, revisits: 3 });
-    });
+    behaviour(
+      'the totals count the content size of every capture, in whatever order captures and blocks are put',
+      async (catalog) => {
+        const captures = [revisit(1), revisit(1), capture('http://a.com/', { block: block(1).key }), revisit(2)];
+        const expected = { captures: 4, blocks: 1, revisits: 3, payloadBytes: 3003, uniquePayloadBytes: 1001 };
+        await catalog.write({ putCaptures: captures, putBlocks: [block(1)] });
+        assert.deepEqual(await catalog.totals(), expected);
+        await catalog.clear();
+        await catalog.write({ putCaptures: captures });
+        assert.deepEqual(await catalog.totals(), { ...NOTHING, captures: 4, revisits: 3 });
+        await catalog.write({ putBlocks: [block(1)] });
+        assert.deepEqual(await catalog.totals(), expected);
+        await catalog.write({ putBlocks: [block(1, { size: 10 })] });
+        assert.deepEqual(await catalog.totals(), { ...expected, payloadBytes: 30, uniquePayloadBytes: 10 });
+        await catalog.write({ removeBlocks: [block(1).key] });
+        assert.deepEqual(await catalog.totals(), { ...NOTHING, captures: 4, revisits: 3 });
+      },
+    );
 
-    behaviour('a capture that is put again counts once, as it was put last', async (catalog) => {
+    behaviour('a capture that is put again counts once, with its latest values', async (catalog) => {
       const first = revisit(1);
       const again = { ...first, kind: 'response' as const, block: block(2).key, status: 404, mime: 'x/y' };
       await catalog.write({ putCaptures: [first], putBlocks: [block(1), block(2)] });
@@ -53,26 +54,32 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.equal((await catalog.totals()).captures, 4);
     });
 
-    behaviour('removing counts once, and what is not there counts nothing', async (catalog) => {
-      const [one, two, three] = [revisit(1), revisit(1), revisit(1)];
-      await catalog.write({ putCaptures: [one, two], putBlocks: [block(1)] });
-      await catalog.write({ removeCaptures: [one, one, three], removeBlocks: [block(7).key] });
-      await catalog.write({ removeCaptures: [one] });
-      const expected = { captures: 1, blocks: 1, revisits: 1, payloadBytes: 1001, uniquePayloadBytes: 1001 };
-      assert.deepEqual(await catalog.totals(), expected);
-      await catalog.write({ removeCaptures: [{ ...two, status: 1, block: undefined }], removeBlocks: [block(1).key] });
-      assert.deepEqual(await everythingIn(catalog), {
-        captures: [],
-        blocks: [],
-        segments: [],
-        notes: {},
-        totals: NOTHING,
-      });
-    });
+    behaviour(
+      'removing a capture or block changes the totals once, and removing an absent one changes nothing',
+      async (catalog) => {
+        const [one, two, three] = [revisit(1), revisit(1), revisit(1)];
+        await catalog.write({ putCaptures: [one, two], putBlocks: [block(1)] });
+        await catalog.write({ removeCaptures: [one, one, three], removeBlocks: [block(7).key] });
+        await catalog.write({ removeCaptures: [one] });
+        const expected = { captures: 1, blocks: 1, revisits: 1, payloadBytes: 1001, uniquePayloadBytes: 1001 };
+        assert.deepEqual(await catalog.totals(), expected);
+        await catalog.write({
+          removeCaptures: [{ ...two, status: 1, block: undefined }],
+          removeBlocks: [block(1).key],
+        });
+        assert.deepEqual(await everythingIn(catalog), {
+          captures: [],
+          blocks: [],
+          segments: [],
+          notes: {},
+          totals: NOTHING,
+        });
+      },
+    );
   });
 
   describe(`${name}: batches and views`, () => {
-    behaviour('in one batch, removals come before what is put', async (catalog) => {
+    behaviour('a batch removes rows before it puts rows', async (catalog) => {
       const one = capture('http://a.com/', { block: block(1).key });
       const alias = { declared: digest(8), block: block(1).key };
       const batch = { putCaptures: [one], putBlocks: [block(1)], putAliases: [alias], putNotes: { a: 'b' } };
@@ -94,7 +101,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.deepEqual(await catalog.totals(), NOTHING);
     });
 
-    behaviour('a batch with a fault in it changes nothing, and the next is taken', async (catalog) => {
+    behaviour('a faulty batch changes nothing, and the next batch succeeds', async (catalog) => {
       const good = capture('http://a.com/', { mime: 'never/seen', block: block(1).key });
       const before = await everythingIn(catalog);
       const faults = [
@@ -110,7 +117,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.deepEqual((await all(catalog.captures({})))[0], good);
     });
 
-    behaviour('batches that are not waited for are taken one after the other', async (catalog) => {
+    behaviour('batches that the caller does not await are written one after the other', async (catalog) => {
       const one = capture('http://a.com/', { block: block(1).key });
       const writes: Promise<void>[] = [];
       for (let index = 0; index < 30; index++) {
@@ -128,7 +135,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       });
     });
 
-    behaviour('what the caller does to its bytes after a batch is not seen', async (catalog) => {
+    behaviour('the catalog does not see later changes to the bytes of the caller', async (catalog) => {
       const bytes = digest(4);
       const key = { digest: bytes, overflow: 0 };
       await catalog.write({
@@ -142,7 +149,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.deepEqual((await all(catalog.captures({})))[0]!.block, block(4).key);
     });
 
-    behaviour('I8: a view does not move', async (catalog) => {
+    behaviour('I8: a view does not see later changes', async (catalog) => {
       const captures = ['a', 'b', 'c'].map((key) => captureAt(key, { block: block(1).key }));
       await catalog.write({
         putCaptures: captures,
@@ -168,7 +175,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.equal((await all(catalog.captures({}))).length, 1);
     });
 
-    behaviour('I8: a scan sees the captures and blocks of the instant it began at', async (catalog) => {
+    behaviour('I8: a scan sees the captures and blocks of the moment at which it began', async (catalog) => {
       const captures = Array.from({ length: 30 }, (_, index) => captureAt('a', { time: index, block: block(1).key }));
       await catalog.write({ putCaptures: captures, putBlocks: [block(1)] });
       const found: Capture[] = [];
@@ -179,7 +186,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.deepEqual(found, captures);
     });
 
-    behaviour('clearing leaves an empty catalog that can be filled again', async (catalog, subject) => {
+    behaviour('a cleared catalog is empty and can be filled again', async (catalog, subject) => {
       const one = capture('http://a.com/', { block: block(1).key });
       const segment: Segment = {
         number: 1,
@@ -209,7 +216,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       await again.close();
     });
 
-    behaviour('all of it is there after closing and opening again', async (catalog, subject) => {
+    behaviour('all rows are there after closing and opening the catalog again', async (catalog, subject) => {
       const one = capture('http://a.com/', { mime: 'some/thing', block: block(1).key });
       await catalog.write({ putCaptures: [one], putBlocks: [block(1)], putNotes: { a: 'b' } });
       const before = await everythingIn(catalog);

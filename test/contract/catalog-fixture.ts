@@ -37,7 +37,7 @@ export function capture(url: string, changes: Partial<Capture> = {}): Capture {
   };
 }
 
-/** A capture under a key of any bytes, also one that no URL has. */
+/** A capture under a key of any bytes, even a key that no URL has. */
 export function captureAt(key: string, changes: Partial<Capture> = {}): Capture {
   return { ...capture('http://example.com/', changes), urlKey: key as UrlKey };
 }
@@ -65,7 +65,7 @@ export const NOTHING = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, u
 
 export type Behaviour = (sentence: string, act: (catalog: Catalog, subject: CatalogUnderTest) => Promise<void>) => void;
 
-/** Registers tests, each with a catalog of its own. */
+/** Registers tests, each with a new catalog. */
 export function behaviourOf(make: () => Promise<CatalogUnderTest>): Behaviour {
   return (sentence, act) => {
     test(sentence, async () => {

@@ -1,6 +1,6 @@
 /**
- * LevelCatalog against MemoryCatalog: random batches over few keys, so that they often collide, then the same questions
- * to both. `PINAKES_SEED=<seed>` repeats a run.
+ * Compares LevelCatalog with MemoryCatalog. Both get the same random batches over a few keys that often collide, and
+ * then the same questions. `PINAKES_SEED=<seed>` repeats a run.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ import { all } from './catalog-fixture.ts';
 const RUNS = 8;
 const BATCHES = 40;
 
-/** Keys from here on are long for a catalog that shortens them. */
+/** Keys with this beginning are so long that a catalog shortens them. */
 const START = 'com,a)/'.padEnd(512, 'x');
 
 const KEYS = [
@@ -167,7 +167,7 @@ class World {
     };
   }
 
-  /** One question, with everything that is chosen in it chosen now, to be put to both. */
+  /** A random question. All random choices are made here, so that both catalogs get the same question. */
   question(): (catalog: CatalogView) => Promise<unknown> {
     const range = this.range();
     const pageSize = 1 + this.below(5);
@@ -233,7 +233,7 @@ async function compare(seed: number): Promise<void> {
   }
 }
 
-test('a LevelCatalog answers every question as the model does', async (t) => {
+test('a LevelCatalog gives the same answer to every question as a MemoryCatalog', async (t) => {
   const given = process.env.PINAKES_SEED;
   const seeds = given ? [Number(given)] : Array.from({ length: RUNS }, () => Math.floor(Math.random() * 2 ** 32));
   t.diagnostic(`seeds ${seeds.join(' ')}`);

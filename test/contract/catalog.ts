@@ -31,7 +31,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
   const behaviour = behaviourOf(make);
 
   describe(`${name}: captures`, () => {
-    behaviour('a new catalog holds nothing', async (catalog) => {
+    behaviour('a new catalog is empty', async (catalog) => {
       assert.deepEqual(await everythingIn(catalog), {
         captures: [],
         blocks: [],
@@ -47,7 +47,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.capturesOf(urlKey('http://a.com/')), []);
     });
 
-    behaviour('every batch counts, and nothing else does', async (catalog) => {
+    behaviour('every batch increases the batch number, and no other call does', async (catalog) => {
       const before = catalog.batches;
       await catalog.write({ putCaptures: [capture('http://a.com/')] });
       assert.equal(catalog.batches, before + 1);
@@ -57,7 +57,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.equal(catalog.batches, before + 2);
     });
 
-    behaviour('a capture comes back as it was put, whatever its URL looks like', async (catalog) => {
+    behaviour('a capture is read as it was put, whatever its URL is', async (catalog) => {
       const urls = [
         'http://example.com/',
         'https://example.com/',
@@ -95,7 +95,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       }
     });
 
-    behaviour('a capture comes back as it was put, whatever its other fields hold', async (catalog) => {
+    behaviour('a capture is read as it was put, whatever its other fields contain', async (catalog) => {
       const url = 'http://example.com/';
       const captures = [
         capture(url, { kind: 'revisit', block: { digest: digest(1), overflow: 0 } }),
@@ -117,14 +117,14 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       }
     });
 
-    behaviour('media types beyond count come back as they were put', async (catalog) => {
+    behaviour('very many different media types are read as they were put', async (catalog) => {
       const captures = Array.from({ length: 400 }, (_, index) => capture('http://a.com/', { mime: `type/${index}` }));
       await catalog.write({ putCaptures: captures.slice(0, 200) });
       await catalog.write({ putCaptures: captures.slice(100) });
       assert.deepEqual(await all(catalog.captures({})), captures);
     });
 
-    behaviour('captures stand in order of the bytes of their key, then of time, then of place', async (catalog) => {
+    behaviour('captures are sorted by the bytes of their key, then by time, then by place', async (catalog) => {
       const keys = [
         '',
         '\0',
@@ -171,69 +171,75 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await all(catalog.captures({ reverse: true }, 7)), sorted.toReversed());
     });
 
-    behaviour('a range of keys has its first and lacks its last, and times are inclusive', async (catalog) => {
-      const captures = ['a', 'ab', 'b', 'ba', 'c'].flatMap((key) =>
-        [10, 20, 30].map((time) => captureAt(key, { time })),
-      );
-      await catalog.write({ putCaptures: captures });
-      const found = async (range: CaptureRange, pageSize?: number) =>
-        (await all(catalog.captures(range, pageSize))).map((item) => `${item.urlKey}${item.time}`).join(' ');
-      for (const pageSize of [1, 2, 1000]) {
-        assert.equal(await found({ keyFrom: 'ab', keyTo: 'ba' }, pageSize), 'ab10 ab20 ab30 b10 b20 b30');
-        assert.equal(await found({ keyFrom: 'b' }, pageSize), 'b10 b20 b30 ba10 ba20 ba30 c10 c20 c30');
-        assert.equal(await found({ keyTo: 'ab' }, pageSize), 'a10 a20 a30');
-        assert.equal(await found({ keyFrom: 'b', keyTo: 'b!', timeFrom: 20 }, pageSize), 'b20 b30');
-        assert.equal(await found({ keyFrom: 'b', keyTo: 'b!', timeFrom: 11, timeTo: 20 }, pageSize), 'b20');
-        assert.equal(await found({ timeFrom: 20, timeTo: 20 }, pageSize), 'a20 ab20 b20 ba20 c20');
-        assert.equal(await found({ timeFrom: 20, timeTo: 29, reverse: true }, pageSize), 'c20 ba20 b20 ab20 a20');
-        assert.equal(await found({ keyTo: 'b', timeTo: 10, reverse: true }, pageSize), 'ab10 a10');
-        assert.equal(await found({ keyFrom: 'b', keyTo: 'b' }, pageSize), '');
-        assert.equal(await found({ keyFrom: 'c', keyTo: 'a' }, pageSize), '');
-        assert.equal(await found({ timeFrom: 21, timeTo: 19 }, pageSize), '');
-        assert.equal(await found({ timeFrom: Number.NEGATIVE_INFINITY, timeTo: 9 }, pageSize), '');
-        assert.equal(await found({ timeTo: Number.NEGATIVE_INFINITY }, pageSize), '');
-        assert.equal(await found({ keyFrom: 'c', timeTo: Number.POSITIVE_INFINITY }, pageSize), 'c10 c20 c30');
-      }
-    });
+    behaviour(
+      'a range of keys includes its first key and excludes its last, and a range of times includes both ends',
+      async (catalog) => {
+        const captures = ['a', 'ab', 'b', 'ba', 'c'].flatMap((key) =>
+          [10, 20, 30].map((time) => captureAt(key, { time })),
+        );
+        await catalog.write({ putCaptures: captures });
+        const found = async (range: CaptureRange, pageSize?: number) =>
+          (await all(catalog.captures(range, pageSize))).map((item) => `${item.urlKey}${item.time}`).join(' ');
+        for (const pageSize of [1, 2, 1000]) {
+          assert.equal(await found({ keyFrom: 'ab', keyTo: 'ba' }, pageSize), 'ab10 ab20 ab30 b10 b20 b30');
+          assert.equal(await found({ keyFrom: 'b' }, pageSize), 'b10 b20 b30 ba10 ba20 ba30 c10 c20 c30');
+          assert.equal(await found({ keyTo: 'ab' }, pageSize), 'a10 a20 a30');
+          assert.equal(await found({ keyFrom: 'b', keyTo: 'b!', timeFrom: 20 }, pageSize), 'b20 b30');
+          assert.equal(await found({ keyFrom: 'b', keyTo: 'b!', timeFrom: 11, timeTo: 20 }, pageSize), 'b20');
+          assert.equal(await found({ timeFrom: 20, timeTo: 20 }, pageSize), 'a20 ab20 b20 ba20 c20');
+          assert.equal(await found({ timeFrom: 20, timeTo: 29, reverse: true }, pageSize), 'c20 ba20 b20 ab20 a20');
+          assert.equal(await found({ keyTo: 'b', timeTo: 10, reverse: true }, pageSize), 'ab10 a10');
+          assert.equal(await found({ keyFrom: 'b', keyTo: 'b' }, pageSize), '');
+          assert.equal(await found({ keyFrom: 'c', keyTo: 'a' }, pageSize), '');
+          assert.equal(await found({ timeFrom: 21, timeTo: 19 }, pageSize), '');
+          assert.equal(await found({ timeFrom: Number.NEGATIVE_INFINITY, timeTo: 9 }, pageSize), '');
+          assert.equal(await found({ timeTo: Number.NEGATIVE_INFINITY }, pageSize), '');
+          assert.equal(await found({ keyFrom: 'c', timeTo: Number.POSITIVE_INFINITY }, pageSize), 'c10 c20 c30');
+        }
+      },
+    );
 
-    behaviour('keys of any length that begin alike are told apart, found and bounded', async (catalog) => {
-      const start = 'com,example)/'.padEnd(600, 'x');
-      const keys = ['', 'a', 'b', 'b/c', 'b?d', `b${'z'.repeat(30_000)}`, 'c'].map((end) => start + end);
-      const captures = keys.flatMap((key) => [10, 20, 30].map((time) => captureAt(key, { time })));
-      const others = [captureAt('com,example)/'), captureAt('com,example)/y')];
-      await catalog.write({ putCaptures: [...captures.toReversed(), ...others] });
-      const inOrder = await all(catalog.captures({}));
-      assert.deepEqual([inOrder[0], inOrder.at(-1)], others);
-      const groups = Array.from({ length: keys.length }, (_, index) => inOrder.slice(1 + index * 3, 4 + index * 3));
-      for (const [index, key] of keys.entries()) {
-        const own = captures.slice(index * 3, index * 3 + 3);
-        assert.ok(groups.some((group) => isDeepStrictEqual(group, own)));
-        assert.deepEqual(await all(catalog.captures(rangeOfKey(key as UrlKey))), own);
-        assert.deepEqual(await catalog.capturesOf(key as UrlKey), own);
-        assert.deepEqual(await catalog.findCaptures([{ urlKey: key as UrlKey, time: 20 }]), [[own[1]]]);
-        assert.deepEqual(await catalog.nearest(key as UrlKey, 29), own[2]);
-      }
-      const found = async (range: CaptureRange) =>
-        [...new Set((await all(catalog.captures(range, 2))).map(({ urlKey: key }) => keys.indexOf(key)))].sort();
-      assert.deepEqual(await found({ keyFrom: keys[2]!, keyTo: `${keys[2]!}!` }), [2]);
-      assert.deepEqual(await found({ keyFrom: `${keys[2]!}/`, keyTo: `${keys[2]!}0` }), [3]);
-      assert.deepEqual(await found({ keyFrom: keys[2]!, keyTo: keys[6]! }), [2, 3, 4, 5]);
-      assert.deepEqual(await found({ keyTo: keys[2]!, keyFrom: start.slice(0, 20), timeTo: 15 }), [0, 1]);
-      assert.deepEqual(await found({ keyFrom: keys[5]!, reverse: true }), [-1, 5, 6]);
-      for (const [index, after] of inOrder.entries()) {
-        assert.deepEqual(await all(catalog.captures({ after }, 2)), inOrder.slice(index + 1));
-        assert.deepEqual(await all(catalog.captures({ after, reverse: true })), inOrder.slice(0, index).reverse());
-      }
-      const past = behindKey(keys[2] as UrlKey);
-      assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past }), []);
-      assert.deepEqual(await found({ keyFrom: keys[3]!, keyTo: keys[5]!, after: past }), [3, 4]);
-      assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past, reverse: true }), [0, 1]);
-      await catalog.write({ removeCaptures: captures.slice(6, 9) });
-      assert.deepEqual(await catalog.capturesOf(keys[2] as UrlKey), []);
-      assert.equal((await catalog.totals()).captures, captures.length + others.length - 3);
-    });
+    behaviour(
+      'keys of any length with a common beginning are distinguished, found and limited by ranges',
+      async (catalog) => {
+        const start = 'com,example)/'.padEnd(600, 'x');
+        const keys = ['', 'a', 'b', 'b/c', 'b?d', `b${'z'.repeat(30_000)}`, 'c'].map((end) => start + end);
+        const captures = keys.flatMap((key) => [10, 20, 30].map((time) => captureAt(key, { time })));
+        const others = [captureAt('com,example)/'), captureAt('com,example)/y')];
+        await catalog.write({ putCaptures: [...captures.toReversed(), ...others] });
+        const inOrder = await all(catalog.captures({}));
+        assert.deepEqual([inOrder[0], inOrder.at(-1)], others);
+        const groups = Array.from({ length: keys.length }, (_, index) => inOrder.slice(1 + index * 3, 4 + index * 3));
+        for (const [index, key] of keys.entries()) {
+          const own = captures.slice(index * 3, index * 3 + 3);
+          assert.ok(groups.some((group) => isDeepStrictEqual(group, own)));
+          assert.deepEqual(await all(catalog.captures(rangeOfKey(key as UrlKey))), own);
+          assert.deepEqual(await catalog.capturesOf(key as UrlKey), own);
+          assert.deepEqual(await catalog.findCaptures([{ urlKey: key as UrlKey, time: 20 }]), [[own[1]]]);
+          assert.deepEqual(await catalog.nearest(key as UrlKey, 29), own[2]);
+        }
+        const found = async (range: CaptureRange) =>
+          [...new Set((await all(catalog.captures(range, 2))).map(({ urlKey: key }) => keys.indexOf(key)))].sort();
+        assert.deepEqual(await found({ keyFrom: keys[2]!, keyTo: `${keys[2]!}!` }), [2]);
+        assert.deepEqual(await found({ keyFrom: `${keys[2]!}/`, keyTo: `${keys[2]!}0` }), [3]);
+        assert.deepEqual(await found({ keyFrom: keys[2]!, keyTo: keys[6]! }), [2, 3, 4, 5]);
+        assert.deepEqual(await found({ keyTo: keys[2]!, keyFrom: start.slice(0, 20), timeTo: 15 }), [0, 1]);
+        assert.deepEqual(await found({ keyFrom: keys[5]!, reverse: true }), [-1, 5, 6]);
+        for (const [index, after] of inOrder.entries()) {
+          assert.deepEqual(await all(catalog.captures({ after }, 2)), inOrder.slice(index + 1));
+          assert.deepEqual(await all(catalog.captures({ after, reverse: true })), inOrder.slice(0, index).reverse());
+        }
+        const past = behindKey(keys[2] as UrlKey);
+        assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past }), []);
+        assert.deepEqual(await found({ keyFrom: keys[3]!, keyTo: keys[5]!, after: past }), [3, 4]);
+        assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past, reverse: true }), [0, 1]);
+        await catalog.write({ removeCaptures: captures.slice(6, 9) });
+        assert.deepEqual(await catalog.capturesOf(keys[2] as UrlKey), []);
+        assert.equal((await catalog.totals()).captures, captures.length + others.length - 3);
+      },
+    );
 
-    behaviour('a scan goes on after any capture, there or not, in both directions', async (catalog) => {
+    behaviour('a scan continues after any capture, present or not, in both directions', async (catalog) => {
       const captures = ['a', 'a\0', 'b'].flatMap((key) => [1, 1, 2].map((time) => captureAt(key, { time })));
       await catalog.write({ putCaptures: captures });
       for (const [index, after] of captures.entries()) {
@@ -248,7 +254,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await all(catalog.captures({ after: captures[3]! })), captures.slice(4));
     });
 
-    behaviour('all captures of a key are told at once, however long their URLs are', async (catalog) => {
+    behaviour('all captures of a key are found at once, however long their URLs are', async (catalog) => {
       const url = `http://example.com/${'x'.repeat(600)}`;
       const captures = Array.from({ length: FEW_CAPTURES }, (_, index) => capture(url, { time: index }));
       await catalog.write({ putCaptures: captures });
@@ -256,7 +262,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.nearest(urlKey(url), 1e9), captures.at(-1));
     });
 
-    behaviour('pages hold at most what was asked for, and stopping early leaves nothing behind', async (catalog) => {
+    behaviour('a scan gives pages of at most the requested size, and can be stopped early', async (catalog) => {
       const captures = Array.from({ length: 25 }, (_, index) => captureAt('a', { time: index }));
       await catalog.write({ putCaptures: captures });
       for await (const page of catalog.captures({}, 10)) assert.ok(page.length <= 10);
@@ -268,7 +274,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await all(catalog.captures({})), []);
     });
 
-    behaviour('captures are found by key and exact time, in order of the questions', async (catalog) => {
+    behaviour('captures are found by key and exact time, in the order of the questions', async (catalog) => {
       const [one, two, other] = [
         captureAt('a', { time: 5 }),
         captureAt('a', { time: 5 }),
@@ -285,7 +291,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.findCaptures([]), []);
     });
 
-    behaviour('captures are found by hash and by place among those of one moment', async (catalog) => {
+    behaviour('captures of one time are found by hash and by place', async (catalog) => {
       const long = `b${'x'.repeat(600)}`;
       const captures = ['a', long].flatMap((key) =>
         Array.from({ length: 1200 }, (_, index) =>
@@ -320,7 +326,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       }
     });
 
-    behaviour('captures are found by key and span of time, and no more than asked for', async (catalog) => {
+    behaviour('captures are found by key and range of times, at most the requested number', async (catalog) => {
       const captures = Array.from({ length: 70 }, (_, index) => captureAt('a', { time: 990 + index }));
       await catalog.write({
         putCaptures: [...captures, captureAt('ab', { time: 1000 }), captureAt('Z', { time: 1000 })],
@@ -343,37 +349,42 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.findCaptures(questions), found);
     });
 
-    behaviour('the nearest capture is the earlier of two, and of one time the last', async (catalog) => {
-      const captures = [10, 10, 20, 30, 30].map((time) => captureAt('k', { time }));
-      await catalog.write({ putCaptures: [...captures, captureAt('j', { time: 15 }), captureAt('k\0', { time: 15 })] });
-      const nearest = async (time: number, side?: 'either' | 'notAfter') => {
-        const found = await catalog.nearest('k' as UrlKey, time, side);
-        return found && captures.findIndex((item) => item.place.offset === found.place.offset);
-      };
-      const either: [number, number][] = [
-        [-5, 1],
-        [10, 1],
-        [14, 1],
-        [15, 1],
-        [16, 2],
-        [20, 2],
-        [25, 2],
-        [26, 4],
-        [30, 4],
-        [99, 4],
-      ];
-      for (const [time, index] of either) assert.equal(await nearest(time), index, `nearest to ${time}`);
-      assert.equal(await nearest(8.64e15), 4);
-      assert.equal(await nearest(-8.64e15), 1);
-      assert.equal(await nearest(9, 'notAfter'), undefined);
-      assert.equal(await nearest(10, 'notAfter'), 1);
-      assert.equal(await nearest(29, 'notAfter'), 2);
-      assert.equal(await nearest(30, 'notAfter'), 4);
-      assert.equal(await catalog.nearest('i' as UrlKey, 10), undefined);
-    });
+    behaviour(
+      'the nearest capture is the earlier of two equally near ones, and the last of several at one time',
+      async (catalog) => {
+        const captures = [10, 10, 20, 30, 30].map((time) => captureAt('k', { time }));
+        await catalog.write({
+          putCaptures: [...captures, captureAt('j', { time: 15 }), captureAt('k\0', { time: 15 })],
+        });
+        const nearest = async (time: number, side?: 'either' | 'notAfter') => {
+          const found = await catalog.nearest('k' as UrlKey, time, side);
+          return found && captures.findIndex((item) => item.place.offset === found.place.offset);
+        };
+        const either: [number, number][] = [
+          [-5, 1],
+          [10, 1],
+          [14, 1],
+          [15, 1],
+          [16, 2],
+          [20, 2],
+          [25, 2],
+          [26, 4],
+          [30, 4],
+          [99, 4],
+        ];
+        for (const [time, index] of either) assert.equal(await nearest(time), index, `nearest to ${time}`);
+        assert.equal(await nearest(8.64e15), 4);
+        assert.equal(await nearest(-8.64e15), 1);
+        assert.equal(await nearest(9, 'notAfter'), undefined);
+        assert.equal(await nearest(10, 'notAfter'), 1);
+        assert.equal(await nearest(29, 'notAfter'), 2);
+        assert.equal(await nearest(30, 'notAfter'), 4);
+        assert.equal(await catalog.nearest('i' as UrlKey, 10), undefined);
+      },
+    );
 
     behaviour(
-      'the captures of a key are given whole when they are few, and not at all when they are many',
+      '`capturesOf` gives all captures of a key when they are few, and undefined when they are many',
       async (catalog) => {
         const few = Array.from({ length: FEW_CAPTURES }, (_, index) => captureAt('few', { time: index % 7 }));
         const many = Array.from({ length: FEW_CAPTURES + 1 }, (_, index) => captureAt('many', { time: index }));
@@ -385,7 +396,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       },
     );
 
-    behaviour('the captures of a key are those of now, however often they were asked for', async (catalog) => {
+    behaviour('repeated questions for the captures of a key see every change', async (catalog) => {
       const key = 'asked again' as UrlKey;
       const [first, second] = [1, 2].map((time) => captureAt(key, { time }));
       assert.deepEqual(await catalog.capturesOf(key), []);
@@ -402,7 +413,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.capturesOf(key), []);
     });
 
-    behaviour('the nearest capture is found the same among one and among many of its key', async (catalog) => {
+    behaviour('the nearest capture is found among one capture of its key and among many', async (catalog) => {
       const times = [5, 9, 9, 14, 20, 21, 21, 21, 40];
       for (const copies of [1, 7]) {
         const key = `copies ${copies}`;
@@ -422,7 +433,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
   });
 
   describe(`${name}: blocks`, () => {
-    behaviour('blocks are found by digest with all their overflows, in order of the digests', async (catalog) => {
+    behaviour('blocks are found by digest with all their overflows, in the order of the digests', async (catalog) => {
       const blocks = [block(3), block(1), block(2, { references: 0, size: 2 ** 45 })];
       const overflows = [2, 1].map((overflow) => block(1, { key: { digest: digest(1), overflow }, size: overflow }));
       await catalog.write({ putBlocks: [...blocks, ...overflows] });
@@ -457,23 +468,26 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await all(catalog.blocks(1)), [blocks[1], blocks[0], blocks[2]]);
     });
 
-    behaviour('a capture keeps its block when that is removed and one with a digest like it comes', async (catalog) => {
-      const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
-      const [one, two] = [1, 2].map((last) => block(last, { key: { digest: near(last), overflow: 0 } }));
-      const first = capture('http://a.com/', { block: one!.key });
-      const second = capture('http://b.com/', { block: two!.key });
-      await catalog.write({ putBlocks: [one!], putCaptures: [first] });
-      await catalog.write({ removeBlocks: [one!.key] });
-      await catalog.write({ putBlocks: [two!], putCaptures: [second] });
-      assert.deepEqual(await all(catalog.captures({})), [first, second]);
-      assert.deepEqual(await catalog.findBlocks([near(1), near(2)]), [[], [two]]);
-      await catalog.write({ removeCaptures: [first] });
-      await catalog.write({ putCaptures: [first] });
-      assert.deepEqual(await all(catalog.captures({})), [first, second]);
-      assert.deepEqual(await all(catalog.blocks()), [two]);
-    });
+    behaviour(
+      'a capture does not get another block when its block is removed and one with a similar digest is put',
+      async (catalog) => {
+        const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
+        const [one, two] = [1, 2].map((last) => block(last, { key: { digest: near(last), overflow: 0 } }));
+        const first = capture('http://a.com/', { block: one!.key });
+        const second = capture('http://b.com/', { block: two!.key });
+        await catalog.write({ putBlocks: [one!], putCaptures: [first] });
+        await catalog.write({ removeBlocks: [one!.key] });
+        await catalog.write({ putBlocks: [two!], putCaptures: [second] });
+        assert.deepEqual(await all(catalog.captures({})), [first, second]);
+        assert.deepEqual(await catalog.findBlocks([near(1), near(2)]), [[], [two]]);
+        await catalog.write({ removeCaptures: [first] });
+        await catalog.write({ putCaptures: [first] });
+        assert.deepEqual(await all(catalog.captures({})), [first, second]);
+        assert.deepEqual(await all(catalog.blocks()), [two]);
+      },
+    );
 
-    behaviour('a block is replaced by a later one of its key', async (catalog) => {
+    behaviour('a later block with the same key replaces a block', async (catalog) => {
       await catalog.write({ putBlocks: [block(1)] });
       const moved = block(1, { holder: { segment: 9, offset: 8, length: 7 }, references: 5 });
       await catalog.write({ putBlocks: [block(1), moved] });
@@ -482,7 +496,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await all(catalog.blocks()), []);
     });
 
-    behaviour('a call may ask for hundreds of digests', async (catalog) => {
+    behaviour('one call can look up hundreds of digests', async (catalog) => {
       const blocks = Array.from({ length: 700 }, (_, index) =>
         block(1, { key: { digest: digest(index >> 8, index & 255, 1), overflow: 0 }, size: index }),
       );
@@ -496,7 +510,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
   });
 
   describe(`${name}: aliases`, () => {
-    behaviour('blocks are found by what some record declared for them', async (catalog) => {
+    behaviour('blocks are found by the aliases that records declared for them', async (catalog) => {
       const declared = (first: number) => Uint8Array.from({ length: 20 }, (_, index) => first + index);
       const [one, two]: BlockKey[] = [block(1).key, { digest: digest(1), overflow: 1 }];
       await catalog.write({
@@ -522,7 +536,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
     });
 
     behaviour(
-      'an alias names its block after that is removed and another with a digest like it comes',
+      'an alias still names its block after the block is removed and one with a similar digest is put',
       async (catalog) => {
         const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
         const alias = { declared: digest(9), block: { digest: near(1), overflow: 0 } };
@@ -535,7 +549,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
   });
 
   describe(`${name}: segments and notes`, () => {
-    behaviour('segments come in order of their numbers, as they were put last', async (catalog) => {
+    behaviour('segments are listed by number, with their latest values', async (catalog) => {
       const segment = (number: number, changes: Partial<Segment> = {}): Segment => ({
         number,
         volume: 'main',
@@ -567,7 +581,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
   });
 
   describe(`${name}: very many notes`, () => {
-    behaviour('they come in pages of bounded size, in order', async (catalog) => {
+    behaviour('very many notes are listed in order, in pages of bounded size', async (catalog) => {
       const notes = Array.from({ length: 3000 }, (_, index) => [`n${10_000 + index}`, 'x'.repeat(1000)] as const);
       await catalog.write({ putNotes: { ...Object.fromEntries(notes), m: 'before', o: 'behind' } });
       const pages: [string, string][][] = [];

@@ -1,6 +1,6 @@
 /**
- * Writes numbered batches into the catalog of a directory, from a given number on, and prints each number once its
- * batch is acknowledged. It never ends by itself.
+ * Writes batches with increasing numbers into the catalog of a directory, and prints each number when its batch is
+ * acknowledged. It runs until it is killed.
  */
 import { writeSync } from 'node:fs';
 import { openLevelCatalog } from '../../src/catalog/index.ts';

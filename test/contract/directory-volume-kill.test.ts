@@ -17,7 +17,7 @@ import { byteAt } from './appending-child.ts';
 const ROUNDS = 10;
 const OBJECTS = 3;
 
-test('every byte that a killed process acknowledged is there, and the next process goes on from there', async (t) => {
+test('every byte that a killed process acknowledged is there, and the next process appends after it', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const random = seededRandom(seed);
@@ -38,7 +38,7 @@ test('every byte that a killed process acknowledged is there, and the next proce
       const readLines = (async () => {
         for await (const line of createInterface(child.stdout)) {
           const match = /^(\S+) (\d+)$/.exec(line);
-          // The kill can cut the last line short; a shorter number promises less, never more.
+          // The kill can cut off the last line. A number with fewer digits is smaller, so it promises less.
           if (!match) continue;
           acknowledged.set(match[1]!, Math.max(acknowledged.get(match[1]!) ?? 0, Number(match[2])));
           if (++lines === 1) void setTimeout(random() * 150).then(() => child.kill('SIGKILL'));

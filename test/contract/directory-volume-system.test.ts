@@ -40,7 +40,7 @@ async function run(
         volume,
         scenario,
       ],
-      // One thread for files, so that calls come in one order and the n-th call is always the same.
+      // One thread for files, so that the order of the calls is fixed and the n-th call is always the same.
       { env: { ...process.env, UV_THREADPOOL_SIZE: '1' } },
     );
     assert.equal(status, 0, String(stderr));
@@ -52,8 +52,8 @@ async function run(
 }
 
 /**
- * The calls of each step that succeeded, in order, as `call path`. A call that others interrupted stands in two lines
- * of the trace.
+ * The successful calls of each step, in order, as `call path`. The trace has two lines for a call that another call
+ * interrupted.
  */
 function callsByStep(trace: string, volume: string): Record<string, string[]> {
   const steps: Record<string, string[]> = {};
@@ -74,7 +74,7 @@ function callsByStep(trace: string, volume: string): Record<string, string[]> {
   return steps;
 }
 
-test('the calls that make data durable are made in the right order, before it is acknowledged', {
+test('the calls that make data durable are made in the right order, before the acknowledgement', {
   skip,
 }, async () => {
   await run('durable', ['-e', 'trace=fsync,fdatasync,rename,unlink,write'], async ({ outcomes, trace, volume }) => {
@@ -89,7 +89,7 @@ test('the calls that make data durable are made in the right order, before it is
   });
 });
 
-test('after a failed sync the same bytes are not acknowledged until they are cut off and written again', {
+test('bytes whose sync failed are acknowledged only after they were cut off and written again', {
   skip,
 }, async () => {
   await run('syncFails', ['-e', 'inject=fdatasync:error=EIO:when=2'], async ({ outcomes, volume }) => {
@@ -113,7 +113,7 @@ test('after a failed sync the same bytes are not acknowledged until they are cut
   });
 });
 
-test('after a failed append that could not be undone, no append succeeds until the object is cut', {
+test('after an append that failed and could not be undone, appends fail until the object is cut', {
   skip,
 }, async () => {
   const faults = ['-e', 'inject=pwrite64,pwritev:error=ENOSPC:when=2', '-e', 'inject=ftruncate:error=EIO:when=1'];
@@ -137,7 +137,7 @@ test('after a failed append that could not be undone, no append succeeds until t
 test('a short write is continued where it stopped, also in the middle of a part', {
   skip,
 }, async () => {
-  // The first call claims 7000 bytes and writes none, so what follows shows where the next call went on.
+  // The first call reports 7000 bytes and writes none, so the later bytes show where the next call continued.
   await run('shortWrite', ['-e', 'inject=pwritev:retval=7000:when=1'], async ({ outcomes, volume }) => {
     assert.deepEqual(new Set(Object.values(outcomes)), new Set(['done']));
     const reopened = await openDirectoryVolume('main', volume, { writable: false });
@@ -147,7 +147,7 @@ test('a short write is continued where it stopped, also in the middle of a part'
   });
 });
 
-test('a folder whose sync failed is not trusted again', { skip }, async () => {
+test('every later sync and seal fails in a folder whose sync failed', { skip }, async () => {
   await run('folderSyncFails', ['-e', 'inject=fsync:error=EIO:when=2'], async ({ outcomes }) => {
     assert.deepEqual(outcomes, {
       create: 'done',
@@ -158,7 +158,7 @@ test('a folder whose sync failed is not trusted again', { skip }, async () => {
   });
 });
 
-test('an object whose sealing failed after the rename takes no append', { skip }, async () => {
+test('an object whose sealing failed after the rename cannot be appended to', { skip }, async () => {
   await run('sealFails', ['-e', 'inject=fsync:error=EIO:when=3'], async ({ outcomes, volume }) => {
     assert.deepEqual(outcomes, {
       create: 'done',

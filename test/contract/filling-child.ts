@@ -1,6 +1,6 @@
 /**
- * Runs where there is little room, under a limit of file sizes or on a small disk: appends until it fails, and prints
- * what it saw as JSON.
+ * Appends to a volume under a limit of file sizes or on a small disk until an append fails, and prints the outcome as
+ * JSON.
  *
  * Argument: the directory to make a volume in.
  */
@@ -10,7 +10,10 @@ import { createDirectoryVolume, openDirectoryVolume } from '../../src/volume/ind
 export type Filled = {
   readonly code: string;
   readonly retryable: boolean;
-  /** What was appended before the failure, and the length afterwards: in the volume, and once it was opened anew. */
+  /**
+   * The bytes that were appended before the failure, and the length of the object after the failure: in the same
+   * volume, and in a volume that was opened again.
+   */
   readonly appendedBytes: number;
   readonly bytesAfter: number;
   readonly bytesReopened: number;

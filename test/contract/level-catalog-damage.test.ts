@@ -1,5 +1,6 @@
 /**
- * Errors of a database that is locked, of another version, or damaged; and that it can always be made again.
+ * Errors of a database that is locked, has another version, or is damaged. Each of them can be cleared and filled
+ * again.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ async function fill(directory: string, batches = 20): Promise<void> {
   await catalog.close();
 }
 
-/** Opens it as what it is below, without any check. */
+/** Opens the LevelDB database of the catalog directly, without any check. */
 async function raw(directory: string, act: (database: ClassicLevel<Buffer, Buffer>) => Promise<void>): Promise<void> {
   const database = new ClassicLevel<Buffer, Buffer>(directory, { keyEncoding: 'buffer', valueEncoding: 'buffer' });
   await database.open();
@@ -72,7 +73,7 @@ const filesOf = (directory: string, pattern: RegExp) =>
     .filter((name) => pattern.test(name))
     .map((name) => join(directory, name));
 
-test('a catalog that is open cannot be opened or removed a second time', () =>
+test('an open catalog cannot be opened again or removed', () =>
   withDirectory(async (directory) => {
     const catalog = await openLevelCatalog(directory);
     await catalog.write(numberedBatch(1));
@@ -96,7 +97,7 @@ test('a catalog of another version is refused and not changed', () =>
     await openAndAsk(directory);
   }));
 
-test('tables without the file that names them are not thrown away', () =>
+test('tables are kept when the file that lists them is missing', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     const before = readdirSync(directory).filter((name) => name !== 'CURRENT');
@@ -105,7 +106,7 @@ test('tables without the file that names them are not thrown away', () =>
     assert.deepEqual(readdirSync(directory), before);
   }));
 
-test('a missing table is damage', () =>
+test('a missing table is reported as damage', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     await openAndAsk(directory);
@@ -114,7 +115,7 @@ test('a missing table is damage', () =>
     await canBeMadeAgain(directory);
   }));
 
-test('a file of names that is cut short or overwritten is damage', () =>
+test('a list of tables that is cut short or overwritten is reported as damage', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     const manifest = filesOf(directory, /^MANIFEST-/)[0]!;
@@ -124,7 +125,7 @@ test('a file of names that is cut short or overwritten is damage', () =>
     await canBeMadeAgain(directory);
   }));
 
-test('a table cut in half is damage, found at the latest when it is read', () =>
+test('a table that was cut in half is reported as damage, at the latest when it is read', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     await openAndAsk(directory);
@@ -134,7 +135,7 @@ test('a table cut in half is damage, found at the latest when it is read', () =>
     await canBeMadeAgain(directory);
   }));
 
-test('a batch that was lost between others is noticed', () =>
+test('a lost batch between other batches is reported', () =>
   withDirectory(async (directory) => {
     await fill(directory, 600);
     await openAndAsk(directory);
@@ -151,7 +152,7 @@ test('a batch that was lost between others is noticed', () =>
     }
   }));
 
-test('a log torn in its middle is noticed, although the later batches are there', () =>
+test('a log torn in its middle is reported, although the later batches are there', () =>
   withDirectory(async (directory) => {
     await fill(directory, 60);
     const log = filesOf(directory, /\.log$/)[0]!;
@@ -177,7 +178,7 @@ test('a log torn at its end loses the last batches and nothing else', () =>
     await catalog.close();
   }));
 
-test('a half-cleared catalog is not taken for an empty or a complete one', () =>
+test('a half-cleared catalog is reported as damaged', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     await raw(directory, (database) => database.del(Buffer.from('\0version')));
@@ -185,7 +186,7 @@ test('a half-cleared catalog is not taken for an empty or a complete one', () =>
     await canBeMadeAgain(directory);
   }));
 
-test('an unreadable row is damage, and its place is named', () =>
+test('an unreadable row is reported as damage, with its place', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     for (const table of ['b', 'c']) {
@@ -205,14 +206,14 @@ test('an unreadable row is damage, and its place is named', () =>
     await assert.rejects(openAndAsk(directory), fails('CATALOG_DAMAGED', directory));
   }));
 
-test('a directory that cannot be made is an error that names it', () =>
+test('a directory that cannot be created is named in the error', () =>
   withDirectory(async (directory) => {
     const file = join(directory, 'file');
     writeFileSync(file, '');
     await assert.rejects(openLevelCatalog(join(file, 'catalog')), (error) => error instanceof PinakesError);
   }));
 
-test('the bytes on disk are those of its files', () =>
+test('the reported bytes on disk are the sizes of the files', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     const catalog = await openLevelCatalog(directory);

@@ -28,7 +28,7 @@ async function killAfter(directory: string, first: number, acknowledgements: num
   return last;
 }
 
-test('I2: after kill -9 every acknowledged batch is there completely, and no batch in part', async () => {
+test('I2: after kill -9 every acknowledged batch is complete, and no other batch is there in part', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-catalog-kill-'));
   try {
     let first = 1;

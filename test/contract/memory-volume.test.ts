@@ -19,7 +19,7 @@ volumeContract(`in memory, where a restart is a power loss (seed ${SEED})`, asyn
   };
 });
 
-test('over many runs power loss takes every possible part of the unsynced bytes', async () => {
+test('over many runs, a simulated power loss loses every possible number of unsynced bytes', async () => {
   const random = seededRandom(SEED);
   const left = new Set<string>();
   for (let run = 0; run < 300; run++) {

@@ -1,7 +1,7 @@
 /**
- * Runs under strace, which watches its calls to the system or makes some of them fail: does a scenario on a directory
- * volume and prints the outcome of every step, `done` or the code of the failure, as JSON. The names of the steps also
- * go to the standard error stream, where strace sees them pass.
+ * Runs a scenario on a directory volume under strace, which records system calls or makes some of them fail. Prints the
+ * outcome of every step as JSON: `done` or the code of the failure. It also writes the name of each step to standard
+ * error, so that the names are in the trace.
  *
  * Arguments: the directory of the volume, and the scenario.
  */

@@ -1,6 +1,6 @@
 /**
- * Random sequences of operations on a directory volume and on one in memory: both must return and hold the same after
- * each operation.
+ * Random sequences of operations on a directory volume and on a volume in memory. After each operation both must have
+ * returned the same and have the same content.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -78,7 +78,7 @@ async function stateOf(volume: Volume): Promise<unknown[]> {
   return Promise.all(infos.map(async (info) => [info, toHex(await collect(volume.stream(info.name)))]));
 }
 
-test(`a directory volume and one in memory agree on everything, in ${RUNS} random sequences`, async (t) => {
+test(`a directory volume and a volume in memory agree after every step of ${RUNS} random sequences`, async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-model-'));

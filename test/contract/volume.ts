@@ -96,7 +96,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
     });
 
   describe(`the contract of a volume: ${title}`, () => {
-    rule('what is appended can be read at once, and after a restart once it was synced', async ({ volume, reopen }) => {
+    rule('appended bytes can be read at once, and synced bytes also after a restart', async ({ volume, reopen }) => {
       await volume.create('a/one');
       await volume.append('a/one', 0, [utf8('alpha'), utf8(''), utf8('beta')]);
       assert.equal(await contentsOf(volume, 'a/one'), 'alphabeta');
@@ -116,7 +116,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
     });
 
     rule(
-      'after a restart an object holds what was synced and a beginning of what was not',
+      'after a restart an object has its synced bytes and a beginning of its unsynced ones',
       async ({ volume, reopen }) => {
         const synced = randomBytes(5000);
         const unsynced = randomBytes(7000);
@@ -128,7 +128,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       },
     );
 
-    rule('an append anywhere but at the end fails with OBJECT_MOVED and writes nothing', async ({ volume }) => {
+    rule('an append that expects another end fails with OBJECT_MOVED and writes nothing', async ({ volume }) => {
       await put(volume, 'a', 'hello');
       for (const at of [0, 4, 6, 5000]) {
         await assert.rejects(volume.append('a', at, [utf8('X')]), failsWith('OBJECT_MOVED', 'a'));
@@ -138,7 +138,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       assert.equal(await contentsOf(volume, 'a'), 'hello');
     });
 
-    rule('of many writers that expect the same end exactly one succeeds', async ({ volume }) => {
+    rule('exactly one of many writers that expect the same end succeeds', async ({ volume }) => {
       await volume.create('a');
       const texts = Array.from({ length: 20 }, (_, index) => `writer-${index};`.repeat(index + 1));
       const outcomes = await Promise.allSettled(texts.map((text) => volume.append('a', 0, [utf8(text)])));
@@ -148,7 +148,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       for (const outcome of outcomes) if (outcome.status === 'rejected') failsWith('OBJECT_MOVED')(outcome.reason);
     });
 
-    rule('operations on one object happen in the order they were asked for', async ({ volume, reopen }) => {
+    rule('operations on one object run in the order of the calls', async ({ volume, reopen }) => {
       const pending = [volume.create('a')];
       let expected = '';
       for (let index = 0; index < 50; index++) {
@@ -161,7 +161,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       assert.equal(await contentsOf(await reopen(), 'a'), expected);
     });
 
-    rule('appends to different objects at the same time do not disturb each other', async ({ volume, reopen }) => {
+    rule('appends to different objects at the same time do not affect each other', async ({ volume, reopen }) => {
       const names = Array.from({ length: 100 }, (_, index) => `c${index % 7}/object-${index}`);
       const expected = new Map<string, Uint8Array>();
       await Promise.all(
@@ -179,7 +179,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       for (const name of names) assert.deepEqual(await collect(again.stream(name)), expected.get(name));
     });
 
-    rule('an append of thousands of parts, small and large, arrives whole', async ({ volume }) => {
+    rule('an append of thousands of small and large parts writes all of them', async ({ volume }) => {
       const parts = Array.from({ length: 3000 }, (_, index) => randomBytes(index % 100 === 0 ? 9000 : index % 5));
       await volume.create('a');
       await volume.append('a', 0, parts);
@@ -187,7 +187,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
     });
 
     rule(
-      'making an object of a name that is taken fails with OBJECT_EXISTS and changes nothing',
+      'creating an object under an existing name fails with OBJECT_EXISTS and changes nothing',
       async ({ volume }) => {
         await put(volume, 'a', 'open');
         await put(volume, 'b', 'sealed');
@@ -198,13 +198,13 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       },
     );
 
-    rule('of many that make the same object at the same time exactly one succeeds', async ({ volume }) => {
+    rule('exactly one of many callers that create the same object at the same time succeeds', async ({ volume }) => {
       const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => volume.create('x/y')));
       assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
       for (const outcome of outcomes) if (outcome.status === 'rejected') failsWith('OBJECT_EXISTS')(outcome.reason);
     });
 
-    rule('what is not there fails with OBJECT_MISSING and is named', async ({ volume }) => {
+    rule('operations on a missing object fail with OBJECT_MISSING and its name', async ({ volume }) => {
       await put(volume, 'here', 'x');
       const missing = failsWith('OBJECT_MISSING', 'not/here');
       await assert.rejects(volume.append('not/here', 0, [utf8('x')]), missing);
@@ -234,7 +234,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       }
     });
 
-    rule('sealing makes durable what was appended and not synced', async ({ volume, reopen }) => {
+    rule('sealing makes bytes durable that were appended but not synced', async ({ volume, reopen }) => {
       const bytes = randomBytes(30_000);
       await volume.create('a');
       await volume.append('a', 0, [bytes]);
@@ -242,30 +242,33 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       assert.deepEqual(await collect((await reopen()).stream('a')), bytes);
     });
 
-    rule('an object can be cut, durably, and appended to from there', async ({ volume, reopen }) => {
-      await volume.create('a');
-      await volume.append('a', 0, [utf8('one two three')]);
-      await assert.rejects(volume.truncate('a', 14), failsWith('OBJECT_MOVED', 'a'));
-      await volume.truncate('a', 7);
-      const again = await reopen();
-      assert.equal(await contentsOf(again, 'a'), 'one two');
-      await again.append('a', 7, [utf8(' 3')]);
-      assert.equal(await contentsOf(again, 'a'), 'one two 3');
-      await again.truncate('a', 9);
-      await again.truncate('a', 0);
-      assert.deepEqual(await again.stat(['a']), [{ name: 'a', bytes: 0, sealed: false }]);
-    });
+    rule(
+      'a cut of an object is durable, and the object can be appended to at its new end',
+      async ({ volume, reopen }) => {
+        await volume.create('a');
+        await volume.append('a', 0, [utf8('one two three')]);
+        await assert.rejects(volume.truncate('a', 14), failsWith('OBJECT_MOVED', 'a'));
+        await volume.truncate('a', 7);
+        const again = await reopen();
+        assert.equal(await contentsOf(again, 'a'), 'one two');
+        await again.append('a', 7, [utf8(' 3')]);
+        assert.equal(await contentsOf(again, 'a'), 'one two 3');
+        await again.truncate('a', 9);
+        await again.truncate('a', 0);
+        assert.deepEqual(await again.stat(['a']), [{ name: 'a', bytes: 0, sealed: false }]);
+      },
+    );
 
     for (const from of ['open', 'sealed'] as const) {
       for (const to of ['absent', 'open', 'sealed'] as const) {
         rule(
-          `renaming a${from === 'open' ? 'n open' : ' sealed'} object to a name that is ${to} keeps contents and seal, durably`,
+          `renaming a${from === 'open' ? 'n open' : ' sealed'} object to a name that is ${to} durably keeps its contents and its seal`,
           async ({ volume, reopen }) => {
             await put(volume, 'x/from', 'the new one');
             if (from === 'sealed') await volume.seal('x/from');
             if (to !== 'absent') await put(volume, 'y/to', 'the old one, which is longer');
             if (to === 'sealed') await volume.seal('y/to');
-            // Both were read before, so that a volume with open files has to notice.
+            // Reads all objects before the change, so that a volume that keeps files open has to notice it.
             for (const { name } of await volume.list()) await contentsOf(volume, name);
             await volume.rename('x/from', 'y/to');
             const check = async (at: Volume) => {
@@ -289,7 +292,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
     }
 
     rule(
-      'renaming makes durable what was appended and not synced, and renaming to itself changes nothing',
+      'renaming makes unsynced bytes durable, and renaming an object to its own name changes nothing',
       async ({ volume, reopen }) => {
         await volume.create('a');
         await volume.append('a', 0, [utf8('unsynced')]);
@@ -302,7 +305,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       },
     );
 
-    rule('what was removed is gone after a restart, and its name can be used anew', async ({ volume, reopen }) => {
+    rule('a removed object is gone after a restart, and its name can be used again', async ({ volume, reopen }) => {
       await put(volume, 'c/a', 'open');
       await put(volume, 'c/b', 'sealed');
       await volume.seal('c/b');
@@ -318,7 +321,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
     });
 
     rule(
-      'who reads while an object is replaced and removed sees the old or the new, and afterwards only the new',
+      'a reader sees the old or the new object during a replacement, and only the new one afterwards',
       async ({ volume }) => {
         let going = true;
         const seen = new Set<string>();
@@ -326,7 +329,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
           while (going) {
             const [bytes] = await volume.read([{ name: 'a', offset: 0, length: 10 }]).catch(() => []);
             if (bytes) seen.add(Buffer.from(bytes).toString());
-            // A turn of the event loop, so that a volume without real input and output lets others run too.
+            // A turn of the event loop, so that other calls run too when the volume has no real input and output.
             await new Promise(setImmediate);
           }
         });
@@ -349,7 +352,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       },
     );
 
-    rule('a stream that has begun goes on when its object is renamed or removed', async ({ volume }) => {
+    rule('a stream that has begun continues when its object is renamed or removed', async ({ volume }) => {
       const bytes = randomBytes(1_000_000);
       await put(volume, 'a', bytes);
       const pieces = volume.stream('a')[Symbol.asyncIterator]();
@@ -360,7 +363,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       assert.deepEqual(concat([first, await collect({ [Symbol.asyncIterator]: () => pieces })]), bytes);
     });
 
-    rule('names that are no names of objects are a bug of the caller', async ({ volume }) => {
+    rule('an invalid object name is a bug of the caller', async ({ volume }) => {
       for (const name of BAD_NAMES) {
         await assert.rejects(volume.create(name), isBug, name);
         await assert.rejects(volume.append(name, 0, []), isBug, name);
@@ -376,7 +379,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       assert.deepEqual(await volume.list(), []);
     });
 
-    rule('odd names are names like others, open, sealed and after a restart', async ({ volume, reopen }) => {
+    rule('odd names work for open and sealed objects, also after a restart', async ({ volume, reopen }) => {
       for (const name of ODD_NAMES) await put(volume, name, name);
       for (const name of ODD_NAMES.slice(0, 5)) await volume.seal(name);
       const again = await reopen();
@@ -388,7 +391,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
     });
 
     rule(
-      `${manyObjects} objects are listed in order, by prefix, and statted in the order asked`,
+      `${manyObjects} objects are listed in order, by prefix, and statted in the requested order`,
       async ({ volume, reopen }) => {
         const names = Array.from(
           { length: manyObjects },
@@ -423,28 +426,31 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       },
     );
 
-    rule('free space is told, and is no more than there is', async ({ volume }) => {
+    rule('free space is at most the total space', async ({ volume }) => {
       const { freeBytes, totalBytes } = await volume.space();
       assert.ok(freeBytes > 0 && freeBytes <= totalBytes);
     });
 
-    rule('closing waits for what is under way, and what comes later is told so', async ({ volume, reopen }) => {
-      const bytes = randomBytes(2_000_000);
-      await volume.create('a');
-      let appended = false;
-      const append = volume.append('a', 0, [bytes]).then(() => {
-        appended = true;
-      });
-      const sync = volume.sync(['a']);
-      await volume.close();
-      assert.ok(appended);
-      await Promise.all([append, sync, volume.close()]);
-      await assert.rejects(volume.append('a', bytes.length, [bytes]), failsWith('ARCHIVE_CLOSED'));
-      await assert.rejects(volume.list(), failsWith('ARCHIVE_CLOSED'));
-      assert.deepEqual(await collect((await reopen()).stream('a')), bytes);
-    });
+    rule(
+      'closing waits for running operations, and later ones fail because the volume is closed',
+      async ({ volume, reopen }) => {
+        const bytes = randomBytes(2_000_000);
+        await volume.create('a');
+        let appended = false;
+        const append = volume.append('a', 0, [bytes]).then(() => {
+          appended = true;
+        });
+        const sync = volume.sync(['a']);
+        await volume.close();
+        assert.ok(appended);
+        await Promise.all([append, sync, volume.close()]);
+        await assert.rejects(volume.append('a', bytes.length, [bytes]), failsWith('ARCHIVE_CLOSED'));
+        await assert.rejects(volume.list(), failsWith('ARCHIVE_CLOSED'));
+        assert.deepEqual(await collect((await reopen()).stream('a')), bytes);
+      },
+    );
 
-    rule('a stream that was left alone does not keep the volume from closing', async ({ volume }) => {
+    rule('an abandoned stream does not keep the volume from closing', async ({ volume }) => {
       await put(volume, 'a', randomBytes(1_500_000));
       const pieces = volume.stream('a')[Symbol.asyncIterator]();
       assert.ok((await pieces.next()).value!.length > 0);
@@ -468,7 +474,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
   });
 }
 
-/** The rules of reading, for every volume, also read-only ones. */
+/** The rules of reading for every volume, including read-only ones. */
 export function volumeReadContract(
   title: string,
   open: (objects: ReadonlyMap<string, Uint8Array>) => Promise<{ volume: Volume; dispose(): Promise<void> }>,
@@ -501,29 +507,32 @@ export function volumeReadContract(
       assert.deepEqual(await volume.stat(['r/small', 'gone', 'empty']), [expected[2], undefined, expected[0]]);
     });
 
-    rule('ranges are read in the order asked, shorter where the object ends and empty beyond it', async (volume) => {
-      const read = await volume.read([
-        { name: 'r/small', offset: 2, length: 3 },
-        { name: 'r/large', offset: 999_990, length: 1 << 30 },
-        { name: 'r/small', offset: 8, length: 100 },
-        { name: 'r/small', offset: 10, length: 1 },
-        { name: 'r/small', offset: 2 ** 40, length: 2 ** 40 },
-        { name: 'r/small', offset: 3, length: 0 },
-        { name: 'empty', offset: 0, length: 5 },
-        { name: 'r/large', offset: 0, length: 1_000_000 },
-      ]);
-      assert.deepEqual(
-        read.map((bytes) => [...bytes.subarray(0, 20)].length),
-        [3, 10, 2, 0, 0, 0, 0, 20],
-      );
-      assert.deepEqual(read[0], new Uint8Array(utf8('234')));
-      assert.deepEqual(read[1], large.slice(-10));
-      assert.deepEqual(read[2], new Uint8Array(utf8('89')));
-      assert.deepEqual(read[7], large);
-      assert.deepEqual(await volume.read([]), []);
-    });
+    rule(
+      'ranges are read in the requested order, shorter at the end of the object and empty beyond it',
+      async (volume) => {
+        const read = await volume.read([
+          { name: 'r/small', offset: 2, length: 3 },
+          { name: 'r/large', offset: 999_990, length: 1 << 30 },
+          { name: 'r/small', offset: 8, length: 100 },
+          { name: 'r/small', offset: 10, length: 1 },
+          { name: 'r/small', offset: 2 ** 40, length: 2 ** 40 },
+          { name: 'r/small', offset: 3, length: 0 },
+          { name: 'empty', offset: 0, length: 5 },
+          { name: 'r/large', offset: 0, length: 1_000_000 },
+        ]);
+        assert.deepEqual(
+          read.map((bytes) => [...bytes.subarray(0, 20)].length),
+          [3, 10, 2, 0, 0, 0, 0, 20],
+        );
+        assert.deepEqual(read[0], new Uint8Array(utf8('234')));
+        assert.deepEqual(read[1], large.slice(-10));
+        assert.deepEqual(read[2], new Uint8Array(utf8('89')));
+        assert.deepEqual(read[7], large);
+        assert.deepEqual(await volume.read([]), []);
+      },
+    );
 
-    rule('what was read belongs to the caller: changing it changes nothing else', async (volume) => {
+    rule('the caller may change the bytes that it read without an effect on later reads', async (volume) => {
       const range = { name: 'r/small', offset: 0, length: 10 };
       const [first, second] = await volume.read([range, range]);
       first!.fill(0);
@@ -532,7 +541,7 @@ export function volumeReadContract(
       assert.equal(second!.buffer.byteLength, 10);
     });
 
-    rule('a thousand ranges read at once are all right', async (volume) => {
+    rule('a thousand ranges can be read at once', async (volume) => {
       const random = seededRandom(11);
       const ranges = Array.from({ length: 1000 }, () => ({
         name: 'r/large',
@@ -545,7 +554,7 @@ export function volumeReadContract(
       });
     });
 
-    rule('a stream gives the bytes from and to where it was asked, in pieces of bounded size', async (volume) => {
+    rule('a stream gives the bytes of the requested range, in pieces of bounded size', async (volume) => {
       for await (const piece of volume.stream('r/large')) assert.ok(piece.length > 0 && piece.length <= 1 << 20);
       for (const [from, to] of [
         [0, undefined],
@@ -565,7 +574,7 @@ export function volumeReadContract(
       assert.equal((await collect(volume.stream('empty'))).length, 0);
     });
 
-    rule('a stream can be left in the middle, and many can run at once', async (volume) => {
+    rule('a stream can be abandoned in the middle, and many streams can run at once', async (volume) => {
       for await (const piece of volume.stream('r/large')) {
         assert.ok(piece.length > 0);
         break;
@@ -574,7 +583,7 @@ export function volumeReadContract(
       for (const bytes of all) assert.deepEqual(bytes, large);
     });
 
-    rule('negative, broken and missing offsets are a bug of the caller', async (volume) => {
+    rule('negative, fractional and infinite offsets are a bug of the caller', async (volume) => {
       for (const bad of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
         await assert.rejects(volume.read([{ name: 'empty', offset: bad, length: 1 }]), isBug);
         await assert.rejects(volume.read([{ name: 'empty', offset: 0, length: bad }]), isBug);
@@ -582,7 +591,7 @@ export function volumeReadContract(
       }
     });
 
-    rule('one object that is not there fails the call that asks for it and is named', async (volume) => {
+    rule('a read of several objects fails with the name of a missing one', async (volume) => {
       const ranges = ['empty', 'r/gone', 'r/small'].map((name) => ({ name, offset: 0, length: 1 }));
       await assert.rejects(volume.read(ranges), failsWith('OBJECT_MISSING', 'r/gone'));
       await assert.rejects(collect(volume.stream('r/gone')), failsWith('OBJECT_MISSING', 'r/gone'));
