@@ -1,6 +1,6 @@
 /**
- * The boundaries of a crawl, whatever a site does: it must not reach private networks, leave its scope, or go where the
- * user excluded it.
+ * The boundaries of a crawl. Whatever a site does, the crawl must not reach private networks, leave its scope, or
+ * request excluded URLs.
  */
 import assert from 'node:assert/strict';
 import type { LookupFunction } from 'node:net';
@@ -36,7 +36,7 @@ test('a crawl that may not reach private addresses captures nothing there, and r
   assert.deepEqual(await allCaptures(archive), []);
 });
 
-test('a URL that was out of scope is taken from pages that are read after a seed redirected to its host', async (t) => {
+test('links to a host are followed once a seed redirected there, even if the host was out of scope before', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -58,11 +58,11 @@ test('a URL that was out of scope is taken from pages that are read after a seed
   web.put('site.test', '/', html('home', numbers.map((number) => `<a href="/early${number}">x</a>`).join('')));
   for (const number of numbers) {
     web.put('site.test', `/early${number}`, html(`early ${number}`, outside + late));
-    // The first ones may be read by themselves, the others are read many at a time.
+    // Late pages from 12 on link to the new host, and may be read many at a time.
     const named = number < 12 ? '' : outside;
     answerAfter('site.test', `/late${number}`, scopeGrown.promise, 200, html(`late ${number}`, named));
   }
-  // Read long after the early pages were.
+  // This seed answers only after the early pages were read.
   answerAfter('old.test', '/', lateAsked.promise, 302, '', { location: web.url('new.test') });
   answerAfter('new.test', '/', Promise.resolve(), 200, html('new', ''));
   answerAfter('new.test', '/only-named', Promise.resolve(), 200, html('only named', ''));
@@ -114,7 +114,7 @@ test('scopes are limited to the host, the domain, the prefix or the list, and in
   assert.deepEqual(moved, ['old.test/', 'site.test/dir/a', 'site.test/dir/b', 'site.test/other']);
 });
 
-test('a pattern that takes too long ends the crawl with an error, and the crawl continues with another one', async (t) => {
+test('a pattern that takes too long ends the crawl with an error, and the crawl can be resumed with another pattern', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -129,7 +129,7 @@ test('a pattern that takes too long ends the crawl with an error, and the crawl 
   assert.deepEqual([counts.pages, counts.failed, web.requests('site.test', '/').length], [2, 0, 1]);
 });
 
-test('a frame that redirects elsewhere is captured like a picture, and does not widen the scope', async (t) => {
+test('a frame that redirects elsewhere is captured as an embed, without a change of scope', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -212,7 +212,7 @@ test('a crawl that a limit stopped can be continued', async (t) => {
   assert.equal(new Set(requested).size, 30, 'nothing was requested twice');
 });
 
-test('at a limit of pages the embeds of captured pages are still captured, and no further page is', async (t) => {
+test('at a limit of pages the crawl still captures the embeds of captured pages', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -262,7 +262,7 @@ test('a picture that links to itself, as in galleries, is an embed and not a pag
   );
 });
 
-test('a picture that is queued as a page is captured as an embed once a page shows it, even at the limit of pages', async (t) => {
+test('a picture that is queued as a page becomes an embed when a page shows it, even at the limit of pages', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -282,7 +282,7 @@ test('a picture that is queued as a page is captured as an embed once a page sho
   assert.deepEqual(requested(), ['/', '/view', '/picture.png', '/1', '/2']);
 });
 
-test('a picture that is being visited as a page, or waits for a retry, is fetched once though a page shows it', async (t) => {
+test('a picture that is being visited as a page, or waits for a retry, is not fetched again when a page shows it', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -322,7 +322,7 @@ test('a picture that is being visited as a page, or waits for a retry, is fetche
   ]);
 });
 
-test('a preview picture for other sites is not a page, and must be in the scope of pages', async (t) => {
+test('a preview picture for other sites is captured as an embed if it is in the scope of pages', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -340,7 +340,7 @@ test('a preview picture for other sites is not a page, and must be in the scope 
   );
 });
 
-test('where only HTML is kept, a preview link for other sites is kept if it is HTML', async (t) => {
+test('with htmlOnly, a preview link for other sites is kept if it leads to HTML', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -366,7 +366,7 @@ test('pages that name each other as preview pictures do not escape a limit of pa
   assert.deepEqual([web.requestLog.length, report.counts.pages, report.queued], [2, 1, 1]);
 });
 
-test('a limit of time ends a body without end, even on the last allowed page, which stays queued', async (t) => {
+test('a limit of time ends an endless body, even on the last allowed page, and this page stays queued', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const start = Date.now();
@@ -406,7 +406,7 @@ test('a crawl keeps its speed when the clock of the machine is set back', async 
   assert.deepEqual([outcome, counts.pages], ['done', 4]);
 });
 
-test('robots.txt is fetched again when the clock is set back by days, since a file from the future is not fresh', async (t) => {
+test('robots.txt is fetched again when the clock was set back by days, since a file from the future is not fresh', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   let shiftMs = 0;
@@ -479,7 +479,7 @@ test('a page that embeds itself, or is embedded during its visit, stays a page',
   assert.deepEqual([again.counts.pages, again.queued], [3, 0]);
 });
 
-test('a picture that is queued as a page and prefetched is fetched for the next page that shows it', async (t) => {
+test('a prefetched picture that is queued as a page is fetched for the next page that shows it', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });

@@ -1,6 +1,6 @@
 /**
- * The boundaries of a rendered page, whatever its scripts do: it must not reach what the crawl may not reach, or be
- * faster than the crawl.
+ * The boundaries of a rendered page. Whatever its scripts do, it must not reach URLs that the crawl may not reach, or
+ * send requests faster than the crawl.
  */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -94,7 +94,7 @@ test('a page respects robots.txt, exclusions, and the delay of each host', async
   assert.equal(counts.forbidden, 3);
 });
 
-test('the crawl fetches what a page had no time to get', async (t) => {
+test('the crawl fetches resources that a page had no time to load', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -146,7 +146,7 @@ test('refused requests of a page are counted, and failed ones reported with the 
   const { counts, failedUrls } = await crawl(archive, [web.url('site.test')], await browserSettings(), {
     resolve: web.resolve,
   });
-  // A connection that was closed while idle is tried again, so one URL may be requested twice.
+  // A request on a connection that was closed while idle is sent again, so one URL may be requested twice.
   assert.deepEqual(
     [...new Set(web.requestLog.map(({ path }) => path))].sort(),
     ['/', long, '/reset', '/robots.txt'].sort(),
@@ -160,7 +160,7 @@ test('refused requests of a page are counted, and failed ones reported with the 
   ]);
 });
 
-test('a crawl with a browser cannot also keep only HTML, and says so before it begins', async (t) => {
+test('a crawl with both a browser and htmlOnly is refused before it begins', async (t) => {
   const archive = await makeArchive(t, { clock: Date.now });
   const settings = { ...(await browserSettings()), htmlOnly: true };
   await assert.rejects(crawl(archive, ['http://site.test/'], settings), { code: 'BAD_ARGUMENT' });

@@ -22,7 +22,7 @@ function run(cwd: string, ...args: string[]): Promise<Outcome> {
   });
 }
 
-test('a site is crawled with a browser from the command line, which reports what is missing and what was done', async (t) => {
+test('the command line crawls a site with a browser, and reports a missing browser and the result', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const cwd = await temporaryDirectory(t);

@@ -24,7 +24,10 @@ export function shell(script: string, body = ''): string {
   return `<!doctype html><html><head><title>shell</title></head><body><div id="app"></div>${body}<script type="module">${script}</script></body></html>`;
 }
 
-/** Settings for crawls of a loopback web with the browser of the tests. Its sandbox is not available everywhere. */
+/**
+ * Settings for crawls of a loopback web with the browser of the tests. The sandbox of the browser is not available
+ * everywhere.
+ */
 export async function browserSettings(): Promise<Partial<CrawlSettings>> {
   return {
     browser: 'all',
@@ -41,7 +44,7 @@ export async function browserSettings(): Promise<Partial<CrawlSettings>> {
   };
 }
 
-/** What pages do and a crawl does not allow. */
+/** Actions of pages that a crawl does not allow. */
 const RUDENESS = `
   alert('hello');
   window.open('/popup');

@@ -40,7 +40,7 @@ function killBrowsers(): void {
   for (const pid of browsersOf(process.pid)) process.kill(pid, 'SIGKILL');
 }
 
-test('a browser that is killed is replaced, and its page tried again; a page that kills every browser is reported', {
+test('a killed browser is replaced and its page tried again, and a page that kills every browser is reported', {
   skip,
 }, async (t) => {
   const web = await TestWeb.start();
@@ -76,13 +76,13 @@ test('a browser that is killed is replaced, and its page tried again; a page tha
   assert.deepEqual(browsersOf(process.pid), [], 'no browser is left');
 });
 
-test('a page that uses too much memory is given up with its browser and reported; others are rendered', {
+test('a page that uses too much memory is given up with its browser and reported, and other pages are rendered', {
   skip,
 }, async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
-  // These are not in the heap of scripts, so nothing in the browser bounds them.
+  // These buffers are outside the heap of scripts, so the browser does not limit them.
   const greed = 'const all = []; setInterval(() => all.push(new Uint8Array(2e7).fill(1)), 1); await fetch("/last");';
   web.put('site.test', '/', html('home', '<a href="/greedy">1</a><a href="/modest">2</a>'));
   web.put('site.test', '/greedy', shell(greed));
@@ -153,7 +153,7 @@ test('a crawler that is killed leaves no browser behind, and the next one contin
   assert.deepEqual(await audit(archive), []);
 });
 
-test('the next crawl removes what the browser of a killed crawler left in the temporary directory, and nothing else', {
+test('the next crawl removes exactly the temporary files that the browser of a killed crawler left', {
   skip,
 }, async (t) => {
   const web = await TestWeb.start();
@@ -182,7 +182,7 @@ test('the next crawl removes what the browser of a killed crawler left in the te
 
   const others = ['playwright_chromiumdev_profile-others', 'playwright-artifacts-others', 'unlike'];
   for (const name of others) mkdirSync(join(temporary, name));
-  // Another running process has one too.
+  // Another running process has a profile in the temporary directory too.
   const mark = readdirSync(temporary).find((name) => name.startsWith('pinakes-browser-'))!;
   const running = mark.replace(String(killed.pid), String(process.pid));
   mkdirSync(join(temporary, running));
@@ -196,7 +196,7 @@ test('the next crawl removes what the browser of a killed crawler left in the te
   );
 });
 
-test('an interrupted crawl stops at once, with its browser, and can be resumed', { skip }, async (t) => {
+test('an interrupted crawl stops at once together with its browser, and can be resumed', { skip }, async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });

@@ -29,7 +29,7 @@ test('a page of scripts is rendered, and all its requests are captured as the si
   const { counts } = report;
   const captures = await allCaptures(archive);
   const captured = new Set(captures.map(({ url }) => url));
-  // No window is opened. Some browsers report its URL, and then that is a page of the crawl like others.
+  // No window is opened. Some browsers report the URL of the window, and then the crawl visits this URL as a page.
   const windows = web.requests('site.test', '/popup').length;
   assert.ok(windows <= 1);
 
@@ -50,7 +50,7 @@ test('a page of scripts is rendered, and all its requests are captured as the si
     assert.equal(moved?.status, 301);
   });
 
-  await t.test('a resource is requested once, by any page, and a script that repeats itself is limited', () => {
+  await t.test('a resource is requested once for all pages, and a script that repeats a request is limited', () => {
     for (const path of [
       '/',
       '/style.css',
@@ -83,7 +83,7 @@ test('a page of scripts is rendered, and all its requests are captured as the si
     }
   });
 
-  await t.test('links that only the rendered page has are crawled', () => {
+  await t.test('links that exist only in the rendered page are crawled', () => {
     assert.ok(captured.has(web.url('site.test', '/found')));
     assert.deepEqual(
       [counts.pages, counts.rendered, counts.screenshots],
@@ -134,7 +134,7 @@ test('a page of scripts is rendered, and all its requests are captured as the si
   });
 });
 
-test('pages rendered at the same time share their resources, and a limit lets running pages end', async (t) => {
+test('pages rendered at the same time share their resources, and a limit of pages does not stop running pages', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -142,7 +142,7 @@ test('pages rendered at the same time share their resources, and a limit lets ru
   const links = pages.map((path) => `<a href="${path}">x</a>`).join('');
   const needs = `document.body.append(Object.assign(new Image(), { src: '/shared.gif' }))`;
   web.put('site.test', '/', html('home', links));
-  // A range of a sound is requested as the whole. A missing picture is requested once, not for every page.
+  // For a range of a sound, the whole file is requested. A missing picture is requested once for all pages.
   const sound = '<audio src="/sound.mp3" preload="auto"></audio><img src="http://nowhere.invalid/x.gif">';
   for (const path of pages) web.put('site.test', path, shell(needs, `<p>${path}</p>${sound}`));
   web.put('site.test', '/sound.mp3', Buffer.alloc(5000, 1), { 'content-type': 'audio/mpeg' });
@@ -165,7 +165,7 @@ test('pages rendered at the same time share their resources, and a limit lets ru
   assert.deepEqual(second.counts.failures, { dns: 1 });
 });
 
-test('links of a page in an old charset are requested in it, from its HTML and from the rendered page', async (t) => {
+test('links of a page in an old charset are encoded in this charset, from its HTML and from the rendered page', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -223,7 +223,7 @@ test('with `empty`, only pages whose HTML has almost no text are rendered', asyn
   assert.ok((await allCaptures(archive)).every(({ url }) => !url.startsWith('urn:')));
 });
 
-test('pages cannot navigate away or register service workers, and the URLs they navigate to are crawled', async (t) => {
+test('pages cannot navigate away or register service workers, and the URLs of their navigations are crawled', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -255,7 +255,7 @@ test('pages cannot navigate away or register service workers, and the URLs they 
   assert.equal(gif?.head.get('warc-protocol'), 'h2');
 });
 
-test('a page that grows without end when scrolled is reported, and one that is merely long is not', async (t) => {
+test('a page that grows without end when scrolled is reported, unlike one that is merely long', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -274,7 +274,7 @@ test('a page that grows without end when scrolled is reported, and one that is m
   assert.deepEqual(partlyReadUrls, [{ url: web.url('site.test', '/endless'), reason }]);
 });
 
-test('HTML that a browser would save as a file is captured and read, but not rendered', async (t) => {
+test('HTML that a browser would save as a file is captured and read for links without a browser', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -331,12 +331,12 @@ test('ranges of a film are separate requests', async (t) => {
   assert.equal(web.requests('site.test', `/seen-${film}`).length, 1);
 });
 
-test('a page that cannot be painted still has links, and one that goes back to nothing is reported', async (t) => {
+test('links of a page that cannot be painted are found, and a page that goes back to an empty window is reported', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
   const link = `document.getElementById('app').innerHTML = '<a href="/found">found</a>';`;
-  // Only painting keeps the browser busy.
+  // Painting alone keeps the browser busy.
   const layer = '<div style="position:fixed;inset:0;backdrop-filter:blur(90px) hue-rotate(9deg)"></div>';
   web.put('site.test', '/', shell(link, `<a href="/back">x</a>${layer.repeat(400)}`));
   web.put('site.test', '/found', html('found', ''));
@@ -352,7 +352,7 @@ test('a page that cannot be painted still has links, and one that goes back to n
   );
 });
 
-test('a page that never ends is given up with its browser and reported; its HTML counts, and the crawl continues', async (t) => {
+test('a page whose script never ends is given up with its browser and reported, and its HTML is read for links', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });
@@ -366,7 +366,7 @@ test('a page that never ends is given up with its browser and reported; its HTML
   assert.equal(web.requests('site.test', '/after').length, 1);
 });
 
-test('a recrawl sends the validators of resources, and renders unchanged pages too', async (t) => {
+test('a recrawl sends the validators of resources, and renders unchanged pages again', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const archive = await makeArchive(t, { clock: Date.now });

@@ -85,7 +85,7 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   assert.match((await run(cwd, 'verify')).out, /0 errors/);
 });
 
-test('an option is suggested only if it was not given', async (t) => {
+test('the advice suggests an option only if it was not given', async (t) => {
   // A TLS alert: the server does not support this version.
   const alert = Buffer.from([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]);
   const server = createServer((socket) => socket.on('error', () => {}).end(alert));
@@ -149,7 +149,7 @@ test('of several due crawls, one that fails does not stop the others, and is rep
     assert.equal((await run(cwd, 'crawl', seed, '--collection', collection, ...options)).code, 0);
   const database = new DatabaseSync(join(cwd, 'archive', 'crawl.sqlite'));
   database.exec(`UPDATE schedule SET due = CASE collection WHEN 'broken' THEN 0 ELSE 1 END`);
-  // As a later version may have written it.
+  // Settings as a later version may have written them.
   database.exec(
     `UPDATE schedule SET settings = json_set(settings, '$.include', json('["("]')) WHERE collection = 'broken'`,
   );

@@ -16,7 +16,7 @@ async function walled(t: TestContext) {
   const body = html('home', `${links.map((path) => `<a href="${path}">x</a>`).join('')}<img src="${links.at(-1)}">`);
   return {
     web,
-    /** A page with another answer for clients without a cookie of this name. */
+    /** Puts a page that gives another answer to clients without the cookie of this name. */
     put: (path: string, without: (path: string, name: string) => Record<string, string>, name = 'wall') =>
       web.at(SITE, path, ({ headers }, response, end) => {
         const isIn = headers.cookie?.includes(`${name}=`) ?? false;
@@ -40,7 +40,7 @@ async function walled(t: TestContext) {
   };
 }
 
-test('a site that redirects every page to itself until its cookie comes back is captured', async (t) => {
+test('a site that redirects every page to itself until the client sends its cookie is captured', async (t) => {
   const { web, put, crawl, statuses } = await walled(t);
   for (const path of PAGES) put(path, () => ({ location: path, 'set-cookie': 'wall=up; Path=/; HttpOnly' }));
   const { outcome, counts } = await crawl();
@@ -79,7 +79,7 @@ for (const [who, onPage, onGate] of [
     assert.deepEqual(await statuses(), ['/ 200', '/ 302', '/one 200', '/two 200']);
   });
 
-test('a site that always wants another cookie does not hold up the crawl', async (t) => {
+test('a crawl gives up a site that always wants another cookie', async (t) => {
   const { web, put, crawl } = await walled(t);
   let number = 0;
   put('/', () => ({ location: '/', 'set-cookie': `n${number++}=1` }), 'never');
@@ -88,7 +88,7 @@ test('a site that always wants another cookie does not hold up the crawl', async
   assert.ok(web.requests(SITE, '/').length <= 21);
 });
 
-test('cookies of pages, of other domains and expired ones are not sent', async (t) => {
+test('cookies of ordinary pages, cookies of other domains and expired cookies are not sent', async (t) => {
   const { web, crawl } = await walled(t);
   web.put(SITE, '/', html('home', '<a href="/moved">x</a><a href="/two">x</a>'), { 'set-cookie': 'page=1' });
   web.at(SITE, '/moved', (_, response, end) => {

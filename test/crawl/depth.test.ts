@@ -17,9 +17,9 @@ const SETTINGS: Partial<CrawlSettings> = {
 type Order = { readonly slowAfter: string; readonly crossingAfter?: string };
 
 /**
- * Two paths lead to a crossing: a long one, and a short one that is slow. From there a path leads to a goal, which is
- * within the depth limit only by the short path. Answers wait for other requests: the picture of a page is requested
- * once the page was read.
+ * Two paths lead to a crossing: a long one, and a short one that is slow. From the crossing a path leads to a goal,
+ * which is within the depth limit by the short path only. Answers wait for other requests. The picture of a page is
+ * requested after the page was read.
  */
 async function walk(t: Parameters<typeof makeArchive>[0], { slowAfter, crossingAfter }: Order) {
   const web = await TestWeb.start();
@@ -64,7 +64,7 @@ for (const [when, order] of Object.entries({
   'during its visit': { slowAfter: '/crossing', crossingAfter: '/slow.gif' },
   'after it was visited': { slowAfter: '/crossing.gif' },
 } satisfies Record<string, Order>)) {
-  test(`a page has the depth of the shortest path, even if that is found ${when}`, async (t) => {
+  test(`a page has the depth of the shortest path to it, even if this path is found ${when}`, async (t) => {
     const { web, archive, report } = await walk(t, order);
     for (const path of PAGES) assert.equal(web.requests('site.test', path).length, 1, path);
     assert.equal(web.requests('site.test', '/beyond').length, 0);
@@ -74,7 +74,7 @@ for (const [when, order] of Object.entries({
   });
 }
 
-test('a page that must only be read again is read even if its host is given up', async (t) => {
+test('a captured page is read again for its links even if its host is given up', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const gates = { crossing: Promise.withResolvers<void>(), pictures: Promise.withResolvers<void>() };
@@ -88,8 +88,8 @@ test('a page that must only be read again is read even if its host is given up',
       response.end(body);
     });
   const links = (...paths: string[]) => paths.map((path) => `<a href="${path}">x</a>`).join('');
-  // The pictures of the slow page are being fetched, and the page it names waits to be read again. Then the host asks
-  // for a pause of two hours.
+  // While the pictures of the slow page are fetched, the crossing waits to be read again. Then the host asks for a
+  // pause of two hours.
   put('/', html('home', links('/busy', '/slow', '/long')));
   put('/busy', '', gates.pictures.promise, 429, { 'retry-after': '7200' });
   put('/slow', html('slow', `${links('/crossing')}<img src="/1.gif"><img src="/2.gif">`), gates.crossing.promise);

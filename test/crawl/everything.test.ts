@@ -98,7 +98,8 @@ test('a crawl of a web with everything in it ends, captures exactly what it shou
     for (const { fields } of web.requestLog) assert.match(fields['user-agent'] ?? '', /pinakes/);
     const counts = new Map<string, number>();
     for (const { host, path } of web.requestLog) counts.set(`${host}${path}`, (counts.get(`${host}${path}`) ?? 0) + 1);
-    // On a reused connection the answer may be left over from before. Then it is requested once more, on a new one.
+    // On a reused connection, these bytes may belong to an earlier answer. So the URL is requested again on a new
+    // connection.
     const notHttp = 'site.test/not-http';
     assert.ok(counts.get(notHttp)! <= 2);
     const twice = [...counts]

@@ -76,14 +76,15 @@ const ABSENT_SERVER = `
   });
 `;
 
-test('a slow address is not given up for another that does not answer', async (t) => {
+test('a connection to a slow address is kept when another address does not answer', async (t) => {
   const isPresent = new SharedArrayBuffer(4);
   const server = new Worker(new URL(`data:text/javascript,${encodeURIComponent(ABSENT_SERVER)}`), {
     workerData: isPresent,
   });
   t.after(() => server.terminate());
   const [port] = (await once(server, 'message')) as [number];
-  // Unaccepted connections fill the queue. The system then ignores new ones, which try again after a second.
+  // Unaccepted connections fill the queue. Then the system ignores new connections, and their clients try again after a
+  // second.
   const waiting = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
   t.after(() => {
     for (const socket of waiting) socket.destroy();
@@ -101,7 +102,7 @@ test('a slow address is not given up for another that does not answer', async (t
   assert.equal(await told(await fetching), '200 hello');
 });
 
-test('empty lines before a head are skipped, up to a bound', async (t) => {
+test('a limited number of empty lines before a head is skipped', async (t) => {
   const origin = await startServer(t, (path) => {
     if (path === '/many') return '\r\n'.repeat(5000);
     return `${path === '/bare' ? '\n' : '\r\n'}${page(path)}`;
@@ -111,7 +112,7 @@ test('empty lines before a head are skipped, up to a bound', async (t) => {
   assert.match(await fetch(`${origin}/many`), /^not-http/);
 });
 
-test('late bytes of an answer are not taken for the next one, which is requested on another connection', async (t) => {
+test('late bytes of an answer do not become the next answer, because the next URL is requested on another connection', async (t) => {
   const late = new WeakSet<Socket>();
   const requested: string[] = [];
   const origin = await startServer(t, (path, count, socket) => {
@@ -141,7 +142,7 @@ test('a request is sent again when the server sends 408 on an idle connection', 
   assert.deepEqual(requested, ['/1 1', '/2 2', '/2 1', '/always 2', '/always 1']);
 });
 
-test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
+test('HTTP/2 fields keep their octets, even when there are many fields', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, number) => [`x-${number}`, 'v']));
@@ -259,7 +260,7 @@ function frame(type: number, flags: number, stream: 0 | 1, payload: Uint8Array =
   return Buffer.concat([head, payload]);
 }
 
-test('an HTTP/2 body is whole only when the server ends it and its length is as declared, even if the stream is reset', async (t) => {
+test('an HTTP/2 body is whole when it has its declared length, or without one when the server ends it', async (t) => {
   const [data, headers, reset, settings, goaway] = [0, 1, 3, 4, 7];
   const plain = frame(headers, 4, 1, Buffer.from([0x88]));
   const announced = frame(headers, 4, 1, Buffer.from('\x88\x0f\x0d\x041000', 'latin1'));
@@ -335,7 +336,7 @@ function writeForEver(socket: Socket, piece: Buffer): void {
   more();
 }
 
-test('endless trailer fields end the body, which is then marked as cut', async (t) => {
+test('endless trailer fields end the body, and the body is marked as cut', async (t) => {
   const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n';
   const origin = await startServer(t, (_, __, socket) => {
     setImmediate(() => writeForEver(socket, Buffer.from('X-Trailer: more\r\n'.repeat(1000))));

@@ -1,6 +1,6 @@
 /**
- * Kills a crawl at random moments and resumes it in the next process. What was acknowledged is never requested again,
- * and nothing is missing at the end.
+ * Kills a crawl at random moments and resumes it in the next process. Acknowledged captures are never requested again,
+ * and no capture is missing at the end.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -70,7 +70,7 @@ test(`a crawl killed ${ROUNDS} times ends like an undisturbed one, and requests 
       [join(import.meta.dirname, 'crawling-child.ts'), directory, `http://${HOST}:${web.port}/0`, String(round)],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
-        // Starting the process takes most of a round.
+        // Starting the process takes most of the time of a round.
         env: {
           ...process.env,
           NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'pinakes-compile-cache'),

@@ -1,4 +1,4 @@
-/** Crawls of more hosts than are in memory at a time, each asking for a long pause. */
+/** Crawls of more hosts than fit in memory at a time. Each host asks for a long pause. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type CrawlOptions, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
@@ -6,7 +6,7 @@ import { makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
 const SETTINGS: Partial<CrawlSettings> = { scope: 'list', delayMs: 0, retries: 1, retryDelayMs: 0, allowPrivate: true };
-/** A crawl that waits for such a pause is stopped by the time limit first. */
+/** The pause that every host asks for. A crawl that waits for it is stopped by TIME_LIMIT_MS before. */
 const PAUSE_SECONDS = 600;
 const TIME_LIMIT_MS = 30_000;
 

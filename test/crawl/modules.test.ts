@@ -4,7 +4,7 @@ import { crawl } from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { TestWeb } from './test-web.ts';
 
-test('the chunks that the modules of a bundled site import are captured', async (t) => {
+test('the modules that a bundled site imports are captured', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const script = { 'content-type': 'text/javascript; charset=utf-8' };

@@ -1,6 +1,5 @@
 /**
- * Links are never lost silently: pages that were read in part are reported, and pages that are merely large are read
- * whole.
+ * No link is lost silently. Pages that were read in part are reported, and pages that are merely large are read whole.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -69,7 +68,7 @@ test('pages that are too large for memory are read to their last link, coded or 
   assert.equal(report.known, 2 + 20);
 });
 
-test('a page beyond all bounds is read up to them, and reported', async (t) => {
+test('a page beyond the limits is read up to the limits and reported', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   web.put(SITE, '/vast', html('vast', `${links(0, 5)}<p>${'x'.repeat(17 * 1024 * 1024)}</p>${links(10, 5)}`));
@@ -80,7 +79,7 @@ test('a page beyond all bounds is read up to them, and reported', async (t) => {
   assert.equal(report.known, 1 + 5);
 });
 
-test('a large file of a kind that is not read is not reported, whatever its type', async (t) => {
+test('a large file of a kind that is never read for links is not reported, whatever its type', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const film = Buffer.concat([Buffer.from('RIFF'), Buffer.alloc(17 * 1024 * 1024, 1)]);

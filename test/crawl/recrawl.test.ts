@@ -17,7 +17,7 @@ const SETTINGS: Partial<CrawlSettings> = {
   retryDelayMs: 5,
 };
 
-/** A site with validators whose pages can be changed, and an archive whose clock can be advanced. */
+/** A site that sends validators and whose pages can be changed, and an archive whose clock can be advanced. */
 class ChangingSite {
   readonly web: TestWeb;
   readonly archive: Archive;
@@ -110,7 +110,7 @@ test('an unchanged page costs a conditional request and a small revisit, by ETag
   assert.equal((await site.archive.verify()).errors, 0);
 });
 
-test('a 304 keeps its content through a rebuild', async (t) => {
+test('a 304 keeps its content after a rebuild', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front([]));
   await site.crawl();
@@ -136,7 +136,7 @@ test('validators are not sent for a content that the archive no longer has', asy
   assert.equal((await payloadAt(site.archive, site.url('/a'))).toString(), site.pages.get('/a'));
 });
 
-test('only new links of a changed page are offered', async (t) => {
+test('a recrawl follows the new links of a changed page', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/old']));
   site.put('/a', html('a', '<a href="/old">x</a>'));
@@ -170,7 +170,7 @@ test('a budget is spent on the pages that change, and --fixed visits all pages',
   assert.equal((await site.again({ budget: 2, fixed: true })).requested.length, paths.length + 1);
 });
 
-test('pages at the end of their lifetime are visited besides the budget', async (t) => {
+test('pages at the end of their lifetime are visited in addition to the budget', async (t) => {
   const site = await ChangingSite.start(t);
   const paths = ['/1', '/2', '/3'];
   site.put('/', front(paths));
@@ -227,7 +227,7 @@ test('pages that are gone are expunged also when a limit ends the crawl', async 
   assert.deepEqual([...left].sort(), ['/', '/robots.txt']);
 });
 
-test('a page that could not be verified is kept, and visited first the next time', async (t) => {
+test('a page whose request failed is kept, and visited first by the next recrawl', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/b', '/c']));
   for (const path of ['/a', '/b', '/c']) site.put(path, html(path, ''));
@@ -259,7 +259,7 @@ test('crawling the same seeds again follows links through pages that did not cha
   assert.equal((await payloadAt(site.archive, site.url('/b'))).toString(), site.pages.get('/b'));
 });
 
-test('a crawl that reached its limit can be crawled again with the same limit, and visits the rest first', async (t) => {
+test('a crawl with the same limit visits the rest first when it is run again', async (t) => {
   const site = await ChangingSite.start(t);
   const paths = ['/a', '/b', '/c', '/d'];
   site.put('/', front(paths));
@@ -303,7 +303,7 @@ test('a site that was gone for a day is visited again, from its seed and its sit
   assert.deepEqual((await site.again()).requested, paths);
 });
 
-test('a page that is gone is not requested again because a changing page names it', async (t) => {
+test('a page that is gone is not requested again, even if a changing page links to it', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a']));
   site.put('/a', html('a', ''));
@@ -317,7 +317,7 @@ test('a page that is gone is not requested again because a changing page names i
   assert.deepEqual((await site.again()).requested, ['/', '/b']);
 });
 
-test('a scope that grew during a recrawl stays so', async (t) => {
+test('a scope that grew during a recrawl stays larger', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', html('home', ''));
   await site.crawl();
@@ -326,7 +326,7 @@ test('a scope that grew during a recrawl stays so', async (t) => {
   site.web.put('new.test', '/', html('new', ''));
   site.later(1);
   await site.again();
-  // The seed does not redirect there any more.
+  // The seed no longer redirects.
   site.put('/', html('home', 'other'));
   for (const generation of [1, 2]) {
     site.web.put('new.test', '/', html('new', `<a href="/${generation}">x</a>`));
@@ -337,7 +337,7 @@ test('a scope that grew during a recrawl stays so', async (t) => {
   }
 });
 
-test('an error of the server is not content of the page, and the validators stay valid', async (t) => {
+test('a server error does not replace the content of a page or its validators', async (t) => {
   const site = await ChangingSite.start(t);
   const body = html('home', '');
   site.put('/', body);
@@ -352,7 +352,7 @@ test('an error of the server is not content of the page, and the validators stay
   assert.equal((await payloadAt(site.archive, site.url())).toString(), body);
 });
 
-test('a 304 to a request without validators confirms nothing', async (t) => {
+test('a 304 to a request without validators does not confirm the content', async (t) => {
   const site = await ChangingSite.start(t);
   const fields = { etag: '"one"' };
   site.web.put(HOST, '/', '', fields, 304);
@@ -371,7 +371,7 @@ test('a 304 to a request without validators confirms nothing', async (t) => {
   assert.deepEqual(await audit(site.archive), []);
 });
 
-test('URLs that a recrawl excludes are not requested, known or not, and the next recrawl requests them', async (t) => {
+test('URLs that a recrawl excludes are left to the next recrawl, whether they were known or not', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/dir/b', '/dir/c']));
   site.put('/a', html('a', '<img src="/picture.png">'));
@@ -394,7 +394,7 @@ test('URLs that a recrawl excludes are not requested, known or not, and the next
   assert.deepEqual((await again({})).requested, known);
 });
 
-test('a resumed crawl excludes URLs by its new settings, queued or not', async (t) => {
+test('a resumed crawl excludes queued and new URLs by its new settings', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/dir/b', '/dir/c']));
   for (const path of ['/a', '/dir/b', '/dir/c']) site.put(path, html(path, ''));

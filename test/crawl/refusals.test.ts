@@ -16,11 +16,11 @@ const HOST = 'site.test';
 const MINUTE_MS = 60_000;
 const FOREVER_MS = 1e9;
 
-/** A site, and an archive whose clock runs so fast that minutes pass at once. */
+/** A site, and an archive with a clock so fast that minutes take no time. */
 class HastySite {
   readonly web: TestWeb;
   readonly archive: Archive;
-  /** When each path was requested, by the clock of the archive. */
+  /** The times of the requests for each path, by the clock of the archive. */
   readonly requested = new Map<string, number[]>();
 
   private constructor(web: TestWeb, archive: Archive) {
@@ -55,7 +55,7 @@ class HastySite {
   }
 }
 
-test('the pause that the last answer asks for is made, though there is no further try', async (t) => {
+test('the crawl makes the pause that the answer to the last try asks for', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<a href="/busy">x</a><a href="/next">x</a>') });
   site.put('/busy', { status: 429, fields: { 'retry-after': '600' } });
@@ -65,7 +65,7 @@ test('the pause that the last answer asks for is made, though there is no furthe
   assert.ok(site.requested.get('/next')![0]! - site.requested.get('/busy')![0]! >= 10 * MINUTE_MS);
 });
 
-test('the pause that a refused robots.txt asks for is made', async (t) => {
+test('the crawl makes the pause that a refused robots.txt asks for', async (t) => {
   const site = await HastySite.start(t);
   const fields = { 'retry-after': '600', 'content-type': 'text/plain' };
   site.put('/robots.txt', { status: 503, fields }, { body: 'User-agent: *\nAllow: /\n' });
@@ -76,7 +76,7 @@ test('the pause that a refused robots.txt asks for is made', async (t) => {
   assert.ok(second! - first! >= 10 * MINUTE_MS);
 });
 
-test('a 408 is tried again, and says nothing about the page or the rules', async (t) => {
+test('a request that got 408 is sent again, for a page and for robots.txt', async (t) => {
   const site = await HastySite.start(t);
   site.put('/robots.txt', { status: 408 }, { body: 'User-agent: *\nDisallow: /secret\n' });
   site.put('/', { status: 408 }, { body: html('home', '<a href="/secret">x</a><a href="/never">x</a>') });
@@ -102,12 +102,12 @@ test('a robots.txt of a busy host is tried again, and forbids everything if the 
   assert.deepEqual([second.counts.pages, second.counts.forbidden], [1, 1]);
 });
 
-test('a resumed crawl fetches a robots.txt again that failed before', async (t) => {
+test('a resumed crawl fetches robots.txt again if it failed before the interruption', async (t) => {
   const site = await HastySite.start(t);
   const stop = new AbortController();
   site.put('/', { body: html('home', '') });
   site.put('/robots.txt', { status: 503 });
-  // It is stopped when the answer is stored and the page waits for the pause after it.
+  // Stops the crawl when the answer is stored and the page waits for the pause.
   const onProgress: CrawlOptions['onProgress'] = ({ fetched }) => {
     if (fetched > 0) stop.abort();
   };
@@ -118,7 +118,7 @@ test('a resumed crawl fetches a robots.txt again that failed before', async (t) 
   assert.deepEqual([counts.pages, counts.failed], [1, 0]);
 });
 
-test('a host that refuses everything is given up after a while, and the next crawl visits its queue', async (t) => {
+test('a host that refuses every request is given up after a while, and the next crawl visits the queue of the host', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 60 }, (_, number) => `/${number}`);
   const links = paths.map((path) => `<a href="${path}">x</a>`).join('');
@@ -142,7 +142,7 @@ test('a host that refuses everything is given up after a while, and the next cra
   }
 });
 
-test('every page of a host that only fails is requested, but each once', async (t) => {
+test('every page of a host that always fails is requested once', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 60 }, (_, number) => `/${number}`);
   site.put('/', {
@@ -195,7 +195,7 @@ test('a seed that fails is reported at its first try, once', async (t) => {
   assert.match(told.sort()[0]!, /^http:\/\/nowhere\.invalid\/ dns: .*ENOTFOUND/);
 });
 
-test('a crawl can be interrupted while the many URLs of a host that is given up are settled', async (t) => {
+test('a crawl can be interrupted while it settles the many URLs of a host that it gave up', async (t) => {
   const site = await HastySite.start(t);
   const urls = Array.from({ length: 5000 }, (_, number) => `<a href="/${number}">x</a>`);
   site.put('/', { body: html('home', urls.join('')) });
@@ -211,7 +211,7 @@ test('a crawl can be interrupted while the many URLs of a host that is given up 
   assert.equal(first.queued, 4999 - busy);
 });
 
-/** A site whose first page names all others, and whose name does not resolve from then on, for so long. */
+/** A site whose first page links to all others. After the first page its name does not resolve for `awayMs`. */
 async function vanishing(t: TestContext, awayMs: number) {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 100 }, (_, number) => `/${number}`);
@@ -233,7 +233,7 @@ async function vanishing(t: TestContext, awayMs: number) {
   return { report, requested, longestWaitMs: Math.max(...waits) };
 }
 
-test('a host that can no longer be connected to is tried with growing pauses, and then given up for the run', async (t) => {
+test('a host that is no longer reachable is tried with growing pauses, and then given up for the run', async (t) => {
   const { report, requested, longestWaitMs } = await vanishing(t, FOREVER_MS);
   const { outcome, counts } = report;
   const { dns = 0, busy = 0 } = counts.failures;
@@ -243,21 +243,21 @@ test('a host that can no longer be connected to is tried with growing pauses, an
   assert.ok(longestWaitMs > 0, 'a wait is reported while it lasts');
 });
 
-test('a host that cannot be connected to for a while is tried again', async (t) => {
+test('a host that is unreachable for a while is tried again', async (t) => {
   const { report } = await vanishing(t, 5 * MINUTE_MS);
   assert.ok(report.counts.failed < 10, JSON.stringify(report.counts.failures));
   assert.equal(report.counts.pages + report.counts.failed, 101);
 });
 
-test('while no host can be reached, hosts whose rules are unknown are tried again too', async (t) => {
+test('hosts whose robots.txt is unknown are tried again too while no host is reachable', async (t) => {
   const site = await HastySite.start(t);
   const others = ['one.test', 'two.test', 'three.test'];
   const images = others.map((host) => `<img src="${site.web.url(host, '/x.gif')}">`).join('');
   for (const host of others) site.web.put(host, '/x.gif', 'a picture', { 'content-type': 'image/gif' });
   site.put('/', { body: html('home', `<a href="/next">x</a>${images}`), fields: { connection: 'close' } });
   site.put('/next', { body: html('next', '') });
-  // The network is down once the first page is there. It comes back when the other hosts were tried more often than
-  // hosts that are down.
+  // The network is down after the first page. It is up again when each other host was tried more often than a host that
+  // is down.
   const looks = new Map(others.map((host) => [host, 0]));
   const missed = Promise.withResolvers<void>();
   const resolve: CrawlOptions['resolve'] = async (host, options, done) => {
@@ -274,7 +274,7 @@ test('while no host can be reached, hosts whose rules are unknown are tried agai
   for (const host of others) assert.equal(site.web.requests(host, '/x.gif').length, 1);
 });
 
-test('a host that was never reached is soon given up, if others answer', async (t) => {
+test('a host that was never reached is soon given up if other hosts answer', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<img src="http://nowhere.invalid/x.gif">') });
   let requested = 0;
@@ -286,7 +286,7 @@ test('a host that was never reached is soon given up, if others answer', async (
   assert.deepEqual([counts.pages, counts.failures, requested], [1, { dns: 1 }, 2]);
 });
 
-test('names that do not resolve hold up nothing, and are looked up once more at the end', async (t) => {
+test('names that do not resolve delay no other host, and are looked up again at the end', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 50 }, (_, number) => `/${number}`);
   const links = [...paths, 'http://page.invalid/'].map((path) => `<a href="${path}">x</a>`).join('');
@@ -315,7 +315,7 @@ test('names that do not resolve hold up nothing, and are looked up once more at 
   }
 });
 
-test('a host that supports one of the two schemes is not given up for failures of the other', async (t) => {
+test('a host that supports one of the two schemes is not given up when the other scheme fails', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 20 }, (_, number) => `/${number}`);
   const links = paths.map((path) => `<a href="${path}">x</a>`).join('');
@@ -382,7 +382,7 @@ test('a crawl that was stopped between a robots.txt and the target of its redire
   assert.equal(web.requests('site.test', '/robots.txt').length, 1);
 });
 
-test('the host that asks for a pause gets it, also when the robots.txt of others redirect to it', async (t) => {
+test('a host that asks for a pause gets it, even if the robots.txt of other hosts redirect to this host', async (t) => {
   const site = await HastySite.start(t);
   const others = ['one.test', 'two.test'];
   const images = others.map((host) => `<img src="${site.web.url(host, '/x.gif')}">`).join('');

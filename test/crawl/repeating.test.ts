@@ -51,7 +51,7 @@ test('a scheduled crawl is due at its time, runs from its seeds, and then as a r
   assert.deepEqual(schedules(archive), []);
 });
 
-test('a scheduled crawl that reached nothing, as on a laptop that is offline, is tried again within the hour', async (t) => {
+test('a scheduled crawl that reached no host, as on an offline laptop, is tried again within the hour', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   let shiftMs = 0;
@@ -85,7 +85,7 @@ test('a schedule that could never run is refused', async (t) => {
   assert.deepEqual(schedules(archive), []);
 });
 
-test('an archive is replayed into another: same pages, same times, each content once', async (t) => {
+test('an archive is replayed into another archive with the same pages and times, and each content once', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const source = await makeArchive(t, { clock: Date.now });
@@ -128,7 +128,7 @@ test('replaying an archive ends at a limit of pages, of bytes or of time', async
   assert.ok(limit === 'bytes' && Number(pages) < 40, `${pages} pages, ${limit}`);
 });
 
-test('damaged records, and revisits of contents that the archive does not hold, are left out of a replay', async (t) => {
+test('damaged records, and revisits whose content is missing, are left out of a replay', async (t) => {
   const source = await makeArchive(t);
   const urls = ['a', 'b', 'c'].map((name) => `http://site.test/${name}`);
   for (const [index, url] of urls.entries()) await source.store(page(url, NOON + index, contentOf(url)));
@@ -137,7 +137,7 @@ test('damaged records, and revisits of contents that the archive does not hold, 
   await source.add([await writeForeign(join(source.directory, 'foreign.warc.gz'), [lost])]);
   const damaged = (await walk(source)).find(({ head }) => head.targetUri === urls[1] && head.type === 'response')!;
   const segment = await open(join(source.directory, 'volumes/main', `${damaged.segment}.open`), 'r+');
-  // Near its end: the part before it can be read.
+  // Near the end of the record, so that the part before the damage can be read.
   await segment.write(Buffer.from([0xff]), 0, 1, damaged.offset + damaged.length! - 12);
   await segment.close();
   const target = await makeArchive(t, { seed: 2 });
@@ -149,7 +149,7 @@ test('damaged records, and revisits of contents that the archive does not hold, 
   assert.deepEqual(await audit(target), []);
 });
 
-test('a page with a damaged head is replayed or reported, and never left out silently', async (t) => {
+test('a page with a damaged head is either replayed or reported', async (t) => {
   const source = await makeArchive(t);
   for (const name of ['a', 'b', 'c']) await source.store(page(`http://site.test/${name}`, NOON, contentOf(name)));
   const [, damaged] = (await walk(source)).filter(({ head }) => head.type === 'response');

@@ -17,7 +17,7 @@ type Case = { robotstxt: string; expectations: Expectation[] };
 
 const TOKEN = /#[^\n]*|"((?:[^"\\]|\\.)*)"|([a-z_]+)\s*:|([A-Z_]+)|[[\]{},]/g;
 
-/** Reads the text form of protocol buffers, as far as these files use it. Strings are octets. */
+/** Reads the text form of protocol buffers, as far as these files need it. Strings are octets. */
 function casesOf(text: string): Case[] {
   const cases: Case[] = [];
   let name = '';

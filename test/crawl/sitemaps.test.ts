@@ -1,4 +1,4 @@
-/** When the sitemaps of a site are read, and when not. */
+/** The crawls that read the sitemaps of a site, and the limits that apply to sitemaps. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -105,7 +105,7 @@ async function startIllustrated(t: TestContext): Promise<IllustratedSite> {
   return new IllustratedSite(web);
 }
 
-test('pictures, films and players that a sitemap lists for a page are captured from any host, and count as pages only if they are in scope', async (t) => {
+test('pictures, films and players that a sitemap lists for a page are captured from any host', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -132,7 +132,7 @@ test('pictures, films and players that a sitemap lists for a page are captured f
   ]);
 });
 
-test('at a limit of pages the embeds that a sitemap lists for captured pages are captured, and the rest when the crawl is resumed', async (t) => {
+test('at a limit of pages the crawl captures the embeds that a sitemap lists for captured pages, and the rest when it is resumed', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -167,7 +167,7 @@ test('embeds of a sitemap respect exclusions and htmlOnly, and are captured only
   assert.deepEqual(await crawled('html', { exclude, htmlOnly: true }), ['/', '/a', '/gone']);
 });
 
-test('a picture that a sitemap lists for a visited page is captured, and by a recrawl if it is new', async (t) => {
+test('a picture that a sitemap lists for a visited page is captured by the crawl, or by a recrawl if the picture is new', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -201,7 +201,7 @@ test('a crawl from seeds ignores embeds that a sitemap lists for pages of an ear
   assert.deepEqual(site.requested().sort(), ['/', '/in/a', 'far /a.png']);
 });
 
-test('embeds of pages that are gone do not wait, and only a bounded number waits for one page', async (t) => {
+test('embeds of pages that are gone are dropped, and a limited number of embeds waits for one page', async (t) => {
   const site = await startIllustrated(t);
   const { web } = site;
   const archive = await makeArchive(t, { clock: Date.now });
@@ -231,7 +231,7 @@ test('embeds of pages that are gone do not wait, and only a bounded number waits
   assert.deepEqual([waiting(), again.counts.traps], [{ '/broken': 10_000 }, { embeds: 2000 }]);
 });
 
-test('endless chains of sitemaps end, are counted, and keep the crawl from no page', async (t) => {
+test('endless chains of sitemaps are ended and counted, and all pages are still crawled', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   web.put(HOST, '/robots.txt', 'Sitemap: /map/0', { 'content-type': 'text/plain' });
@@ -250,7 +250,7 @@ test('endless chains of sitemaps end, are counted, and keep the crawl from no pa
     });
   const archive = await makeArchive(t, { clock: Date.now });
   const settings = { allowPrivate: true, delayMs: 0, retries: 0, hostConcurrency: 8 };
-  // Without a bound the crawl would request all of them.
+  // Without a limit the crawl would request all sitemaps.
   const { counts, outcome } = await crawl(archive, [web.url(HOST)], settings, { resolve: web.resolve });
   assert.equal(outcome, 'done');
   assert.equal(counts.pages, 2);

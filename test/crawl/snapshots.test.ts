@@ -26,7 +26,7 @@ const SETTINGS = {
   allowPrivate: true,
   delayMs: 0,
   hostConcurrency: 8,
-  // The sources of the pages would only make the test longer, and no request may leave this machine.
+  // The sources of the pages only make the test longer, and all requests must stay on this machine.
   exclude: ['\\.(adoc|txt)$', '^https?://(?!127\\.0\\.0\\.1[:/])'],
 };
 
@@ -41,7 +41,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What a reader would see of URLs at given times: status and content. Each content is read once. */
+/** The status and content that a reader sees of URLs at given times. Each content is read once. */
 class Replayed {
   readonly #archive: Archive;
   readonly #contents = new Map<string, { status: number | undefined; sha256: string }>();
@@ -69,7 +69,7 @@ class Replayed {
   }
 }
 
-test('twelve monthly snapshots of a site replay exactly, and cost only what is new in them', {
+test('twelve monthly snapshots of a site replay exactly, and take only the room of their new contents', {
   skip: isThere ? false : 'the bundle of the site is not there',
 }, async (t) => {
   const site = await startSite(t);

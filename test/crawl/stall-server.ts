@@ -1,6 +1,6 @@
 /**
- * Servers in their own thread, which continue while the thread of the test is blocked: HTTP/1.1 and HTTP/2. Each
- * answers with BODY_BYTES bytes, in three parts with short pauses. Posts its ports.
+ * An HTTP/1.1 and an HTTP/2 server in a separate thread, which run while the thread of the test is blocked. Each
+ * answers with BODY_BYTES bytes, in three parts with short pauses. Posts the ports.
  */
 import { createSecureServer } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';

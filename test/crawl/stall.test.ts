@@ -1,6 +1,5 @@
 /**
- * A process that is blocked for longer than every time limit of a fetch must not blame the server: a body that arrived
- * meanwhile is whole.
+ * The process is blocked for longer than every time limit of a fetch. A body that arrived during the block is whole.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -51,7 +50,7 @@ async function fetchWhole(url: string, bounds: Partial<FetchSettings>, moment: M
     let bytes = 0;
     for await (const piece of fetched.body) {
       if (bytes === 0 && moment === 'within the body') stall();
-      // The next read begins to wait in this turn, before the stall.
+      // The next read begins to wait in this turn of the event loop, before the stall.
       if (bytes === 0 && moment === 'while waiting for more') setImmediate(stall);
       bytes += piece.length;
     }

@@ -1,9 +1,9 @@
 /**
- * A web on loopback: several hosts on one plain server and one with TLS and HTTP/2, with everything that servers do to
- * crawlers. It knows what a crawl must capture, and logs every request.
+ * A web on loopback: several hosts on a plain server and on a server with TLS and HTTP/2, with every behaviour of
+ * servers that matters to crawlers. It knows the captures that a crawl must make, and logs every request.
  *
- * Names that end in `.test` resolve to it by `resolve`, whatever the resolver of the machine says. A request counts as
- * ended before its last byte is sent, so that the log never sees more requests at a time than there are.
+ * `resolve` resolves names that end in `.test` to this web, whatever the resolver of the machine says. A request counts
+ * as ended before its last byte is sent, so that the log never sees more requests at a time than there are.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
@@ -17,7 +17,7 @@ export type LoggedRequest = {
   readonly fields: IncomingMessage['headers'];
 };
 
-/** What a crawl must capture of a URL. */
+/** The capture of a URL that a crawl must make. */
 export type Expected = { readonly status: number; readonly truncated?: 'length' | 'time' | 'disconnect' };
 
 type Handler = (request: IncomingMessage, response: ServerResponse, end: () => void) => void;
@@ -137,7 +137,7 @@ export function html(title: string, body: string, head = ''): string {
 export const BODY_BYTES_MAX = 300_000;
 const BOMB_BYTES = 60_000_000;
 
-/** Sets up a site that has one of everything, and returns what a crawl from its seeds must capture. */
+/** Sets up a site with one example of every behaviour. Returns its seeds and the captures that a crawl must make. */
 export function setUpEverything(web: TestWeb): {
   seeds: string[];
   expected: Map<string, Expected>;
@@ -213,7 +213,7 @@ export function setUpEverything(web: TestWeb): {
 
 type Expect = (path: string, status?: number, truncated?: Expected['truncated'], host?: string) => void;
 
-/** Links of every kind, all on the first page or one step from it. */
+/** Links of every kind, on the first page or one step away. */
 function setUpLinks(web: TestWeb, site: string, expect: Expect): void {
   const picture = Buffer.alloc(2500, 3);
   const picturePaths = [
