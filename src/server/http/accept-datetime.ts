@@ -6,8 +6,8 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const FORM = /^([A-Z][a-z]{2}), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/;
 
 /**
- * Returns undefined for any other text. A wrong day of the week is accepted, because the rest is unambiguous. A day
- * that the month does not have is not accepted.
+ * Returns undefined for any other text. A wrong day of the week is accepted, because the date itself is unambiguous. A
+ * day that the month does not have is not accepted.
  */
 export function parseAcceptDatetime(text: string): EpochMs | undefined {
   const match = FORM.exec(text.trim());

@@ -1,7 +1,7 @@
 /**
  * Requires a minimum rate for the body of a request. An upload may take any time in total, but a client that sends only
- * a few bytes now and then, to keep its connection open, is disconnected. Time in which the server itself does not read
- * the body does not count.
+ * a few bytes now and then, to keep its connection open, is disconnected. Only the time in which the server reads the
+ * body counts.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendProblem } from './problem.ts';

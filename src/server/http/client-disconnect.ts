@@ -14,7 +14,7 @@ export function disconnectSignal(response: ServerResponse): AbortSignal {
   return disconnect.signal;
 }
 
-/** Errors of reading and writing when the client has disconnected. */
+/** Error codes of reads and writes after the client has disconnected. */
 const DISCONNECT_CODES: ReadonlySet<unknown> = new Set([
   'ABORT_ERR',
   'ECONNRESET',

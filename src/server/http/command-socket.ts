@@ -109,7 +109,7 @@ function isShortEnough({ parent, name }: Prefix): boolean {
 }
 
 async function removeLeftovers({ parent, name }: Prefix): Promise<void> {
-  // In a directory for temporary files, other users may have created links with such names.
+  // In a directory for temporary files, other users may have created links with names like these.
   for (const entry of await readdir(parent, { withFileTypes: true }))
     if (entry.isDirectory() && entry.name.startsWith(name)) await removeDirectory(join(parent, entry.name));
 }

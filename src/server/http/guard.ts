@@ -1,7 +1,7 @@
 /**
- * Decides who may call the API. Requests from pages of other sites, and above all from archived pages, are refused:
- * browsers report the origin of a request. Writing needs the token. Reading with the token returns more. The reply to a
- * wrong token is delayed, to make guessing slow.
+ * Decides who may call the API. The guard refuses requests from pages of other sites, above all from archived pages.
+ * Browsers report the origin of a request. Writing needs the token. Some reads return more with the token. The reply to
+ * a wrong token is delayed, to make guessing slow.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -3,8 +3,8 @@
  * server listens on.
  *
  * A server that listens on all addresses does not know which of them a client can reach. It then uses the host name of
- * each request, which the host check has accepted: an address, or a name of the machine. The ports are always those of
- * the server, so the two origins always differ.
+ * each request, which the host check has accepted: an address, or a name of the machine. The ports are always the
+ * server's own ports, so the two origins always differ.
  */
 import { isIPv6 } from 'node:net';
 import type { ReplayOrigins } from '../../replay/index.ts';

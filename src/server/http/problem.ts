@@ -35,7 +35,7 @@ export function badRequest(message: string, advice: string, where?: string): Htt
   return new HttpProblem({ status: 400, code: 'BAD_REQUEST', message, advice, where });
 }
 
-/** For an `after` that is not the `next` of an earlier page. */
+/** The error for an `after` that is not the `next` of an earlier page. */
 export function invalidCursor(): HttpProblem {
   return badRequest('the cursor is not valid', 'Send the `next` of the page before.', 'query/after');
 }
@@ -71,7 +71,7 @@ export const NOT_FOUND: ProblemDetails = {
   advice: 'The web page is at /, the captures of a URL are at /web/*/URL, and /api/openapi.json describes the API.',
 };
 
-/** For a browser that requests a screen when the server was started without the files of the web interface. */
+/** The error for a browser that requests a screen of a server without the files of the web interface. */
 export const SCREENS_MISSING: ProblemDetails = {
   status: 503,
   code: 'SCREENS_MISSING',
@@ -127,7 +127,7 @@ export function problemFromError(error: unknown): { problem: ProblemDetails; isF
     };
   }
   const { statusCode, message } = (error ?? {}) as { statusCode?: unknown; message?: unknown };
-  // Refused by Fastify: bodies that are too large or not JSON, values that do not match a schema.
+  // Fastify refuses bodies that are too large or not JSON, and values that do not match a schema.
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     const code = statusCode === 413 ? 'BODY_TOO_LARGE' : statusCode === 415 ? 'MEDIA_TYPE_REFUSED' : 'BAD_REQUEST';
     const advice = 'The API is described at /api/openapi.json.';
@@ -161,7 +161,9 @@ export function isForWindow({ headers }: IncomingMessage): boolean {
   return destination === undefined ? headers['upgrade-insecure-requests'] === '1' : destination === 'document';
 }
 
-/** Whether a page is requested for a frame. Such a page has no links: the page around the frame has them. */
+/**
+ * Whether a page is requested for a frame. A page in a frame has no links, because the page around the frame has them.
+ */
 export function isFramed(request: IncomingMessage): boolean {
   return /^i?frame$/.test(String(request.headers['sec-fetch-dest'] ?? ''));
 }

@@ -16,7 +16,7 @@ async function serving(answer: RequestListener, ask: (address: string) => Promis
   }
 }
 
-test('every reply of a turn has its own body, and none is sent before the turn ends', async () => {
+test('replies are sent when the turn ends, each with its own body', async () => {
   const held: (() => void)[] = [];
   const early: boolean[] = [];
   await serving(

@@ -6,7 +6,7 @@
  * that have already arrived are read.
  *
  * Gain: with 16 connections, replay of stored bytes takes 0.82 of the processor time, and CDX 0.90; with one connection
- * there is none. Measured by `npm run bench -- compare OTHER_TREE --jobs replay,cdx`, where the other tree ends each
+ * there is no gain. Measured by `npm run bench -- compare OTHER_TREE --jobs replay,cdx`, where the other tree ends each
  * reply at once.
  */
 import type { ServerResponse } from 'node:http';

@@ -6,7 +6,7 @@ import { ListeningSocket } from './listening-socket.ts';
 
 const BODY_BYTES = 4 * 1024 * 1024;
 
-test('the pieces of a large body stay as large as they were read, and later requests are served', async (t) => {
+test('a large body arrives in large pieces, and the requests after it are served', async (t) => {
   const listening = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 });
   t.after(() => listening.stop(AbortSignal.abort()));
   const sizes: number[] = [];

@@ -12,7 +12,9 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 /** A piece of this size holds a few dozen requests without fields. */
 const PIECE_BYTES_MIN = 1024;
-/** While a body of unknown length arrives, pieces grow up to this. Some 300 requests fit into it. */
+/**
+ * While a body of unknown length arrives, pieces grow up to this size. A piece of this size holds some 300 requests.
+ */
 const PIECE_BYTES_MAX = 8 * 1024;
 /** How much Node reads at once. */
 const READ_BYTES_MAX = 64 * 1024;

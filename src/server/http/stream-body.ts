@@ -106,7 +106,7 @@ export async function sendStreamBody(
   }
 }
 
-/** Pieces are written without copying, because other clients may be sent the same bytes. */
+/** Writes a piece without copying it, because several clients can share its bytes. */
 function writePiece(response: ServerResponse, { isFramed }: BodyForm, piece: Uint8Array): void {
   if (!isFramed) {
     response.write(piece);
