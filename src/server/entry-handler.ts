@@ -44,7 +44,7 @@ export function entryHandler(options: EntryHandlerOptions): RequestHandler {
   const { socket, dispatch, hosts, metrics, homeFor, clock, stopwatch, onAccess, onFailure } = options;
   return (request, response) => {
     const start = stopwatch();
-    // A request whose connection broke has no socket any more when its reply closes.
+    // When its connection breaks, a request loses its socket before the reply closes.
     const connection = request.socket;
     const written = connection.bytesWritten;
     let route: RouteName = 'refused';

@@ -1,6 +1,6 @@
 /**
- * Schemas that several routes share. Objects are closed: replies have no properties besides those described, and
- * requests with other properties are refused.
+ * Schemas that several routes share. Objects are closed: replies have only the described properties, and requests with
+ * other properties are refused.
  */
 import { type Static, type TProperties, Type } from 'typebox';
 

@@ -79,8 +79,8 @@ export type RunningServer = {
   /** The path of the command socket; undefined without `runCommand`. */
   readonly commandPath: string | undefined;
   /**
-   * Refuses new requests, waits until those under way end, and asks jobs to stop at a safe point. The archive stays
-   * open. `force` aborts the rest.
+   * Refuses new requests, waits until running requests end, and asks jobs to stop at a safe point. The archive stays
+   * open. `force` aborts requests and jobs that still run.
    */
   close(options?: { force?: AbortSignal }): Promise<void>;
 };

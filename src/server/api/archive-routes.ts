@@ -114,7 +114,7 @@ const Fresh = closed({
   fresh: Type.Optional(Type.Boolean({ description: 'Wait for new figures if the archive has changed.' })),
 });
 
-/** What /api/info reports about the server. */
+/** The facts about the server that /api/info reports. */
 export type ServerFacts = {
   readonly version: string;
   /** How the command line is typed on the machine of the server. */

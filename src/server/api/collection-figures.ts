@@ -1,7 +1,7 @@
 /**
  * Size and growth of each collection: all payloads, distinct payloads, and by month how much was new to the archive.
  *
- * One walk over the captures, then one over their contents, sorted on disk (I9):
+ * A walk over the captures writes a line for each. The lines are sorted on disk (I9) and read once:
  *
  * ```
  *   <base64 digest>~<overflow> <time, 16 digits> <collection> <size>

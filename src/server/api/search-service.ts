@@ -59,7 +59,7 @@ export class SearchService {
     try {
       return await question(thread);
     } catch (error) {
-      // After a refused query the thread is still usable. After any other error it may not be.
+      // After a refused query the thread is still usable. After any other error the thread may be unusable.
       if (!(error instanceof PinakesError) || error.code === 'INDEX_DAMAGED') await this.#closeThread();
       throw isTooLong ? TOO_LONG : error;
     } finally {

@@ -11,7 +11,7 @@ function refusal(given: object): string | undefined {
   return 'error' in checked ? checked.error.message : undefined;
 }
 
-test('the message about a text of the wrong form has words, not a regular expression', () => {
+test('the message about a malformed text describes the right form in words', () => {
   const checked = checkFor(
     closed({ input: closed({ collection: NewCollection }) }),
     'body',

@@ -135,7 +135,7 @@ function onlyKey(key: string): KeyRange {
   return { from: key, to: `${key}\0` };
 }
 
-/** With a match type, a star that repeats it is removed. Any other star is a plain character. */
+/** Removes a star that means the same as the match type. Any other star is a plain character. */
 function withoutWildcard(url: string, matchType: MatchType): string {
   const text =
     matchType === 'prefix' ? url.replace(/\*$/, '') : matchType === 'domain' ? url.replace(/^\*\./, '') : url;

@@ -194,7 +194,7 @@ function beginReply(response: ServerResponse, contentType: string, isCompressed:
   if (!isCompressed) return response;
   const gzip = createGzip({ level: 1 });
   gzip.pipe(response);
-  // After a disconnect nothing is read from gzip, and it must not wait.
+  // After a disconnect nobody reads from gzip, so gzip must not wait for a reader.
   response.once('close', () => gzip.destroy());
   return gzip;
 }

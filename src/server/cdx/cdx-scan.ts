@@ -152,7 +152,7 @@ async function* collapsed(pages: AsyncIterable<CdxRow[]>, scan: CdxScan): AsyncG
   yield collapser.end();
 }
 
-/** With a resume key, the collapser starts with the line of the key, so that lines equal to it are left out. */
+/** With a resume key, the collapser starts with the line of the key, so that lines with the same value are left out. */
 async function collapserOf(scan: CdxScan): Promise<Collapser | undefined> {
   const { collapse, resume } = scan.query;
   if (!collapse) return undefined;

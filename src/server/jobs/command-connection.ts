@@ -12,7 +12,7 @@ const LAST_SAID_CHARACTERS_MAX = 2000;
 
 export type CommandStart = Pick<RemoteCommand, 'argv' | 'directory' | 'isTerminal' | 'columns'>;
 
-/** Gets the output of a command besides its terminal. */
+/** Also gets the output that a command writes to its terminal. */
 export type CommandObserver = Pick<RemoteCommand, 'signal' | 'status' | 'report' | 'begins'> & {
   /** Called with a line of standard error. */
   say(line: string): void;

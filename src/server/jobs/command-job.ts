@@ -1,4 +1,6 @@
-/** A command as a job. Its output becomes the log; its result and exit code become the report. */
+/**
+ * A command as a job. The output of the command becomes the log of the job; its result and exit code become the report.
+ */
 import { PinakesError, whenAborted } from '../../base/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { CommandConnection, CommandObserver, CommandStart } from './command-connection.ts';
@@ -60,7 +62,7 @@ export class CommandJob {
     return Promise.race([begun.promise, over.then(() => false)]);
   }
 
-  /** Passes what the command says and reports on to the job. */
+  /** Passes the messages and the report of the command to the job. */
   observer(begin: () => Promise<boolean>): CommandObserver {
     return {
       signal: this.#controller.signal,
@@ -77,7 +79,7 @@ export class CommandJob {
     };
   }
 
-  /** Settles with the exit code when the job has also ended. */
+  /** Settles with the exit code of the command, after the job has ended too. */
   async end(running: Promise<number>): Promise<number> {
     running.then(this.#code.resolve, this.#code.reject);
     const code = await running;

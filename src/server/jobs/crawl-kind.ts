@@ -1,6 +1,6 @@
 /**
- * Jobs of the kind `crawl`: from seeds, again over the pages of a collection, or continuing an interrupted crawl.
- * Private addresses are never fetched.
+ * Jobs of the kind `crawl`: a crawl from seeds, a new crawl of the pages of a collection, or the rest of an interrupted
+ * crawl. Private addresses are never fetched.
  */
 import { type Static, Type } from 'typebox';
 import type { CrawlOptions, CrawlProgress, CrawlReport, CrawlSettings } from '../../crawl/index.ts';

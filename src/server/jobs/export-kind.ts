@@ -11,7 +11,7 @@ import { type ExportStore, exportHref } from './export-store.ts';
 import { defineJobKind, type JobContext, type JobKind } from './job-kind.ts';
 
 const LINES_AT_ONCE = 4096;
-/** Enough that the address of a file cannot be guessed. */
+/** With this many letters, the address of a file cannot be guessed. */
 const SECRET_LETTERS = 16;
 const CDX_HEAD = formatCdxHeader(CDX_11) ?? '';
 

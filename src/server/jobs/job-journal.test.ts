@@ -44,7 +44,7 @@ test('a torn last line and foreign lines are ignored; the line appended next is 
   );
 });
 
-test('a file of mostly outdated lines is rewritten with the kept jobs, and grows from there', async (t) => {
+test('a file of mostly outdated lines is rewritten with the kept jobs; later lines are appended', async (t) => {
   const path = pathIn(t);
   const { journal } = await JobJournal.open(path);
   const kept = [job('x', 'done'), job('y', 'running')];

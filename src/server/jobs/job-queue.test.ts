@@ -25,7 +25,7 @@ async function queueIn(t: TestContext): Promise<{ jobs: JobQueue; path: string }
   return { jobs, path };
 }
 
-test('the end of a job is durable before its files are removed, and listeners are notified after that', async (t) => {
+test('when a job ends, its end is durable first, then its files are removed, then listeners are notified', async (t) => {
   const { jobs, path } = await queueIn(t);
   const seen: unknown[] = [];
   const newJob = { kind: 'add', origin: 'api', input: {}, lane: 'write', run: async () => ({}) } as const;

@@ -39,8 +39,8 @@ export type NewJob = {
   readonly isCancellable?: boolean | undefined;
   readonly run: (context: JobContext) => Promise<unknown>;
   /**
-   * Called after any end of the job, when the end is durable and before listeners are notified. Not called when the
-   * server dies.
+   * Called when the job has ended for any reason, after the end is durable and before listeners are notified. Not
+   * called when the server dies.
    */
   readonly onOver?: ((job: Job) => Promise<void>) | undefined;
 };

@@ -1,4 +1,4 @@
-/** What the replay routes of both sockets share: reading header fields of requests, and sending replies. */
+/** Functions that the replay routes of both sockets share: they read header fields of requests and send replies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReplayResponse } from '../../replay/index.ts';
 import { endReply } from '../http/reply-end.ts';
