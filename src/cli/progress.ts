@@ -23,7 +23,7 @@ export class Progress {
     });
   }
 
-  /** Adds bytes to those that are done. */
+  /** Adds to the number of bytes that are done. */
   advance(bytes: number, note: string): void {
     this.#doneBytes += bytes;
     this.update(this.#doneBytes, note);

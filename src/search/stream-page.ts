@@ -1,6 +1,6 @@
 /**
- * Adds the fields of the page to a JSON line of a stream: title, language, text and links. A revisit has no such
- * fields; they are in the line of the record that it refers to.
+ * Adds the fields of the page to a JSON line of a stream: title, language, text and links. The line of a revisit does
+ * not have these fields; the line of the original record does.
  */
 import type { LineExtension } from '../archive/index.ts';
 import { isPageMime, PAGE_BYTES_MAX, readPageInBackground } from '../page/index.ts';

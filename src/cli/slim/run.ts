@@ -1,4 +1,4 @@
-/** `pinakes slim run`, `refs` and `undo`: the commands that rewrite files, and the one that restores them. */
+/** `pinakes slim run` and `refs`, which rewrite files, and `undo`, which restores them. */
 import { type DigestAlgorithm, PinakesError, refuseFileForDirectory } from '../../base/index.ts';
 import { type ResolvedInput, type RunSummary, slimRun, slimUndo, type Verify } from '../../slim/index.ts';
 import type { CommandContext } from '../command.ts';

@@ -48,8 +48,8 @@ export async function warcCat(
 }
 
 /**
- * Whether the offset points into the header line of an ARC record. In an uncompressed ARC file, the end of such a line
- * can be read as a complete line with another URL.
+ * Whether the offset points into the header line of an ARC record. In an uncompressed ARC file, the end of a header
+ * line can be read as a complete line with another URL.
  */
 async function isInsideLine(input: WarcInput, { offset, bytes }: RecordHead): Promise<boolean> {
   if (offset === 0) return false;

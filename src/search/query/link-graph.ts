@@ -16,7 +16,7 @@ export type LinkOptions = {
 };
 
 export type LinkEnd = {
-  /** The URL at the other end. */
+  /** The URL at the other end of the link. */
   readonly url: string;
   readonly kind: Link['kind'];
   readonly text: string;

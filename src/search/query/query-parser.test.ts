@@ -85,7 +85,7 @@ test('fields are parsed with their values', () => {
   for (const [text, query] of cases) assert.deepEqual(queryOf(text), query, text);
 });
 
-test('a field that has one value per page accepts several values, joined by OR', () => {
+test('several values of a field, separated by commas, are joined by OR', () => {
   const cases: [string, Query[]][] = [
     [
       'site:a.example,.edu',

@@ -24,8 +24,8 @@ export type QueryPlan = {
   readonly captureWhere: string;
   readonly captureValues: readonly Value[];
   /**
-   * The condition on a capture and its page together; '' if `captureWhere` is enough. `where` only tests that such a
-   * capture exists.
+   * The condition on a capture and its page together; '' if `captureWhere` is enough. `where` only tests that a capture
+   * meets this condition.
    */
   readonly mixedWhere: string;
   readonly mixedValues: readonly Value[];

@@ -17,7 +17,7 @@ export type SearchOptions = {
 
 export type SearchResult = {
   readonly url: string;
-  /** The time of the capture: the latest one that matches. */
+  /** The time of the latest capture that matches. */
   readonly time: EpochMs;
   readonly title: string;
   readonly snippet: string;

@@ -101,7 +101,7 @@ describe('a word that more than 20,000 contents have', () => {
     assert.equal(page.isTotalExact, false);
   });
 
-  test('is searched in all contents if the contents with it in the title are versions of one page', async () => {
+  test('is searched in all contents if the contents with the word in the title are versions of one page', async () => {
     const page = await search.search('changing', { limit: 50 });
     assert.equal(page.items.length, 50);
     assert.ok(page.items.some((item) => numberOf(item) === 5000));
@@ -117,7 +117,7 @@ describe('a word that more than 20,000 contents have', () => {
     assert.deepEqual(captures.items.map(numberOf), [0, 1]);
   });
 
-  test('has the same order when only the best contents are looked at, because most meet the condition', async () => {
+  test('has the same order when most contents meet the condition, so that only the best contents are read', async () => {
     // A search over captures ranks all contents.
     for (const query of ['usual lang:en', 'common type:html', 'usual common size>100']) {
       const quick = await search.search(query, { limit: 40 });
@@ -128,7 +128,7 @@ describe('a word that more than 20,000 contents have', () => {
     }
   });
 
-  test('with another common word finds contents with the rarer word in the title, if there are many', async () => {
+  test('with another common word finds contents with the rarer word in the title, if there are many of them', async () => {
     const page = await search.search('common words', { limit: 500 });
     assert.equal(page.total, PAGES);
     const outside = page.items.filter((item) => numberOf(item) >= TITLED);

@@ -120,7 +120,7 @@ function* places(text: string, run: string): Generator<Span> {
   for (let at = text.indexOf(run); at >= 0; at = text.indexOf(run, at + 1)) yield { start: at, end: at + run.length };
 }
 
-/** A text in the form of the index, without invisible characters, with the offset in the text of each code unit. */
+/** A text in the form of the index, without invisible characters, with the offset of each code unit in the text. */
 type PlainLetters = { readonly plain: string; readonly origins: readonly number[] };
 
 function plainLetters(text: string): PlainLetters {

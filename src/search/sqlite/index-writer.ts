@@ -328,7 +328,7 @@ export class IndexWriter {
     }
   }
 
-  /** Merges the full-text tables, because the words of removed documents stay in them until then (I6). */
+  /** Merges the full-text tables, because the tables keep the words of removed documents until they are merged (I6). */
   async purge(): Promise<void> {
     if (this.#state('purge') === undefined) return;
     this.#begin();
