@@ -15,11 +15,11 @@
  *     holder      varint varint varint     segment, offset, length
  *     references  varint
  *
- * An entry has the block, if it is held, and the catalog's own counts: how many captures and how many aliases name it.
- * Captures and aliases name it by prefix and slot. Two rules make that safe:
+ * An entry has the block, if it is held, and the catalog's own counts: how many captures and how many aliases name the
+ * entry. Captures and aliases name an entry by prefix and slot. Two rules make these names safe:
  *
- * - An entry stays while anything names it, also if its block is removed or was never put. It keeps its slot and its
- *   digest.
+ * - An entry stays while a capture or alias names it, even if its block was removed or never put. The entry keeps its
+ *   slot and its digest.
  * - A new entry of a row takes the lowest free slot.
  *
  * So a prefix and a slot always mean the entry for which they were written. The counts also make the totals a sum over

@@ -14,8 +14,9 @@
  *
  * The fields that captures have most in common come first, so that they compress well.
  *
- * The row has only the beginning of the digest: prefix and slot name an entry of the blocks table, which has all of it
- * and stays as long as a capture names it (see block-codec.ts). So a capture is never given another block.
+ * The row has only the beginning of the digest. Prefix and slot name an entry of the blocks table. That entry has the
+ * whole digest, and stays as long as a capture names it (see block-codec.ts). So a capture is never given another
+ * block.
  */
 import { assert } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';

@@ -6,7 +6,8 @@
  * this batch" is another, and a batch is taken completely or not at all. The catalog knows nothing of files, volumes or
  * WARC.
  *
- * Keys: captures have (URL key, time, place), which begins with the host; blocks have the digest; segments a number.
+ * The key of a capture is (URL key, time, place), and URL keys begin with the host. The key of a block is its digest,
+ * and the key of a segment its number.
  */
 import type { EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
@@ -59,7 +60,7 @@ export type Segment = {
   readonly name: string;
   readonly collection: number;
   readonly state: SegmentState;
-  /** Length up to which its records are in the catalog. */
+  /** The length of the segment up to which its records are in the catalog. */
   readonly bytes: number;
   readonly records: number;
   /** Bytes of records that were deleted and not yet compacted away. */
@@ -67,8 +68,8 @@ export type Segment = {
 };
 
 /**
- * Another digest that some record declared for a block, by which revisits of other crawlers may name it. Only its first
- * 8 bytes are kept: two digests with the same beginning that name the same block are one alias.
+ * Another digest that some record declared for a block, by which revisits of other crawlers may name the block. Only
+ * its first 8 bytes are kept: two digests with the same beginning that name the same block are one alias.
  */
 export type Alias = { readonly declared: Uint8Array; readonly block: BlockKey };
 
@@ -76,7 +77,7 @@ export type Totals = {
   readonly captures: number;
   readonly blocks: number;
   readonly revisits: number;
-  /** Payload bytes as captured: the size of its content for every capture whose block is held. */
+  /** Payload bytes as captured: the sum of the sizes of the contents of all captures whose block is held. */
   readonly payloadBytes: number;
   /** Payload bytes of distinct contents. */
   readonly uniquePayloadBytes: number;
@@ -84,8 +85,9 @@ export type Totals = {
 
 /**
  * Changes that are made together or not at all: first the removals, then the puts. Of two puts of the same row the last
- * counts. A capture is identified by URL key, time, segment and offset. Removing a missing row does nothing. Blocks,
- * captures and aliases may be put and removed in any order: a capture or alias keeps naming a block that is not held.
+ * one counts. A capture is identified by URL key, time, segment and offset. Removing a missing row does nothing.
+ * Blocks, captures and aliases may be put and removed in any order: a capture or alias keeps naming a block that is not
+ * held.
  */
 export type CatalogBatch = {
   readonly putCaptures?: readonly Capture[];
@@ -133,19 +135,19 @@ export type CaptureRange = {
   readonly timeTo?: EpochMs;
   readonly reverse?: boolean;
   /**
-   * Start after this capture, where an earlier scan stopped. A capture before the range leaves the whole range, one
-   * after it leaves nothing.
+   * Starts after this capture, at which an earlier scan stopped. If the capture is before the range, the whole range is
+   * read; if it is after the range, nothing is read.
    */
   readonly after?: CapturePosition;
 };
 
-/** After all captures of one key and time. */
+/** The place after all captures of one key and time. */
 export const LAST_PLACE: CapturePosition['place'] = {
   segment: Number.MAX_SAFE_INTEGER,
   offset: Number.MAX_SAFE_INTEGER,
 };
 
-/** After all captures of the key. */
+/** The position after all captures of the key. */
 export function behindKey(urlKey: UrlKey): CapturePosition {
   return { urlKey, time: Number.MAX_SAFE_INTEGER, place: LAST_PLACE };
 }
@@ -188,14 +190,14 @@ export interface CatalogView {
    */
   capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined>;
   /**
-   * The capture of the key nearest to the time: the earlier of two equally near, and the last of several at one time.
-   * `notAfter` excludes later captures.
+   * The capture of the key nearest to the time: the earlier of two equally near captures, and the last of several
+   * captures at one time. `notAfter` excludes later captures.
    */
   nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined>;
   blocks(pageSize?: number): AsyncIterable<Block[]>;
   segments(): Promise<Segment[]>;
   notes(prefix?: string): Promise<Record<string, string>>;
-  /** The same in pages of names and texts, where there may be very many. */
+  /** Like `notes`, but in pages of names and texts, for a prefix with very many notes. */
   notePages(prefix: string): AsyncIterable<[name: string, text: string][]>;
   totals(): Promise<Totals>;
 }
@@ -207,8 +209,8 @@ export interface Catalog extends CatalogView {
   /** Number of batches applied so far. While it stays the same, nothing in the catalog changes. */
   readonly batches: number;
   /**
-   * The reason why the catalog takes no more changes, if so: whether the last change was made is only known when it is
-   * opened again.
+   * The reason why the catalog takes no more changes; undefined while it takes changes. After a failed write only the
+   * next opening shows whether the change was made.
    */
   readonly refusal: PinakesError | undefined;
   /**

@@ -7,14 +7,14 @@
  * The URL key is UTF-8. Bytes 00 and 01 in it are written 01 01 and 01 02, so that 00 ends it, and a key that is the
  * beginning of another sorts before it, whatever follows.
  *
- * Of a key longer than KEY_BYTES_MAX only that many bytes are written, then 01 03 and 32 letters of its digest. The
- * whole key is in the row's value. The reason: LevelDB keeps a key of every block of rows in memory, and a few long
- * URLs with the same beginning would fill it. So long keys with the same beginning are in the order of their digests,
- * after the key that ends where they are cut.
+ * A key longer than KEY_BYTES_MAX is cut to this length, and 01 03 and 32 letters of its digest follow. The whole key
+ * is in the row's value. The reason: LevelDB keeps a key of every block of rows in memory, and a few long URLs with the
+ * same beginning would fill it. So long keys with the same beginning are in the order of their digests, after the key
+ * that ends where they are cut.
  *
- * The time is twice the seconds since the year 0, in five bytes, highest first. If the time has milliseconds, it is one
- * more, and two bytes of milliseconds follow. So a whole second, which most dates are, sorts before its milliseconds.
- * Every year of four digits fits.
+ * The time is twice the seconds since the year 0, in five bytes, highest first. If the time has milliseconds, this
+ * number is one more, and two bytes of milliseconds follow. So a whole second, which most dates are, sorts before its
+ * milliseconds. Every year of four digits fits.
  *
  * Segment and offset are `ordered` numbers (see row-bytes.ts).
  */
@@ -92,33 +92,36 @@ export function compareRowsOfKeys(a: string, b: string): number {
   return isSameStart ? compareKeys(digestOfKey(a), digestOfKey(b)) : compareKeys(a, b);
 }
 
-/** Sorts before every capture of exactly this URL key, and after all captures of smaller keys. */
+/** Writes bytes that sort before every capture of exactly this URL key, and after all captures of smaller keys. */
 export function writeKeyAndEnd(writer: RowWriter, key: string): void {
   writeKey(writer, key);
   writer.byte(KEY_END);
 }
 
-/** Sorts after every capture of exactly this URL key, and before all captures of larger keys. */
+/** Writes bytes that sort after every capture of exactly this URL key, and before all captures of larger keys. */
 export function writePastKey(writer: RowWriter, key: string): void {
   writeKey(writer, key);
   writer.byte(ESCAPE);
 }
 
-/** Sorts before every URL key that begins with this one, and after all smaller keys. Not for long keys. */
+/**
+ * Writes bytes that sort before every URL key that begins with this key, and after all smaller keys. Fails for long
+ * keys.
+ */
 export function writeKeyStart(writer: RowWriter, key: string): void {
   assert(!isLongKey(key), 'a long key has no start of its own');
   writer.byte(TABLE.captures);
   writeWhole(writer, key);
 }
 
-/** Sorts before or after all long URL keys with the same beginning as this one. */
+/** Writes bytes that sort before or after all long URL keys with the same beginning as this key. */
 export function writeBesideLongKeys(writer: RowWriter, longKey: string, side: 'before' | 'behind'): void {
   writer.byte(TABLE.captures);
   writeCut(writer, longKey);
   if (side === 'behind') writer.byte(0xff);
 }
 
-/** Sorts before the captures of this URL key at this time or later, and after the earlier ones. */
+/** Writes bytes that sort before the captures of this URL key at this time or later, and after its earlier captures. */
 export function writeKeyAndTime(writer: RowWriter, key: string, time: EpochMs): void {
   writeKeyAndEnd(writer, key);
   writeTime(writer, time);

@@ -109,8 +109,8 @@ export class RowWriter {
 }
 
 /**
- * Reads one row from `at` on. Never reads beyond the row: throws a DamagedRow instead. Files of LevelDB have the same
- * varints and are read with it too.
+ * Reads one row from `at` on. Reading beyond the row throws a DamagedRow. This class also reads files of LevelDB, which
+ * have the same varints.
  */
 export class RowReader {
   readonly #row: Buffer;

@@ -27,7 +27,7 @@ test('a row that was read before the last change is not cached', () => {
   assert.deepEqual([...rows.after(9).keys()], [3]);
 });
 
-test('an attempted change empties the cache, whether it was made or not', () => {
+test('every attempted change empties the cache, also a change that fails', () => {
   const rows = new BlockRowCache();
   rows.keep(7, 1, ROW);
   rows.clear();

@@ -26,7 +26,7 @@ export class BlockRows {
   #loaded = 0;
   readonly #before: BlockSums = { blocks: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
-  /** `atHand`: rows that are already known, or their absence, by prefix. */
+  /** `atHand`: the rows that are already known, by prefix; undefined for a row that does not exist. */
   constructor(atHand: ReadonlyMap<number, Buffer | undefined>) {
     this.#atHand = atHand;
   }
@@ -108,7 +108,7 @@ export function findOrAddEntry(row: TouchedRow, key: BlockKey): BlockEntry {
   return entry;
 }
 
-/** An entry stays while its block is held or anything names it. */
+/** An entry stays while its block is held, or while a capture or alias names it. */
 function isAlive(entry: BlockEntry): boolean {
   return entry.held !== undefined || entry.captures > 0 || entry.aliases > 0;
 }

@@ -30,7 +30,7 @@ export type CaptureBounds = {
   holds(time: EpochMs): boolean;
   /** Whether a URL key is in the range; undefined when `from` and `to` already ensure this. */
   readonly holdsKey: ((key: UrlKey) => boolean) | undefined;
-  /** The key with which the scan goes on after a page that ended with this row; undefined: with the next row. */
+  /** The key at which the scan continues after a page that ended with this row; undefined for the next row. */
   skipFrom(row: Buffer): Buffer | undefined;
 };
 
@@ -74,7 +74,7 @@ export function captureBounds(range: CaptureRange): CaptureBounds | undefined {
 function rangeStart(writer: RowWriter, range: CaptureRange, timeFrom: number): Buffer {
   const key = range.keyFrom!;
   if (isLongKey(key) && onlyKeyOf(range) === undefined) writeBesideLongKeys(writer, key, 'before');
-  // Otherwise earlier captures of the first key would be dropped one by one.
+  // Starting at the key alone, the scan would drop earlier captures of the first key one by one.
   else writeKeyAndTime(writer, key, clampTime(timeFrom));
   return writer.finish();
 }

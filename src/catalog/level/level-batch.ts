@@ -2,7 +2,7 @@
  * Turns a batch of changes into one LevelDB batch.
  *
  * Removals come first, then puts; of two puts of the same row the last counts. The rows that the changes touch are read
- * before: a capture that replaces another must not count twice, a removed capture that is missing must not count, and
+ * first: a capture that replaces another must not count twice, a removed capture that is missing must not count, and
  * blocks count the captures and aliases that name them.
  */
 import { assert, fromLatin1 } from '../../base/index.ts';
@@ -24,8 +24,8 @@ type Read = (keys: Buffer[]) => Promise<(Buffer | undefined)[]>;
 const NO_VALUE = Buffer.alloc(0);
 
 /**
- * Fills the operations. Returns the totals after them and the media types that got a new number. `atHand`: rows of
- * blocks that need not be read.
+ * Fills the operations. Returns the totals after the batch, and the media types that got a new number. `atHand`: rows
+ * of blocks that need not be read.
  */
 export async function planBatch(
   batch: CatalogBatch,
@@ -53,7 +53,10 @@ class BatchPlan {
   readonly #rows: BlockRows;
   readonly #highWater: HighWater;
   readonly #newMimes = new Map<string, number>();
-  /** The present or future rows of the capture keys of the batch; without captures that are certainly new. */
+  /**
+   * By capture key: the row in the database, or the row that the batch puts. Captures that are certainly new are left
+   * out.
+   */
   readonly #links = new Map<string, CaptureLink>();
   /** Whether every capture of the batch is new, and none is put twice. */
   #areAllNew = true;
@@ -205,7 +208,7 @@ class BatchPlan {
     return this.#writer.finish();
   }
 
-  /** Takes the row of the key out of the counts; returns false when there is none. */
+  /** Subtracts the row of the key from the counts; returns false when there is no row. */
   #unlink(id: string): boolean {
     const link = this.#links.get(id);
     if (!link) return false;

@@ -108,8 +108,8 @@ class LevelCatalog implements Catalog {
         const batchNumber = state.batchNumber + 1;
         const sync = batch.durable === true || isSyncDue(batchNumber) || this.#owesSync;
         await operations.write({ sync }).catch((cause: unknown) => {
-          // The log may have the batch although it is not visible yet. A later batch would be made without it, and both
-          // would be there after the next opening.
+          // The log may have the batch although it is not visible yet. A later batch would not take it into account,
+          // and both would be visible after the next opening.
           this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
           throw cause;
         });
@@ -125,8 +125,8 @@ class LevelCatalog implements Catalog {
   }
 
   /**
-   * The batch has been made, so a failure here is thrown only to a caller that asked for durability. Others would undo
-   * changes that the catalog has.
+   * The batch is in the catalog, so a failure here is thrown only to a caller that requested durability. Other callers
+   * would undo changes that the catalog has.
    */
   async #syncOlderLogs(isAskedFor: boolean): Promise<void> {
     try {

@@ -1,5 +1,5 @@
 /**
- * Reads of a LevelDB catalog from one snapshot: a capture and the block that it names are of the same instant.
+ * Reads a LevelDB catalog from one snapshot: a capture and the block that it names are of the same instant.
  *
  * Failures of LevelDB and damaged rows are thrown as errors that name the catalog.
  */
@@ -49,8 +49,8 @@ import { readSegment } from './segment-codec.ts';
 export const PAGE_SIZE = 1000;
 
 /**
- * Questions that are answered at the same time. The database reads on other threads, and answers that arrive together
- * wake this thread less often than single ones.
+ * How many questions are answered at the same time. The database reads on other threads, and answers that arrive
+ * together wake this thread less often than single ones.
  */
 const LANES = 8;
 /** The most bytes of a page, so that long URLs do not make it large. */

@@ -3,7 +3,7 @@
  * CDX look-ups more than all their other work.
  *
  * The cache always agrees with the catalog: a change forgets the keys it touches, and an answer that was read while a
- * change was made is not kept, because it may be of the time before.
+ * change was made is not kept, because it may be older than the change.
  */
 import { LruCache } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
