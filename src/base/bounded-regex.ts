@@ -22,7 +22,7 @@ export function boundedTests(tests: readonly ExpressionTest[], msMax: number): b
   }
 }
 
-/** The same for one expression. */
+/** Like `boundedTests`, for one expression. */
 export function boundedTest(expression: RegExp, values: readonly string[], msMax: number): boolean[] | undefined {
   return boundedTests([{ expression, values }], msMax)?.[0];
 }

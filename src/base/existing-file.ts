@@ -1,6 +1,6 @@
 /**
- * Checks before writing: an existing file is replaced only on request, and anything but a file never. A file is not
- * taken for a directory, nor a directory for a file.
+ * Checks paths before writing. An existing file is replaced only on request. A directory, device or pipe is never
+ * replaced. A file in the place of a directory is refused.
  */
 import type { Stats } from 'node:fs';
 import { readlink, stat } from 'node:fs/promises';
@@ -26,7 +26,7 @@ export async function refuseMissingParent(path: string): Promise<void> {
     throw new PinakesError('FILE_MISSING', { where: parent, detail: 'the directory to write to' });
 }
 
-/** Fails when a directory to write to is a file. A missing directory is fine: it will be made. */
+/** Fails when a directory to write to is a file. A missing directory is accepted, because it will be made. */
 export async function refuseFileForDirectory(path: string | undefined): Promise<void> {
   if (path === undefined) return;
   const found = await foundAt(path);

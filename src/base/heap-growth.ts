@@ -12,7 +12,7 @@ export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
-/** The space's limit can only be set before a program starts. So its growth is switched off once it has this size. */
+/** The limit of the space can be set only before a program starts. So its growth is switched off at YOUNG_BYTES_MAX. */
 export function limitYoungSpace(): void {
   const looking = setInterval(() => {
     const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === YOUNG_SPACE);

@@ -31,7 +31,7 @@ export class IdleWorkers {
     const leave = () => {
       clearTimeout(timer);
       worker.off('exit', leave);
-      // An error without a listener would end the program. That of an idle thread concerns no job.
+      // An error without a listener would end the program. An error of an idle thread does not concern a job.
       worker.off('error', end);
       const at = this.#idle.findIndex((one) => one.worker === worker);
       if (at >= 0) this.#idle.splice(at, 1);

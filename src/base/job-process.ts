@@ -1,6 +1,6 @@
 /**
- * A process that does jobs one at a time, each within a bound on memory and on time. For work on hostile input, which
- * may take any amount of memory outside the JavaScript heap, where the limits of a thread do not apply.
+ * A process that does jobs one at a time, each within a bound on memory and on time. It is for work on hostile input,
+ * which may take any amount of memory outside the JavaScript heap, where the limits of a thread do not apply.
  *
  * ```
  *   to the process, its standard input      4 bytes length of the job | 4 bytes length of the body | job, JSON | body

@@ -1,10 +1,10 @@
-/** Bounds that keep memory flat whatever the input says (I9). */
+/** Limits that bound memory for any input (I9). */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * A WARC or ARC head longer than this is not a head. Real heads are below 10 KiB; with JSON metadata in fields some
+ * A WARC or ARC head longer than this is not a head. Real heads are below 10 KiB; some with JSON metadata in fields
  * reach several hundred.
  */
 export const RECORD_HEAD_BYTES_MAX = 1 * MIB;
@@ -18,8 +18,8 @@ export const READ_CHUNK_BYTES = 256 * KIB;
 /** How far a reader searches for the next record after damage. */
 export const RESYNC_WINDOW_BYTES = 4 * MIB;
 
-/** The largest zstd window a file may ask for; the proposed standard asks readers for at least 8 MiB. */
+/** The largest zstd window that a file may require; the proposed standard asks readers to support at least 8 MiB. */
 export const ZSTD_WINDOW_LOG_MAX = 27;
 
-/** The largest zstd dictionary a file may bring. */
+/** The largest zstd dictionary that a file may contain. */
 export const ZSTD_DICTIONARY_BYTES_MAX = 16 * MIB;

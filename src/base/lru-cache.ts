@@ -1,5 +1,6 @@
 /**
- * A cache of values by key, bounded by their total weight. When they weigh too much, the least recently used go first.
+ * A cache of values by key, bounded by their total weight. When they weigh too much, the least recently used values are
+ * removed.
  */
 export class LruCache<Key, Value> {
   readonly #weightMax: number;

@@ -1,6 +1,6 @@
 /**
- * The media type that a Content-Type names, without its parameters, in lower case. Some servers write it twice in one
- * field.
+ * The media type that a Content-Type names, without its parameters, in lower case. Some servers write the type twice in
+ * one field.
  */
 export function bareMime(contentType: string): string {
   const text = contentType.trimStart();

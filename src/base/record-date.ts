@@ -21,8 +21,8 @@ export function isStandardDate(text: string): boolean {
 }
 
 /**
- * A date in a standard form: the text itself if it has one, else the time it means, written anew; undefined when it
- * does not mean a time.
+ * A date in a standard form: the text itself if its form is standard, else its time in a standard form; undefined when
+ * the text does not mean a time.
  */
 export function standardDate(text: string): string | undefined {
   if (isStandardDate(text)) return text;
@@ -54,7 +54,8 @@ function parseDigits(text: string): EpochMs | undefined {
 }
 
 /**
- * The month and the day of the year must agree. Without a time of day, the third part is a day of the month and wrong.
+ * The month and the day of the year must agree. A text without a time of day is refused, because its third part then is
+ * a day of the month.
  */
 function parseDayOfYear(text: string): EpochMs | undefined {
   const match = DAY_OF_YEAR.exec(text);

@@ -94,7 +94,7 @@ test('parts of a result arrive before the answer, at the caller of their job', a
   await pool.close();
 });
 
-test('closing a pool fails its unfinished jobs, and it takes no more', async () => {
+test('closing a pool fails its unfinished jobs, and a closed pool takes no more jobs', async () => {
   const pool = new ThreadPool<unknown, unknown>(script, { threads: 1 });
   const jobs = [1, 2, 3, 4].map((job) => pool.run(job));
   const ended = Promise.allSettled(jobs);

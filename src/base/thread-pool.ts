@@ -114,7 +114,7 @@ export class ThreadPool<Job, Result, Part = never> {
 
   #leave(worker: Worker): void {
     this.#assigned.delete(worker);
-    // By name: the platform has listeners of its own, without which no messages would arrive.
+    // Only for these events: messages would no longer arrive without the platform's own listeners for other events.
     for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event);
     idle.rest(this.#kind, worker);
   }
@@ -122,7 +122,7 @@ export class ThreadPool<Job, Result, Part = never> {
   #start(): Worker {
     const worker = idle.take(this.#kind) ?? startThread(this.#script, { resourceLimits: this.#options.limits });
     worker.on('message', (answer: Answer<Result, Part>) => {
-      // Too late for the closed pool; and `unref` must not be called before the thread has ended.
+      // A closed pool ignores late messages, and must not call `unref` before the thread has ended.
       if (this.#isClosed) return;
       const assigned = this.#assigned.get(worker)!;
       if ('part' in answer) {
@@ -151,7 +151,7 @@ export class ThreadPool<Job, Result, Part = never> {
 
 const CLOSED = 'the thread has ended';
 
-/** Tells a part of what was found, before the job is done. What is transferred with it is gone from here. */
+/** Reports a part of the result before the job is done. Transferred memory can no longer be used by the job. */
 export type ReportPart = (part: unknown, transfer?: readonly Transferable[]) => void;
 
 /**

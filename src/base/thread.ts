@@ -1,6 +1,5 @@
 /**
- * Common to all threads of the program: starting one, and passing a failure from one to another, which would otherwise
- * lose its class on the way.
+ * Starts threads, and passes failures from one thread to another. A failure would otherwise lose its class on the way.
  */
 import { getCompileCacheDir } from 'node:module';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
