@@ -1,6 +1,7 @@
 /**
- * The SQL engine that sorts and joins manifests: DuckDB in this process, with a fixed memory limit (I9). It spills to a
- * directory of the caller. It is temporary: tables are made from manifests, and are gone when it is closed.
+ * The SQL engine that sorts and joins manifests: DuckDB in this process, with a fixed memory limit (I9). The engine
+ * spills to a directory of the caller. The database is temporary: its tables are made from manifests, and are gone when
+ * it is closed.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * Locks a directory for one process. The lock is that of an SQLite database file. The system releases it when the
+ * Locks a directory for one process. The lock is the lock of an SQLite database file. The system releases it when the
  * process ends in any way, it also works between machines that share the disk, and only one of two simultaneous
  * attempts gets it.
  *
@@ -62,7 +62,7 @@ export class WorkLock {
     try {
       rmSync(fileOf(this.#directory), { force: true });
     } catch {
-      // Some systems do not remove an open file. It does not lock anything any more.
+      // Some systems do not remove an open file. The file does not lock anything any more.
     }
     this.#database.close();
   }

@@ -1,7 +1,7 @@
 /**
  * Checks originals before a revisit refers to them (I1). The record must be complete and have the URI and date that the
- * revisits will name, and its payload must have the digest and size of its duplicates. For this check it is always read
- * and hashed again.
+ * revisits will name, and its payload must have the digest and size of its duplicates. The payload is always read and
+ * hashed again for this check.
  */
 import {
   assert,

@@ -42,15 +42,18 @@ const LINES_AT_ONCE = 8192;
 const DUPLICATES_AT_ONCE = 1024;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
 
-/** Identifies a run. The directory alone is not enough, because a later run can use it after it was removed. */
+/**
+ * Identifies a run. The directory alone is not enough, because a later run can use the same directory after it was
+ * removed.
+ */
 export type RunIdentity = { readonly directory: string; readonly startMs: number };
 
 /** A record that revisits refer to: the path that its file has or will have, its URI, and its date as written. */
 export type ReferencedRecord = { readonly path: string; readonly uri: string; readonly date: string };
 
 /**
- * Writes the notes durably and returns the directories that have some. They are collected in `run.directory` first. The
- * existing notes beside files that are written elsewhere are copied to the new place.
+ * Writes the notes durably and returns the directories that have notes. The notes are collected in `run.directory`
+ * first. The existing notes beside files that are written elsewhere are copied to the new place.
  */
 export async function writeReferenceNotes(
   records: AsyncIterable<ReferencedRecord>,

@@ -2,9 +2,9 @@
  * Resolving is one SQL statement over a manifest. It runs in DuckDB, which Pinakes includes, and in any other engine
  * that reads the same Parquet files. docs/slim.md explains it; a test keeps the two in agreement.
  *
- * A cluster is all records with the same digest, size and extension, either all stored in chunks or none. Replay shows
- * the body of the original with the head of the duplicate, and a head without chunked coding would leave the chunk
- * framing in the text. The original is the earliest record: by date, then by file, then by offset.
+ * A cluster is all records with the same digest, size and extension. Either all of them are stored in chunks or none.
+ * Replay shows the body of the original with the head of the duplicate, and a head without chunked coding would leave
+ * the chunk framing in the text. The original is the earliest record: by date, then by file, then by offset.
  */
 
 export const RESOLVE_STATEMENT = `SELECT

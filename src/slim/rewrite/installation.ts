@@ -34,7 +34,7 @@ export async function keepOriginal(path: string, kept: string): Promise<void> {
   });
 }
 
-/** Removes the kept original of a file that is in its place. */
+/** Removes the kept old file after the old file is back in its place. */
 export async function dropOriginal(kept: string): Promise<void> {
   await writingFile(kept, async () => {
     unlinkSync(kept);

@@ -81,7 +81,7 @@ test('a duplicate whose head is not UTF-8 does not become a revisit', () => {
   assert.equal(revisitParts(duplicate, ORIGINAL), 'unrepeatable');
 });
 
-test('a payload that is not larger than what the revisit adds to the head is kept', () => {
+test('a duplicate stays if its payload is not larger than the fields that the revisit adds', () => {
   const fields = 'WARC-Target-URI: http://d.test/\r\n';
   const head = parsedHead(fields);
   const http = parseHttpHead(utf8(HTTP));

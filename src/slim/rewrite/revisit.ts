@@ -1,6 +1,6 @@
 /**
- * The revisit that replaces a duplicate. Date, URI, IP address and HTTP head are those of the duplicate. It refers to
- * the URI, date and id of the original.
+ * The revisit that replaces a duplicate. Date, URI, IP address and HTTP head are those of the duplicate. The revisit
+ * refers to the URI, date and id of the original.
  *
  * The record id is derived from the ids of the two records and from the place of the duplicate, so that a killed and
  * resumed run writes the same bytes as an uninterrupted one. WARC-Previous-Record-ID names the replaced record (I4).

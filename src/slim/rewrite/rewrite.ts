@@ -3,9 +3,10 @@
  * copy back. The bytes between duplicates are copied as ranges without being parsed (I4). Synchronous, for worker
  * threads.
  *
- * Only the beginning of a duplicate is read again, because the file is checked to be unchanged since all of it was
- * hashed, before and after. A duplicate is read whole when this run has not hashed it, or when its beginning is not
- * enough. A duplicate that does not match the plan, or whose payload is not worth a revisit, stays.
+ * Only the beginning of a duplicate is read again: the first pass hashed the whole file, and checks before and after
+ * the copy show that the file has not changed since. A duplicate is read whole when this run has not hashed it, or when
+ * its beginning is not enough. A duplicate that does not match the plan, or whose payload is not worth a revisit,
+ * stays.
  */
 import { unlinkSync } from 'node:fs';
 import { crc32 } from 'node:zlib';

@@ -88,7 +88,7 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
   await clusters.prepare();
   await clusters.excludeFiles(scanned.aside);
   await database.run('CREATE TEMP TABLE linked (file VARCHAR)');
-  // Among all files, because the other name of a file may not be in the sample.
+  // All files are searched, because the other name of a file may not be in the sample.
   for (const file of namesOfOneFile(options.files.map(({ path }) => path)))
     await database.run(`INSERT INTO linked VALUES (${sqlLiteral(file)})`);
   const sources = clusterFiles(directory);

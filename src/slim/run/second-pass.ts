@@ -207,7 +207,7 @@ export class SecondPass {
     if (note !== undefined) throw new PinakesError('FILE_CHANGED', { where: note });
   }
 
-  /** Looking through all processes is slow, so one look is used for several consecutive files. */
+  /** A search of all processes is slow, so one search is used for several consecutive files. */
   #isOpenForWriting(path: string): boolean {
     if (this.#looksLeft-- <= 0) {
       this.#openFiles = filesOpenForWriting();

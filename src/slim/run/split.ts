@@ -1,7 +1,7 @@
 /**
  * `slim split`: splits manifests by digest, so that the parts can be resolved on different machines. A cluster is never
- * divided. Rows that only refer to others are in every part, because the other record may be in any part. In ambiguous
- * rows, `holds` and `yields` are false.
+ * divided. Rows that only refer to other records are in every part, because the other record may be in any part. In
+ * ambiguous rows, `holds` and `yields` are false.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
