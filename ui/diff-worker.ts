@@ -1,4 +1,4 @@
-/** Compares texts in a worker, so that large texts do not block the page. It answers one request. */
+/** Compares texts in a worker, so that large texts do not block the web interface. The worker answers one request. */
 import { diffRows } from './diff-rows.ts';
 
 export type DiffRequest = { readonly before: string; readonly after: string };

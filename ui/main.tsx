@@ -1,4 +1,4 @@
-/** Starts the web page. */
+/** Starts the web interface. */
 import './style/tokens.css';
 import './style/base.css';
 import './style/masthead.css';

@@ -1,4 +1,4 @@
-/** Sets the theme before the first paint, so that the page does not flash in the wrong theme. */
+/** Sets the theme before the first paint, so that the screen does not flash in the wrong theme. */
 import { applyTheme, storedTheme } from './app/theme.ts';
 
 applyTheme(storedTheme());

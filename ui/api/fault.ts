@@ -1,7 +1,7 @@
 /** Turns an error of the server into sentences for people in front of a browser. Does not use the browser. */
 import type { Fault } from './replies.ts';
 
-/** A fault that the server reports, or one of the page itself, which may lack advice. */
+/** A fault that the server reports, or a fault of the web interface itself, which may lack advice. */
 export type ShownFault = Omit<Fault, 'advice'> & Partial<Pick<Fault, 'advice'>>;
 
 /** Advice for errors that can be fixed here. Most advice of the server is for people at a terminal. */

@@ -13,7 +13,7 @@ type BannerProperties = {
   readonly timestamp: string;
   readonly previous: ShownCapture | undefined;
   readonly next: ShownCapture | undefined;
-  /** True while these two still belong to the page that was shown before. */
+  /** True while `previous` and `next` still belong to the page that was shown before. */
   readonly isStale: boolean;
   readonly calendar: Calendar | undefined;
 };

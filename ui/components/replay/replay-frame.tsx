@@ -1,6 +1,6 @@
 /**
  * A frame with a replayed page. It runs on a separate origin, in a sandbox that cannot navigate the window around it.
- * So its scripts cannot reach this web page, the token or the API of the server.
+ * So scripts of the page cannot reach the web interface, the token or the API of the server.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { replayAddress } from '../../app/route.ts';
