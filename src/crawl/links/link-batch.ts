@@ -1,8 +1,8 @@
 /**
- * Batches of pages for the thread that reads links, and what it found in them.
+ * Batches of pages for the thread that reads links, and its findings.
  *
- * They are plain objects, cloned on the way. A packed buffer each way would save 4 % of the processor time of a crawl,
- * but needs a binary format (`bench/crawl.ts`, 20,000 pages, 11 alternating runs).
+ * Both are plain objects, which are cloned when they are posted. Packed buffers would save 4 % of the processor time of
+ * a crawl, but need a binary format (`bench/crawl.ts`, 20,000 pages, 11 alternating runs).
  */
 import { type HttpHead, parseHttpHead } from '../../warc/index.ts';
 import {
@@ -19,28 +19,28 @@ import { ReportedLinks } from './reported-links.ts';
 export type UnreadPage = {
   readonly url: string;
   readonly head: HttpHead;
-  /** As received, with framing and codings, or decoded. */
+  /** The body: decoded, or as received, with framing and codings. */
   readonly bytes: Uint8Array;
   readonly isDecoded: boolean;
-  /** False when only the beginning of the body is here. */
+  /** False when `bytes` is the beginning of a longer body. */
   readonly isWhole: boolean;
   readonly isSitemap: boolean;
-  /** Whether links may be left out that were reported for another page as near to the seeds as this one. */
+  /** Whether to leave out links that were reported for another page at this depth or a smaller one. */
   readonly omitsReported: boolean;
   readonly depth: number;
 };
 
-/** What was found in a page or a sitemap. */
+/** The links found in a page or a sitemap. */
 export type PageFindings = {
   readonly reading?: PageReading;
   readonly sitemap?: SitemapReading;
-  /** Why links may be missing. */
+  /** Why links may be missing; undefined when all were read. */
   readonly unreadReason?: string;
 };
 
 export type LinkBatch = {
   readonly pages: readonly PostedPage[];
-  /** The number of the `LinkReader`. */
+  /** The number of the `LinkReader` that posts the batch. */
   readonly reader: number;
 };
 
@@ -50,10 +50,10 @@ type PostedPage = Omit<UnreadPage, 'head' | 'bytes'> & {
   readonly bytes: Uint8Array<ArrayBuffer>;
 };
 
-/** An answer with more links than this is sent, even if pages of the batch are left. */
+/** An answer with more links than this is sent at once, even if some pages of the batch are unread. */
 const ANSWER_LINKS_MAX = 10_000;
 
-/** The bytes are copied: a clone of a view would take its whole buffer along. */
+/** Copies the bytes of each page, because cloning a view would clone its whole buffer. */
 export function linkBatch(unread: readonly UnreadPage[], reader: number): LinkBatch {
   const pages = unread.map(({ head, bytes, ...page }) => ({
     ...page,
@@ -81,12 +81,12 @@ export async function readBatch({ pages, reader }: LinkBatch): Promise<PageFindi
   return answer;
 }
 
-/** A link of a page has further fields, which the crawl does not need. */
+/** Removes the fields of a link that the crawl does not need. */
 function postedLink({ url, kind, isEmbed, isNofollow }: FoundLink): FoundLink {
   return { url, kind, isEmbed, isNofollow };
 }
 
-/** The reader that this thread works for; an idle thread is passed on from a closed reader to the next one. */
+/** The reader that this thread works for. A closed reader passes its idle thread on to the next reader. */
 let current = { reader: -1, reported: new ReportedLinks() };
 
 function reportedTo(reader: number): ReportedLinks {
@@ -105,7 +105,8 @@ export async function readFindings({
     if (page.isSitemap) return { sitemap: readSitemapLinks(content, url) };
     return { reading: await readLinks(url, head, content) };
   } catch (error) {
-    // No content of one page may stop the crawl or the other pages of the batch. The report says that it was not read.
+    // A failure in one page must not stop the crawl or the other pages of the batch. The report says that this page was
+    // not read.
     return unreadFindings(page.isSitemap, `its links could not be read: ${String(error)}`);
   }
 }

@@ -11,11 +11,11 @@ import { type PageFindings, readFindings, type UnreadPage } from './link-batch.t
 import { LinkReader } from './link-reader.ts';
 
 let directory: string;
-/** Reads links as `link-worker.ts` does, but never answers a batch that contains the word STUCK. */
+/** A thread like `link-worker.ts` that never answers a batch with the word STUCK. */
 let stuckWorker: URL;
-/** Takes three seconds to start. */
+/** A thread that takes three seconds to start. */
 let lateWorker: URL;
-/** Fails to start. */
+/** A thread that fails to start. */
 let brokenWorker: URL;
 before(() => {
   directory = mkdtempSync(join(tmpdir(), 'pinakes-links-'));
@@ -64,7 +64,7 @@ function plain({ reading, sitemap }: PageFindings): unknown {
 
 const SITEMAP = utf8('<urlset><url><loc>http://host.test/from-sitemap</loc></url></urlset>');
 
-test('pages are read alike on the thread and on the calling thread, in batches of any size', async (t) => {
+test('the thread and the calling thread find the same links, in batches of any size', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const pages = Array.from({ length: 150 }, (_, number) =>
@@ -81,7 +81,7 @@ test('pages are read alike on the thread and on the calling thread, in batches o
   assert.deepEqual(plain(await reader.read(pages[3]!)), expected[3]);
 });
 
-test('every X-Robots-Tag counts, except those for other robots', async (t) => {
+test('every X-Robots-Tag that is not for another robot counts', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const isNofollow = async (...tags: string[]) => {
@@ -94,7 +94,7 @@ test('every X-Robots-Tag counts, except those for other robots', async (t) => {
   assert.equal(await isNofollow('googlebot: nofollow'), false);
 });
 
-test('pages whose type is written in odd ways are read', async () => {
+test('pages with an odd Content-Type are read', async () => {
   for (const type of [
     'text/html, text/html',
     'Text/HTML,text/html; charset=utf-8',
@@ -112,7 +112,7 @@ test('pages whose type is written in odd ways are read', async () => {
   }
 });
 
-test('pages with more links than one answer holds are all read', async (t) => {
+test('a batch with more links than one answer may have is read completely', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const links = Array.from(
@@ -129,7 +129,7 @@ test('pages with more links than one answer holds are all read', async (t) => {
   }
 });
 
-test('reported links are left out where they may be, and reported again to another reader', async (t) => {
+test('links that were reported to a reader are left out where the page allows it', async (t) => {
   const everywhere = '<a href=/menu>m</a><img src=/logo.png><a rel=nofollow href=/login>l</a>';
   const pages = Array.from({ length: 6 }, (_, number) => ({
     ...page(number, [everywhere, `<a href="/own/${number}">x</a><img src=/menu>`]),
@@ -150,7 +150,7 @@ test('reported links are left out where they may be, and reported again to anoth
       all.with(4, '/own/4'),
       ['/logo.png', '/menu', '/login'],
     ]);
-    // What is read on the calling thread is returned whole.
+    // A page that is read on the calling thread keeps all its links.
     assert.equal((await reader.read(pages[1]!)).reading!.links.length, 5);
     await reader.close();
   }
@@ -183,7 +183,7 @@ test("a link to the target of another page's form is reported", async (t) => {
   assert.deepEqual(kinds, [['form'], ['form'], ['form'], ['anchor'], [], []]);
 });
 
-test('a page that exceeds the memory of the thread is reported as not read, and the others are read', async (t) => {
+test('a page that exceeds the memory of the thread does not stop the other pages of its batch', async (t) => {
   const reader = new LinkReader({ threadMegabytesMax: 24 });
   t.after(() => reader.close());
   const hostile = page(
@@ -203,7 +203,7 @@ test('a page that exceeds the memory of the thread is reported as not read, and 
   );
 });
 
-test('a page that cannot be parsed is reported as not read, and the others are read', async (t) => {
+test('a page that cannot be parsed does not stop the other pages of its batch', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());
   const head = parseHttpHead(utf8('HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\n\r\n'));
@@ -222,7 +222,7 @@ test('a page that cannot be parsed is reported as not read, and the others are r
   );
 });
 
-test('a page that takes too long is reported as not read, and the others are read', async (t) => {
+test('a page that takes too long does not stop the other pages of its batch', async (t) => {
   const reader = new LinkReader({ batchMsMax: 1500, script: stuckWorker });
   t.after(() => reader.close());
   const pages = [
@@ -243,7 +243,7 @@ test('a page that takes too long is reported as not read, and the others are rea
   );
 });
 
-test('a small document of a kind that may take long goes to the thread, even alone', async (t) => {
+test('a small document of a slow kind is read on the thread, even if it is alone', async (t) => {
   const reader = new LinkReader({ batchMsMax: 800, script: stuckWorker });
   t.after(() => reader.close());
   const { unreadReason } = await reader.read({
@@ -266,7 +266,7 @@ test('the start time of a thread does not count against the limit', async (t) =>
   assert.deepEqual([sitemap!.pages, unreadReason], [['http://host.test/from-sitemap'], undefined]);
 });
 
-test('when the thread does not start, the reason says so and does not blame the page', async (t) => {
+test('when the thread does not start, the reason names its error', async (t) => {
   const reader = new LinkReader({ script: brokenWorker });
   t.after(() => reader.close());
   const { unreadReason } = await reader.read({ ...page(1, []), bytes: SITEMAP, isDecoded: true, isSitemap: true });

@@ -1,10 +1,11 @@
 /**
- * Reads the links of pages: a few at once on the calling thread, many in batches on a thread of its own.
+ * Reads the links of pages. A few small pages are read on the calling thread, and others in batches on a separate
+ * thread.
  *
- * Reading is the most expensive part of handling a page, and a hostile page can make it far more expensive. On its own
- * thread it blocks neither the network nor the store. The memory of the thread and the time of a batch are bounded. A
- * page that exceeds a bound is reported as not read, with the reason. The other pages of its batch are read again
- * without it.
+ * Reading is the most expensive part of handling a page, and a hostile page can make it far more expensive. On a
+ * separate thread, reading blocks neither the network nor the store. The memory of the thread and the time of a batch
+ * are bounded. A page that exceeds a bound is reported as not read, with the reason. The other pages of its batch are
+ * read again without this page.
  */
 import { ThreadDied, ThreadPool } from '../../base/index.ts';
 import { Deadline } from '../fetch/deadline.ts';
@@ -20,15 +21,21 @@ import { responseMime } from './page-links.ts';
 
 const BATCH_PAGES_MAX = 64;
 const BATCH_BYTES_MAX = 1024 * 1024;
-/** Fewer pages than this, of fewer bytes, are read at once: posting them to the thread would cost more. */
+/**
+ * Fewer pages than this with fewer bytes than this are read on the calling thread, because posting them would cost
+ * more.
+ */
 const BATCH_PAGES_MIN = 4;
 const BATCH_BYTES_MIN = 256 * 1024;
-/** These are read in one pass over their bytes. A document of another kind may take long even when it is small. */
+/**
+ * Documents of these types are read in one pass over their bytes. A document of another type may take long even if it
+ * is small.
+ */
 const QUICK_MIMES: ReadonlySet<string> = new Set(['text/html', 'text/css', 'text/plain', 'application/xhtml+xml']);
 
 type Waiting = {
   readonly page: UnreadPage;
-  /** Whether it was in a batch that exceeded a bound. It is then read alone. */
+  /** Whether the page was in a batch that exceeded a bound. Such a page is read alone. */
   isSuspect: boolean;
   readonly resolve: (findings: PageFindings) => void;
   readonly reject: (error: unknown) => void;
@@ -36,7 +43,7 @@ type Waiting = {
 
 /** Enough for the largest document that is read, with all its links. */
 const THREAD_MEGABYTES_MAX = 256;
-/** An ordinary batch takes some milliseconds, the largest document some seconds. */
+/** An ordinary batch takes some milliseconds, and the largest document takes some seconds. */
 const BATCH_MS_MAX = 60_000;
 
 export type LinkReaderOptions = {
@@ -68,8 +75,8 @@ export class LinkReader {
   }
 
   /**
-   * Returns what a page links to. A batch has the pages that are passed in one turn of the event loop, and those that
-   * are passed while another batch is read.
+   * Returns the links of a page. A batch consists of the pages that are passed in one turn of the event loop, or while
+   * another batch is read.
    */
   read(page: UnreadPage): Promise<PageFindings> {
     return new Promise((resolve, reject) => {
@@ -112,7 +119,7 @@ export class LinkReader {
       return;
     }
     let isLate = false;
-    // Ending the only thread fails this batch.
+    // Ending the thread makes `run` reject.
     const deadline = new Deadline(() => {
       isLate = true;
       void this.#threads.end();
@@ -120,7 +127,7 @@ export class LinkReader {
     const pages = batch.map(({ page }) => page);
     let answer: PageFindings[];
     try {
-      // The time for starting the thread does not count: it reports when it begins with the batch.
+      // The deadline begins when the thread reports that it has begun the batch, so its start time does not count.
       answer = await this.#threads.run(linkBatch(pages, this.#number), [], () => deadline.start(this.#batchMsMax));
     } catch (error) {
       if (!(error instanceof ThreadDied)) throw error;
@@ -145,15 +152,14 @@ export class LinkReader {
 }
 
 /**
- * The reason why the pages of a batch were not read. It names memory only when the thread ran out of it: a thread may
- * also fail to start.
+ * The reason why the pages of a batch were not read. A thread may have run out of memory, or may have failed to start.
  */
 function failureReason({ message, cause }: ThreadDied): string {
   const isMemory = (cause as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
   return isMemory ? 'reading its links takes too much memory' : `its links could not be read: ${message}`;
 }
 
-/** Whether a batch is small enough to be read at once, and has no page that may take long. */
+/** Whether a batch is small enough for the calling thread, and has no page that may take long. */
 function isQuick(batch: readonly Waiting[]): boolean {
   if (batch.length >= BATCH_PAGES_MIN) return false;
   let bytes = 0;

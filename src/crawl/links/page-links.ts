@@ -15,13 +15,13 @@ import {
 } from '../../page/index.ts';
 import { ChunkedBody, DecodedStart, type HttpHead, onlyChunk } from '../../warc/index.ts';
 
-/** How much of a body is read back from the archive. */
+/** How many bytes of a body are read back from the archive. */
 export const READ_BYTES_MAX = 16 * 1024 * 1024;
 
-/** How much of a body is decoded, however much it would expand to. */
+/** How many decoded bytes of a body are read. A coded body may expand to far more. */
 const DECODED_BYTES_MAX = 2 * READ_BYTES_MAX;
 
-/** A page with more links is a list. Few of its links are on other pages too, so they are not remembered. */
+/** A page with more links than this is a list. Other pages have few of its links, so they are not remembered. */
 export const MENU_LINKS_MAX = 2000;
 
 /** The fields of a link that a crawl uses. */
@@ -36,7 +36,7 @@ export type PageReading = {
 
 export type SitemapReading = {
   readonly pages: readonly string[];
-  /** What some of the pages show, by the URLs of the pages. */
+  /** By the URL of a page, the embeds that the sitemap lists for it. */
   readonly needs: ReadonlyMap<string, readonly FoundLink[]>;
   readonly sitemaps: readonly string[];
   readonly isWhole: boolean;
@@ -55,7 +55,7 @@ export function responseMime(head: HttpHead): string {
   return bareMime(head.get('content-type') ?? '');
 }
 
-/** Removes framing and codings from a body, and returns at most a bounded amount of the content. */
+/** Removes framing and codings from a body, and returns at most DECODED_BYTES_MAX of a coded body. */
 export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): Content {
   const payload = isFramed && head.isChunked ? (onlyChunk(body) ?? unchunked(body)) : body;
   const codings = head.contentCodings;
@@ -87,7 +87,7 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   if (isScriptMime(mime)) return { links: [...named, ...linksOfScript(bytes, url)], isNofollow, isWhole };
   const contentType = head.get('content-type');
   const page = await readPage({ bytes, mime, url, ...(contentType !== undefined && { contentType }) }, { text: false });
-  // A document of a kind that is not read has no links, so nothing is missing.
+  // This kind of document is not read and has no links, so nothing is missing.
   if (!page) return { links: named, isNofollow, isWhole: true };
   return {
     links: needsFirst(named.length === 0 ? page.links : [...named, ...page.links]),
@@ -96,22 +96,28 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   };
 }
 
-/** Whether a page or a script only prefetches this. It may be a page itself. */
+/** Whether a page or a script prefetches this URL without showing it. It may be a page itself. */
 export function isHint(kind: LinkKind): boolean {
   return kind === 'data';
 }
 
-/** How far from its page a needed resource counts. A prefetched one may be needed by the next page. */
+/**
+ * The distance of an embed from its page. A prefetched resource counts as farther, since it may be needed by the next
+ * page.
+ */
 export function needDistance(kind: LinkKind): number {
   return isHint(kind) ? 1 : 0;
 }
 
-/** Puts embeds first, since the first link decides the role of a URL: a picture that links to itself is an embed. */
+/**
+ * Puts embeds before other links, because the first link decides the role of a URL. So a picture that links to itself
+ * is an embed.
+ */
 function needsFirst(links: readonly Link[]): Link[] {
   return [...links.filter(({ isEmbed }) => isEmbed), ...links.filter(({ isEmbed }) => !isEmbed)];
 }
 
-/** The pages that a sitemap names, with what they show, and further sitemaps. */
+/** Reads the pages that a sitemap names, their embeds, and further sitemaps. */
 export function readSitemapLinks({ bytes, isWhole }: Content, url: string): SitemapReading {
   const { urls, sitemaps, isTruncated } = readSitemap(bytes, url);
   const found = new Map<string, FoundLink[]>();

@@ -1,7 +1,7 @@
 /** Longer texts are rarely repeated, and would fill the memory. */
 const TEXT_LENGTH_MAX = 1000;
 
-/** Remembers about `max` recent texts, each with a number. When the memory is full the older half is forgotten. */
+/** Remembers about `max` recent texts, each with a number. When there are more, the older half is forgotten. */
 export class RecentTexts {
   readonly #halfMax: number;
   #newer = new Map<string, number>();
@@ -18,7 +18,7 @@ export class RecentTexts {
 
   add(text: string, number = 0): void {
     if (text.length > TEXT_LENGTH_MAX) return;
-    // A substring would keep the text that it was cut from in memory, so it is copied.
+    // Copy the text: a substring would keep the whole text that it was cut from in memory.
     this.#newer.set(Buffer.from(text).toString(), number);
     if (this.#newer.size <= this.#halfMax) return;
     this.#older = this.#newer;
