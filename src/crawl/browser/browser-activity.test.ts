@@ -11,7 +11,7 @@ function trial() {
   return { activity, pass };
 }
 
-test('a page is idle a moment after everything that it waits for has arrived', () => {
+test('a page is idle IDLE_MS after its last awaited request has ended', () => {
   const { activity, pass } = trial();
   assert.equal(activity.isIdle, false);
   const end = activity.begin('http://a.test/a.gif', false);
@@ -23,7 +23,7 @@ test('a page is idle a moment after everything that it waits for has arrived', (
   assert.equal(activity.isIdle, true);
 });
 
-test('a script that repeats a request does not keep a page busy, and one that sends another body does', () => {
+test('a repeated request does not keep a page busy, unless it has another body', () => {
   const { activity, pass } = trial();
   activity.begin('http://a.test/poll', true)();
   pass(500);
@@ -33,7 +33,7 @@ test('a script that repeats a request does not keep a page busy, and one that se
   assert.equal(activity.isIdle, false);
 });
 
-test('requests of one kind keep a page busy only a limited number of times', () => {
+test('after OF_KIND_MAX requests of one kind, further ones do not keep a page busy', () => {
   const { activity, pass } = trial();
   for (let round = 0; round < 60; round++) activity.begin(`http://a.test/poll?${round}`, true)();
   pass(500);

@@ -1,12 +1,15 @@
 /**
- * Decides when a page is idle: no request that it waits for is running, and none was started for a moment. Scripts that
- * repeat a request, or make many requests of one kind, do not keep it busy.
+ * Decides when a page is idle: no request that it waits for is running, and none began or ended in the last IDLE_MS.
+ * Scripts that repeat a request, or make many requests of one kind, do not keep the page busy.
  */
 import type { EpochMs } from '../../base/index.ts';
 
 const IDLE_MS = 500;
 const POLL_MS = 100;
-/** How many different requests of one kind, which is a URL without its query, are waited for. */
+/**
+ * How many different requests of one kind are waited for. Requests are of one kind if their URLs without the query are
+ * equal.
+ */
 const OF_KIND_MAX = 50;
 const REMEMBERED_MAX = 10_000;
 
@@ -26,8 +29,8 @@ export class PageActivity {
   }
 
   /**
-   * Called when a request begins; returns a function to call when it ends. `variant`: what distinguishes it from other
-   * requests for its URL.
+   * Must be called when a request begins. Returns a function that must be called when the request ends. `variant`
+   * distinguishes the request from others for the same URL.
    */
   begin(url: string, isFromScript: boolean, variant = ''): () => void {
     if (isFromScript && !this.#isNew(url, variant)) return NOT_AWAITED;

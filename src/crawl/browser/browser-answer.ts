@@ -1,11 +1,12 @@
 /**
- * Makes the answers to requests of a browser, always from the archive, so that a page is rendered only from captures.
+ * Makes the answers to requests of a browser. Every answer comes from a capture, so the archive holds everything that a
+ * rendered page shows.
  */
 import { type Archive, type Capture, releasePayload } from '../../archive/index.ts';
 import { DecodedStart, type HttpHead } from '../../warc/index.ts';
 import type { BrowserAnswer } from './browser-process.ts';
 
-/** Longer bodies are captured, but the page does not get them. */
+/** A body longer than this is captured, but the page does not get it. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Fields of the connection and the coding, which do not apply to the answer. */
@@ -28,7 +29,7 @@ export async function browserAnswer(
   isHead = false,
 ): Promise<BrowserAnswer | undefined> {
   const { http, holderHttp, payload } = await archive.open(capture);
-  // The server confirmed earlier content, so the page gets that.
+  // After a 304 the page gets the earlier content, which the server confirmed.
   const isUnmodified = capture.kind === 'revisit' && capture.status === 304;
   const head = isUnmodified ? holderHttp : http;
   if (!head || isHead) {
@@ -45,7 +46,7 @@ function answerFields({ fields }: HttpHead): [string, string][] {
     .map(({ name, value }) => [name.trim(), value]);
 }
 
-/** Whether the protocol of the browser accepts a field. Servers send others too. */
+/** Whether the protocol of the browser accepts a field. Servers also send invalid fields. */
 function isAllowedField(name: string, value: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim()) && !/[\0\r\n]/.test(value);
 }

@@ -21,7 +21,7 @@ async function withTemporary(t: TestContext) {
   return { temporary, running, marker };
 }
 
-test('directories of ended processes are removed, but not those behind links or of another machine', async (t) => {
+test('directories of ended processes of this machine are removed; links are not followed', async (t) => {
   const { temporary, running, marker } = await withTemporary(t);
   const linked = join(temporary, 'linked');
   mkdirSync(linked);
@@ -43,7 +43,7 @@ test('directories of ended processes are removed, but not those behind links or 
   assert.deepEqual(readdirSync(linked), [marker]);
 });
 
-test('directories of another user are left alone, whatever their name', {
+test('directories of another user are left alone, even if their names match', {
   skip: process.getuid?.() !== 0,
 }, async (t) => {
   const { temporary, running, marker } = await withTemporary(t);

@@ -1,10 +1,11 @@
 /**
- * Removes what browsers leave in the temporary directory. The program that drives them makes a profile there for each
- * browser. It removes the profile when the browser ends, but not when this process is killed.
+ * Removes files that browsers leave in the temporary directory. Playwright makes a profile there for each browser. It
+ * removes the profile when the browser ends, but not when this process is killed.
  *
- * So every browser also has a directory of ours, named for this process and machine. Its profile contains a marker file
- * of the same name. When the next browser is started, directories named for processes that have ended are removed. Only
- * directories of this user are, since other users may create anything there.
+ * So this program makes a directory for every browser, which is named for this process and machine, and puts a marker
+ * file of the same name into the profile. Before the next crawl starts its browsers, it removes directories and
+ * profiles whose names or markers belong to ended processes. It leaves directories of other users alone, since they may
+ * create anything there.
  */
 import { readlinkSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import { basename, join } from 'node:path';
 
 const PROFILE = 'playwright_chromiumdev_profile-';
 const MARKER = /^pinakes-browser-(\d+)-(.+)-.{6}$/;
-/** Process numbers are unique only on one machine, and in one container. */
+/** Names the machine and the container, because process numbers are unique within them. */
 const PLACE = `${encodeURIComponent(hostname())}${numberSpace()}`;
 
 /** Makes the directory of a browser. */
@@ -28,7 +29,7 @@ export async function markProfile(commandLine: string, directory: string): Promi
     await writeFile(join(profile, basename(directory)), '').catch(() => {});
 }
 
-/** Removes what ended processes left. What cannot be removed stays. */
+/** Removes the directories that ended processes left. A directory that cannot be removed stays. */
 export async function removeBrowserLeftovers(): Promise<void> {
   for (const name of await entriesOf(tmpdir())) {
     const path = join(tmpdir(), name);
@@ -38,7 +39,7 @@ export async function removeBrowserLeftovers(): Promise<void> {
   }
 }
 
-/** Whether it is a directory, not a link to one, that this user made. */
+/** Whether the path is a directory that this user made, and not a link to one. */
 async function isOwnDirectory(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats?.isDirectory()) return false;
@@ -61,8 +62,8 @@ function isOfEndedProcess(marker: string): boolean {
 }
 
 /**
- * Containers may share a host name and a temporary directory, but each numbers its own processes. Linux names the
- * number space.
+ * The name of the process number space on Linux; '' elsewhere. Containers may share a host name and a temporary
+ * directory, but each numbers its own processes.
  */
 function numberSpace(): string {
   try {

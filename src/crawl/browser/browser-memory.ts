@@ -1,7 +1,7 @@
 /**
  * Watches the memory of a browser and its pages. Chromium bounds the heap of scripts, but not elements or buffers. A
- * page that creates those without end would use all memory of the machine. Then the system might kill any process, this
- * one too. Only Linux reports the memory of a process in a file; elsewhere nothing is watched.
+ * page that creates elements without end would use all memory of the machine. Then the system might kill any process,
+ * even this one. Linux reports the memory of a process in a file. On other systems memory is not watched.
  */
 import { readFile } from 'node:fs/promises';
 
@@ -11,7 +11,7 @@ export class MemoryWatch {
   readonly #timer: NodeJS.Timeout;
   #isLooking = false;
 
-  /** `processes` returns the ids of the processes to add up. `onTooMuch` is called once. */
+  /** `processes` returns the ids of the processes whose memory is added up. `onTooMuch` is called once. */
   constructor(processes: () => Promise<readonly number[]>, bytesMax: number, onTooMuch: () => void) {
     const look = async () => {
       const bytes = await Promise.all((await processes()).map(residentBytes));
@@ -22,7 +22,7 @@ export class MemoryWatch {
     this.#timer = setInterval(() => {
       if (this.#isLooking) return;
       this.#isLooking = true;
-      // A browser that has ended has no processes.
+      // `look` fails when the browser has ended.
       void look()
         .catch(() => {})
         .finally(() => {

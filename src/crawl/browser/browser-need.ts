@@ -9,7 +9,7 @@ import { responseMime } from '../links/page-links.ts';
 import type { Visited } from '../outcome.ts';
 import type { BrowserUse } from '../settings.ts';
 
-/** A page with scripts and fewer characters of text is taken for a shell. */
+/** A page with scripts and fewer characters of text than this counts as a shell. */
 const SHELL_TEXT_LENGTH_MAX = 200;
 
 const HTML_MIMES = new Set(['text/html', 'application/xhtml+xml']);
@@ -23,7 +23,7 @@ export async function needsBrowser(
   const { item, status } = settlement;
   if (use === 'none' || !isPageRole(item.role) || status !== 200 || redirect !== undefined || !capture.block)
     return false;
-  // A 304 may have no Content-Type.
+  // An empty type does not decide: a 304 may have no Content-Type.
   if (mime !== '' && !HTML_MIMES.has(mime)) return false;
   if (mime !== '' && use === 'all') return true;
   const source = await open();

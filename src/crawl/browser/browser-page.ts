@@ -3,8 +3,8 @@
  * Returns its elements as HTML, and a screenshot.
  *
  * Pages are hostile. They are inspected in an isolated world, which their scripts cannot reach, and every step is
- * bounded. Dialogs are dismissed, windows that they open are closed, downloads are refused, and service workers and
- * peer connections are not available. A page that does not answer is given up, and so is its browser.
+ * bounded. Dialogs are dismissed, opened windows are closed, downloads are refused, and service workers and peer
+ * connections are not available. A page that does not answer is given up together with its browser.
  */
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { type PageActivity, pause } from './browser-activity.ts';
@@ -25,24 +25,21 @@ export type PageOptions = {
 };
 
 export type PageView = {
-  /** The URL that the page reports; scripts can change it. */
+  /** The URL that the page reports. Its scripts can change it. */
   readonly url: string;
   readonly html: string;
   /** The charset of the page, by its name in the WHATWG standard. */
   readonly charset: string;
   readonly isWhole: boolean;
-  /** Whether its time was over before it became idle. */
+  /** Whether `msMax` ended before the page became idle. */
   readonly isCut: boolean;
-  /** Whether it grew during scrolling and its end was not reached. */
+  /** Whether the page grew during scrolling and its end was not reached. */
   readonly isEndless: boolean;
-  /** PNG; undefined when none is wanted, or the page cannot be painted in time. */
+  /** A PNG file; undefined when no screenshot is wanted, or when the page cannot be painted in time. */
   readonly screenshot: Uint8Array | undefined;
 };
 
-/**
- * Rendering failed. When the browser ended or crashed, another one may succeed. A page that breaks one browser breaks
- * all.
- */
+/** Rendering failed. `mayRetry`: another browser may succeed, because this one ended or crashed. */
 export class RenderFailure extends Error {
   readonly mayRetry: boolean;
 
@@ -57,7 +54,7 @@ export class PageIsDownload extends Error {}
 
 const VIEW = { width: 1280, height: 960 };
 const HTML_LENGTH_MAX = 16 * 1024 * 1024;
-/** Time for a page to answer one question: the time for the whole page, within these bounds. */
+/** The bounds on the time that a page has for one answer. Within them it is `msMax`, the time for the whole page. */
 const ANSWER_MS_MIN = 2_000;
 const ANSWER_MS_MAX = 15_000;
 /** The error of a navigation that leads to a file. */
@@ -67,8 +64,8 @@ const SCROLLS_MAX = 100;
 const SCROLL_MS = 100;
 
 /**
- * Runs before any script of the page and removes what an archive cannot keep. A page that tests for it finds it
- * switched off.
+ * Runs before any script of the page. It removes interfaces whose data an archive cannot keep, so pages that test for
+ * them do without.
  */
 const INIT_SCRIPT = `(() => {
   const refuse = () => Promise.reject(new DOMException('Not available here.', 'SecurityError'));
@@ -92,7 +89,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
       userAgent: options.userAgent,
       acceptDownloads: false,
     });
-    // A context that becomes ready too late is closed with its browser.
+    // If this context becomes ready after the time limit, it is closed together with its browser.
     context = await withTimeLimit(answerMs(options), opening, lost);
     const shown = new ShownPage(context, options, lost, () => reject(new RenderFailure('the page crashed', true)));
     return await shown.view();
@@ -107,7 +104,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
   }
 }
 
-/** The memory may have been used before this page was opened. */
+/** If the browser rendered other pages before, they may have used the memory. So another try may succeed. */
 function browserEnded({ isOverMemory, uses }: BrowserProcess, cause?: unknown): RenderFailure {
   if (isOverMemory) return new RenderFailure('it uses too much memory', uses > 1, cause);
   return new RenderFailure('the browser ended', true, cause);
@@ -117,7 +114,7 @@ function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
 }
 
-/** A page that cannot be closed is killed with its browser. */
+/** Closes a page. If it cannot be closed, its browser is killed. */
 async function close(process: BrowserProcess, context: BrowserContext | undefined, msMax: number): Promise<void> {
   const isClosed = await withTimeLimit(msMax, context?.close() ?? Promise.resolve()).then(
     () => true,
@@ -126,7 +123,7 @@ async function close(process: BrowserProcess, context: BrowserContext | undefine
   if (!isClosed) process.kill();
 }
 
-/** How far a page is scrolled, and its height. */
+/** Whether a page is scrolled to its end, and its height. */
 type ScrollPlace = { readonly isAtEnd: boolean; readonly height: number };
 
 class ShownPage {
@@ -173,9 +170,9 @@ class ShownPage {
       const charset = document.characterSet.toLowerCase();
       return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), charset, isWhole };
     })()`);
-    // The window is empty before the page.
+    // The window was empty before the page: the page went back there.
     if (url === 'about:blank') throw new RenderFailure('it navigated back to an empty window');
-    // The HTML of the page is known now, and must not be lost because a screenshot fails.
+    // A failing screenshot must not lose the HTML of the page, which is known now.
     const screenshot = takesScreenshot ? await this.#screenshot().catch(() => undefined) : undefined;
     signal.throwIfAborted();
     return { url, html, charset, isWhole, isCut, isEndless, screenshot };
@@ -188,7 +185,7 @@ class ShownPage {
     const { frameTree } = await this.#session.send('Page.getFrameTree');
     this.#frame = frameTree.frame.id;
     this.#options.onFrame(this.#frame);
-    // A window that is already closing cannot be closed again, nor a dialog dismissed twice.
+    // Ignore errors: a window may be closing already, and a dialog may be dismissed already.
     this.#context.on('page', (opened) => void opened.close().catch(() => {}));
     page.on('dialog', (dialog) => void dialog.dismiss().catch(() => {}));
     page.on('websocket', () => this.#options.onSocket());
@@ -196,7 +193,7 @@ class ShownPage {
     return page;
   }
 
-  /** Waits until the resources named in the HTML have loaded, or the time is over. */
+  /** Waits until the resources named in the HTML have loaded, or `until` is aborted. */
   async #load(page: Page, until: AbortSignal): Promise<void> {
     const { url, msMax } = this.#options;
     await Promise.race([page.goto(url, { waitUntil: 'commit', timeout: msMax }), this.#lost]);
@@ -204,7 +201,10 @@ class ShownPage {
     await Promise.race([loaded, this.#complete(until), pause(msMax, until), this.#lost]);
   }
 
-  /** No event reports that a page has loaded if it tried to leave before, which was refused. The page itself knows. */
+  /**
+   * Asks the page whether it has loaded. If its navigation to another page was refused before, no event reports that it
+   * has loaded.
+   */
   async #complete(until: AbortSignal): Promise<void> {
     const isComplete = () => this.#ask<boolean>('document.readyState === "complete"').catch(() => false);
     do {
@@ -214,8 +214,8 @@ class ShownPage {
   }
 
   /**
-   * Scrolls down in steps, waiting at the bottom, where more may appear; then back to the top. Returns whether the page
-   * grew and its end was not reached.
+   * Scrolls down in steps, and waits at the bottom, where more content may appear. Then scrolls back to the top.
+   * Returns whether the page grew and its end was not reached.
    */
   async #scroll(until: AbortSignal): Promise<boolean> {
     const { activity } = this.#options;
@@ -242,7 +242,7 @@ class ShownPage {
     return Buffer.from(data, 'base64');
   }
 
-  /** Evaluates an expression in an isolated world, a new one each time, since the page may reload itself. */
+  /** Evaluates an expression in a new isolated world. The last world may be gone, since the page may reload itself. */
   async #ask<T>(expression: string): Promise<T> {
     const { executionContextId } = await this.#withTimeLimit(
       this.#session.send('Page.createIsolatedWorld', { frameId: this.#frame, worldName: 'pinakes' }),
@@ -262,7 +262,7 @@ function answerMs({ msMax }: PageOptions): number {
   return Math.min(ANSWER_MS_MAX, Math.max(ANSWER_MS_MIN, msMax));
 }
 
-/** Limits the time of work. */
+/** Waits for work, at most this time. */
 async function withTimeLimit<T>(ms: number, work: Promise<T>, lost?: Promise<never>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new RenderFailure('it did not answer')), ms);

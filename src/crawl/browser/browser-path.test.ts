@@ -13,7 +13,7 @@ test('browsers are found at the usual paths of each system', () => {
   assert.ok(windows.includes('C:\\Program Files\\Microsoft\\Edge\\Application\\msedge.exe'));
 });
 
-test('a named browser comes before the environment, and no other is taken in its place', async () => {
+test('a named browser that is missing is an error, even if the environment names another', async () => {
   const env = { PINAKES_BROWSER: process.execPath, PATH: '' };
   const platform = 'linux' as const;
   assert.equal(await findBrowser('', { platform, env }), process.execPath);

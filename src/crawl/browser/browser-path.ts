@@ -1,5 +1,6 @@
 /**
- * Finds the browser: where the settings say, where PINAKES_BROWSER says, or at the usual paths of Chromium and Chrome.
+ * Finds the browser that the settings name, or PINAKES_BROWSER names, or that is at the usual paths of Chromium and
+ * Chrome.
  */
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -15,7 +16,7 @@ type Environment = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** Returns the program file. If one is named and does not exist, no other is taken. */
+/** Returns the program file. Throws if a named file does not exist, even if there is another browser. */
 export async function findBrowser(
   named: string,
   { platform, env }: Environment = { platform: process.platform, env: process.env },

@@ -1,6 +1,6 @@
 /**
- * The browsers of a crawl: started when needed, used for one page at a time, and replaced after many pages or a
- * failure.
+ * The browsers of a crawl. They are started when needed, used for one page at a time, and replaced after USES_MAX pages
+ * or a failure.
  */
 
 import type { CrawlSettings } from '../settings.ts';
@@ -8,7 +8,7 @@ import { removeBrowserLeftovers } from './browser-leftovers.ts';
 import { findBrowser } from './browser-path.ts';
 import { type BrowserOptions, BrowserProcess } from './browser-process.ts';
 
-/** A browser uses more memory with each page, so it is replaced after this many. */
+/** How many pages a browser renders before it is replaced. Each page makes it use more memory. */
 const USES_MAX = 200;
 
 export class BrowserPool {
@@ -25,7 +25,7 @@ export class BrowserPool {
     this.#browsersMax = browsersMax;
   }
 
-  /** Starts the first browser, so that a machine without a working one fails before anything is fetched. */
+  /** Starts the first browser, so that a crawl without a working browser fails before it fetches anything. */
   static async open({ browserPath, browserSandbox, browserBytesMax, browsers }: CrawlSettings): Promise<BrowserPool> {
     const path = await findBrowser(browserPath);
     await removeBrowserLeftovers();

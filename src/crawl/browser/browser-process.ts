@@ -1,9 +1,10 @@
 /**
  * A browser: one process of Chromium, without a window, that renders one page at a time.
  *
- * It has no network. Every request of a page, frame or worker in it is paused and passed to `onRequest`, which returns
- * the answer. Connections that cannot be paused, such as sockets, go to a proxy that does not exist, and names do not
- * resolve. It is driven over a pipe: when this process ends for any reason, the pipe closes and the browser ends.
+ * The browser has no network. Every request of a page, frame or worker in it is paused and passed to `onRequest`, which
+ * returns the answer. Connections that cannot be paused, such as sockets, go to a proxy that does not exist, and names
+ * do not resolve. This process controls the browser over a pipe. When this process ends for any reason, the pipe closes
+ * and the browser ends.
  */
 import { rm } from 'node:fs/promises';
 import type { Browser, CDPSession } from 'playwright-core';
@@ -17,10 +18,10 @@ export type PausedRequest = {
   readonly url: string;
   readonly method: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** Its body; undefined when it has none, or one that the browser does not show. */
+  /** The body of the request; undefined when there is none, or when the browser does not show it. */
   readonly body: Uint8Array | undefined;
   readonly hasBody: boolean;
-  /** The resource type in the words of the protocol: Document, Image, XHR... */
+  /** The resource type as the protocol names it: Document, Image, XHR... */
   readonly type: string;
   readonly frame: string;
 };
@@ -31,13 +32,13 @@ export type BrowserAnswer = {
   readonly body: Uint8Array;
 };
 
-/** Answers a paused request; undefined lets it fail. */
+/** Answers a paused request. If it returns undefined, the request fails. */
 export type OnRequest = (request: PausedRequest) => Promise<BrowserAnswer | undefined>;
 
 export type BrowserOptions = {
   readonly path: string;
   readonly isSandboxed: boolean;
-  /** Memory that it may use with its page. */
+  /** How much memory the browser may use, including its page. */
   readonly bytesMax: number;
 };
 
@@ -48,7 +49,7 @@ const FLAGS = [
   '--proxy-server=http://nowhere.invalid:1',
   '--proxy-bypass-list=<-loopback>',
   '--host-resolver-rules=MAP * ~NOTFOUND',
-  // Datagrams of WebRTC would use neither proxy nor resolver.
+  // WebRTC sends datagrams without the proxy and the resolver.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
@@ -66,13 +67,13 @@ export class BrowserProcess {
   readonly #pid: number | undefined;
   readonly #directory: string;
   readonly #watch: MemoryWatch;
-  /** Open pages, by target: the rendered one, and those it opened. */
+  /** The target ids of open pages: the rendered page, and the popups that it opened. */
   readonly windows = new Set<string>();
-  /** Answers every request; without it all requests fail. */
+  /** Answers every request. While it is undefined, all requests fail. */
   onRequest: OnRequest | undefined;
-  /** The number of rendered pages. */
+  /** How many pages the browser has rendered. */
   uses = 0;
-  /** Whether it was killed because it used too much memory. */
+  /** Whether the browser was killed because it used too much memory. */
   isOverMemory = false;
 
   private constructor(
@@ -95,7 +96,7 @@ export class BrowserProcess {
   }
 
   static async start({ path, isSandboxed, bytesMax }: BrowserOptions): Promise<BrowserProcess> {
-    // Loaded only when needed, because it takes long.
+    // Loading this takes long, so it is loaded for the first browser.
     const { chromium } = await import('playwright-core');
     let browser: Browser | undefined;
     let directory: string | undefined;
@@ -106,7 +107,7 @@ export class BrowserProcess {
         chromiumSandbox: isSandboxed,
         args: FLAGS,
         artifactsDir: directory,
-        // Without a click, popups are blocked as they are for readers.
+        // This lets the browser block popups without a click, as it does for users.
         ignoreDefaultArgs: ['--disable-popup-blocking'],
         timeout: START_MS_MAX,
         handleSIGINT: false,
@@ -155,7 +156,7 @@ export class BrowserProcess {
     await session.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
   }
 
-  /** Never throws: if the browser has ended, or has cancelled the request, no answer is needed. */
+  /** Never throws. If the browser has ended or has cancelled the request, it needs no answer. */
   async #answer(request: PausedRequest): Promise<void> {
     try {
       const answer = await this.onRequest?.(request).catch(() => undefined);
@@ -198,7 +199,7 @@ export class BrowserProcess {
     try {
       if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
     } catch {
-      // It had ended already.
+      // The browser had already ended.
     }
   }
 }
@@ -209,7 +210,7 @@ function removeDirectory(directory: string): Promise<void> {
 
 const CALL_LOG = /^[\s=|-]*$|<launching>|Call log|Browser logs|^browserType\.launch: Target page/;
 
-/** The last lines that a browser wrote which did not start, without the call log around them. */
+/** The first lines that a browser wrote when it failed to start, without the call log around them. */
 function lastLines(said: string): string {
   const lines = said.split('\n').filter((line) => /\S/.test(line) && !CALL_LOG.test(line));
   return lines.slice(0, 3).join(' ').slice(0, 400);

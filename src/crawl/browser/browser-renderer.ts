@@ -1,9 +1,9 @@
 /**
- * Renders visited pages. It stores the answers to their requests as captures, returns their links, and stores a
- * screenshot as a resource record of `urn:view:<URL>`. Other crawlers with browsers use the same name.
+ * Renders visited pages. It stores the answers to their requests as captures, and returns their links. It stores a
+ * screenshot as a resource record of `urn:view:<URL>`, a name that other crawlers with browsers use too.
  *
- * A page whose browser ended or crashed is tried once more. A page that cannot be rendered still counts as visited: the
- * report says so, and the next crawl visits it first.
+ * A page whose browser ended or crashed is rendered once more. A page that cannot be rendered still counts as visited.
+ * The report says that it was not rendered, and the next crawl visits it first.
  */
 import type { Archive, Capture } from '../../archive/index.ts';
 import { PinakesError, utf8 } from '../../base/index.ts';
@@ -23,9 +23,12 @@ import type { PageRequests } from './browser-requests.ts';
 const TRIES = 2;
 
 export type Rendered = {
-  /** The visit, with what rendering changed. */
+  /** The visit. Its state is changed if the page could not be rendered. */
   readonly visited: Visited;
-  /** Adds the links of the rendered page to those of its HTML. Must be called only once; the result can be large. */
+  /**
+   * Reads the links of the HTML, and adds those of the rendered page. It must be called once only, since the result can
+   * be large.
+   */
   readonly findLinks: () => Promise<PageFindings>;
 };
 
@@ -35,9 +38,9 @@ export type RendererOptions = {
   readonly settings: CrawlSettings;
   readonly captures: CrawlCaptures;
   readonly tally: CrawlTally;
-  /** Ends with the crawl. */
+  /** Aborted when the crawl stops. */
   readonly signal: AbortSignal;
-  /** Creates the handler for the requests of a page; `capture` is that of the page itself. */
+  /** Creates the handler for the requests of a page. `capture` is the capture of the page itself. */
   readonly newRequests: (page: QueuedUrl, capture: Capture) => PageRequests;
 };
 
@@ -80,7 +83,7 @@ export class Renderer {
     try {
       view = await pool.use(signal, (browser) => this.#viewIn(browser, visited, requests));
     } finally {
-      // Running requests may take long, and the browser does not wait for them.
+      // Running requests may take long, so the browser is free before they end.
       this.backlog--;
       await requests.finish();
     }
@@ -158,7 +161,7 @@ function unrendered(visited: Visited, reason: string, links: readonly Link[]): R
 async function findLinks(visited: Visited, view: PageView, asked: readonly Link[]): Promise<PageFindings> {
   const plain = await visited.findLinks();
   const { url } = visited.settlement.item;
-  // Scripts can change the URL of the page, but only within its origin.
+  // Scripts can change the URL of a page within its origin. A URL of another origin is ignored.
   const base = URL.parse(view.url)?.origin === new URL(url).origin ? view.url : url;
   const contentType = 'text/html; charset=utf-8';
   const source = { bytes: utf8(view.html), mime: 'text/html', contentType, url: base, linkCharset: view.charset };

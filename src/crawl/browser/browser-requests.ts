@@ -4,15 +4,15 @@
  *
  * ```
  *   the page itself                       answered from the capture of its visit
- *   navigation to another page, a popup   refused, and added to `links`
- *   images, styles, scripts, frames...    visited like any URL of the crawl, once in a run; then from the archive
- *   prefetches                            left to the crawl
- *   requests of scripts, preflights       sent as they are, each at most REPEATS_MAX times; HEAD is sent as GET
- *   forms                                 not sent
+ *   navigation to another page, popups    refused, and added to `links`
+ *   images, styles, scripts, frames...    visited once in a run like URLs of the crawl; later from the archive
+ *   prefetches                            added to `links`
+ *   requests of scripts, preflights       each sent at most REPEATS_MAX times, unchanged; HEAD is sent as GET
+ *   forms                                 refused, and counted
  *   sockets, event streams                refused, and counted
  * ```
- * When the time limit of the page is reached, running requests are still captured completely. Requests that wait for a
- * turn are left to the crawl. The first failure of the archive is kept, and `finish` throws it.
+ * Handling ends at the time limit of the page. Running requests are still captured completely, and requests that wait
+ * for a turn are left to the crawl. `finish` throws the first failure of the archive.
  */
 import { hash } from 'node:crypto';
 import type { Archive, Capture } from '../../archive/index.ts';
@@ -32,18 +32,21 @@ import { NOT_AWAITED, PageActivity } from './browser-activity.ts';
 import { browserAnswer } from './browser-answer.ts';
 import type { BrowserAnswer, PausedRequest } from './browser-process.ts';
 
-/** How many requests a page may make, and how long the body of one may be. */
+/** How many requests a page may make, and how many bytes the body of a request may have. */
 const REQUESTS_MAX = 5000;
 const BODY_BYTES_MAX = 1024 * 1024;
 /** How often a page may load itself again. */
 const RELOADS_MAX = 3;
 /** How many answers are made at a time. */
 const ANSWERS_MAX = 4;
-/** How often the same request of a script is sent. Afterwards the script gets the last answer again. */
+/** How often an identical request of a script is sent. Further ones get the last answer again. */
 const REPEATS_MAX = 3;
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 
-/** Fields that the fetcher sends itself, and fields about a connection or a browser that do not apply. */
+/**
+ * Fields that the fetcher sets itself, and fields about the connection or the browser, which do not apply to its
+ * requests.
+ */
 const DROPPED_FIELDS =
   /^(?:accept-encoding|connection|content-length|host|keep-alive|proxy-.*|sec-ch-.*|te|trailer|transfer-encoding|upgrade|user-agent)$/;
 
@@ -59,10 +62,11 @@ export type PageRequestsOptions = {
   readonly signal: AbortSignal;
   /** Adds the outcome of a visit to the visit log. */
   readonly note: (item: QueuedUrl, outcome: Settled) => Promise<void>;
-  /** Why the robots.txt of an origin could not be fetched. Undefined when it could. */
+  /** Why the robots.txt of an origin could not be fetched; undefined when it was fetched. */
   readonly unreachable: (origin: string) => Unreachable | undefined;
   /**
-   * The visits that rendered pages are making now, by URL. A visit returns undefined when its page ended first.
+   * By URL, the visits that rendered pages are making now. A visit returns undefined when it is left to the crawl, for
+   * example because its page ended.
    */
   readonly runningVisits: Map<string, Promise<Capture | 'none' | undefined>>;
 };
@@ -74,13 +78,16 @@ export class PageRequests {
   readonly #ended = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   readonly activity: PageActivity;
-  /** URLs that are left to the crawl. */
+  /** URLs that are left to the crawl, as links of the page. */
   readonly links: Link[] = [];
-  /** Set when the browser opens the page: its main frame, and a check for the main frames of popups. */
+  /** Both are set when the browser opens the page: its main frame, and a test for the main frames of popups. */
   mainFrame = '';
   isWindow: (frame: string) => boolean = () => false;
   #failure: unknown;
-  /** By request of a script. REQUESTS_MAX limits the number of entries. */
+  /**
+   * By URL and variant of a script request, how often it was made, and its last answer. REQUESTS_MAX bounds the
+   * entries.
+   */
   readonly #repeated = new Map<string, { times: number; last: Promise<Capture | undefined> | undefined }>();
   #requestCount = 0;
   #loads = 0;
@@ -109,7 +116,7 @@ export class PageRequests {
     }
   }
 
-  /** Ends the answers, waits for running requests, and throws the first failure. */
+  /** Stops answering the browser, waits for running requests, and throws the first failure. */
   async finish(): Promise<void> {
     this.#ended.abort();
     while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
@@ -139,26 +146,29 @@ export class PageRequests {
       tally.counts.outOfScope++;
       return undefined;
     }
-    // This page does not need what it prefetches. The crawl fetches it once for all pages.
+    // The page does not need this resource, so the crawl fetches it once for all pages.
     if (isPrefetch(request)) return this.#leaveToCrawl(url, 'data', true);
     return isFromScript ? this.#fetchForScript(request, url, isAwaited) : this.#visit(request, url);
   }
 
-  /** A page may reload itself a few times. Navigation to another page is refused: the crawl visits that page itself. */
+  /**
+   * Answers a navigation of the main frame. The page may reload itself up to RELOADS_MAX times. Navigation to another
+   * page is refused, and that page is left to the crawl.
+   */
   #ownDocument(url: string): Capture | undefined {
     if (url !== this.#page.url) return this.#leaveToCrawl(url, 'refresh', false);
     return this.#loads++ <= RELOADS_MAX ? this.#capture : undefined;
   }
 
-  /** Leaves a URL to the crawl. */
+  /** Adds a URL to the links of the page, so that the crawl visits it. */
   #leaveToCrawl(url: string, kind: LinkKind, isEmbed: boolean): undefined {
     this.links.push({ url, kind, text: '', isNofollow: false, isEmbed });
   }
 
-  /** A resource is fetched once in a run, by the page that requests it first. */
+  /** Fetches a resource once in a run, for the page that requests it first. Later pages get that capture. */
   async #visit(request: PausedRequest, url: string): Promise<Capture | undefined> {
     const { runningVisits, captures } = this.#options;
-    // If the page that started the visit did not finish it, this page visits the URL.
+    // If another page is visiting the URL, wait. If that visit was left to the crawl, this page tries again.
     let found = await runningVisits.get(url)?.catch(() => undefined);
     if (found) return found === 'none' ? undefined : found;
     const visit = (async () => (await captures.findDone(url)) ?? (await this.#visitNow(request, url)))();
@@ -177,7 +187,7 @@ export class PageRequests {
     const isPage = request.type === 'Document' && scope.hasPage(url, this.#page.depth);
     const { depth, hops } = this.#page;
     const { isSettled, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
-    // A URL that failed or was forbidden in this run is not tried again by each page.
+    // A settled URL without a capture failed or was forbidden in this run. It is not tried again for each page.
     if (isSettled) return 'none';
     let turn: Awaited<ReturnType<HostTurns['take']>>;
     try {
@@ -187,7 +197,7 @@ export class PageRequests {
       return this.#leaveToCrawl(url, request.type === 'Document' ? 'frame' : 'image', true);
     }
     if (!turn) {
-      // A frame that is also a page of the crawl is settled later, by its visit as a page.
+      // A frame that is also a page of the crawl is settled later, when it is visited as a page.
       if (!isPage) await note(item, this.#forbidden(item));
       return 'none';
     }
@@ -202,10 +212,10 @@ export class PageRequests {
       });
       if (outcome.kind === 'retry') {
         if (outcome.isBusy) turn.noteRefusal(outcome.waitMs);
-        // The crawl tries again, and can wait longer than a page can.
+        // The crawl tries again later: it can wait longer than a page.
         return this.#leaveToCrawl(url, request.type === 'Document' ? 'frame' : 'image', true);
       }
-      // A frame that is also a page of the crawl is settled later: its visit as a page finds this capture.
+      // A frame that is also a page of the crawl is settled later, when its visit as a page finds this capture.
       if (isPage && outcome.kind === 'visited') tally.add({ ...outcome, settlement: { ...outcome.settlement, item } });
       else if (!isPage) await note(item, outcome);
       return outcome.kind === 'visited' ? outcome.capture : 'none';
@@ -237,7 +247,7 @@ export class PageRequests {
       turn = await turns.take(url, this.#ended.signal);
     } catch (error) {
       if (error !== this.#ended.signal.reason) throw error;
-      // After the page has ended, the crawl can still fetch the URL, without the other fields of the request.
+      // The page has ended, so the crawl fetches the URL, without the other fields of the request.
       return isAwaited && method === 'GET' ? this.#leaveToCrawl(url, 'data', true) : undefined;
     }
     if (!turn) {
@@ -283,7 +293,7 @@ export class PageRequests {
     );
   }
 
-  /** Limits how many answers are made at a time, because each is whole in memory. */
+  /** Makes at most ANSWERS_MAX answers at a time, because each answer is completely in memory. */
   async #limitAnswers<T>(work: () => Promise<T>): Promise<T> {
     while (this.#answering.length >= ANSWERS_MAX) await Promise.race(this.#answering);
     const answering = work();
@@ -303,7 +313,7 @@ function isScriptRequest({ type, method }: PausedRequest): boolean {
   return SCRIPT_TYPES.has(type.toLowerCase()) || method === 'POST' || method === 'OPTIONS';
 }
 
-/** What distinguishes two requests for a URL: their method, body and range. */
+/** The method, range and body of a request, which distinguish it from others for the same URL. */
 function requestVariant({ method, body, fields }: PausedRequest): string {
   return [method, requestField(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
 }
@@ -322,7 +332,10 @@ function requestField(fields: PausedRequest['fields'], lowerName: string): strin
   return Object.entries(fields).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
-/** When a page requests a range of a resource, all of it is fetched. Scripts get the range that they request. */
+/**
+ * The fields to send. Range fields are removed from requests of a page, so the whole resource is fetched. Scripts get
+ * the range that they request.
+ */
 function requestFields(request: PausedRequest): Field[] {
   const isWhole = !isScriptRequest(request);
   return Object.entries(request.fields)
