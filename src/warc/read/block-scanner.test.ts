@@ -59,7 +59,7 @@ test('head, payload and all digests of a chunked and compressed response are ret
   assert.deepEqual(formatted(facts.decodedDigests), [sha1(page)]);
 });
 
-test('the payload of other records is their block', () => {
+test('the payload of a record without an HTTP message is its block', () => {
   for (const recordHead of [
     head('resource', 'text/plain', 'http://a.test/'),
     head('response', 'text/dns', 'dns:a.test'),
@@ -109,7 +109,7 @@ test('a block that ends early is hashed as far as it goes', () => {
   assert.equal(scan(cutHead, [cutHead], head('response', HTTP, 'http://a.test/', 1000)).facts.http?.get('a'), 'b');
 });
 
-test('a head beyond the limit is part of the body', () => {
+test('a head longer than the limit is part of the body', () => {
   const block = Buffer.from(`HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(HTTP_HEAD_BYTES_MAX / 5)}`);
   const pieces = Array.from({ length: 12 }, (_, i) => block.subarray(i * 150_000, (i + 1) * 150_000));
   const { facts } = scan(block, pieces);
@@ -138,7 +138,7 @@ test('only the requested digests are computed', () => {
   assert.equal(facts.payloadBytes, 4);
 });
 
-test('the pieces of a block make no difference', () => {
+test('the digests and payload do not depend on the pieces of a block', () => {
   const blocks = fc.constantFrom(
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
     'HTTP/1.1 200 OK\nContent-Encoding: br\n\nplain after all',

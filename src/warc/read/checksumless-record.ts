@@ -15,7 +15,7 @@ export type DigestCheck = (head: RecordHead, facts: BlockFacts, isComplete: bool
 
 const CAPTURE_TYPES = new Set(['response', 'resource', 'conversion']);
 
-/** Whether a checksum of the member shows damage. */
+/** Whether the member has a checksum, which reveals damage. */
 export function memberHasChecksum(member: Uint8Array): boolean {
   const coding = codingOf(member);
   if (coding !== 'zstd') return coding === 'gzip';
@@ -24,8 +24,8 @@ export function memberHasChecksum(member: Uint8Array): boolean {
 }
 
 /**
- * What to hash of a record in a member without a checksum. The payload of a capture is also hashed by `also`, which an
- * archive uses as its key. Then the rare digests of a framed or decoded body are not tried.
+ * What to hash of a record in a member without a checksum. The payload is also hashed with `also`, the algorithm of the
+ * archive's own digests. For a capture, the rare digests of a framed or decoded body are not tried.
  */
 export function checksumlessScanOptions(head: RecordHead, also: DigestAlgorithm): BlockScanOptions {
   const { block = [], payload = [], ...others } = verdictScanOptions(head);

@@ -15,7 +15,7 @@ export class DigestReview {
   readonly #cursor: RecordCursor;
   #scanner: BlockScanner | undefined;
 
-  /** `offset` is that of the record. */
+  /** `offset` is the offset of the record. */
   constructor(path: string, options: CursorOptions & { readonly offset: number }) {
     this.#feed = new SyncFileFeed(path, options.offset);
     this.#cursor = new RecordCursor(path, { ...options, lookBackBytes: 0 });

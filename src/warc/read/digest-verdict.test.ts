@@ -66,13 +66,13 @@ test('a digest over the decoded body is recognised and reported', () => {
   });
 });
 
-test('a digest of the whole block is accepted as that of the payload, with or without a block digest', () => {
+test('a digest of the whole block is accepted as a payload digest, with or without a block digest', () => {
   assert.equal(judge(BLOCK, { 'WARC-Payload-Digest': BLOCK_DIGEST }).verdict.payload, 'payload');
   const both = { 'WARC-Payload-Digest': BLOCK_DIGEST, 'WARC-Block-Digest': BLOCK_DIGEST };
   assert.equal(judge(BLOCK, both).verdict.payload, 'payload');
 });
 
-test('every spelling of a digest is the same digest', () => {
+test('a payload digest is accepted in every spelling', () => {
   const hex = toHex(digestOf('sha1', Buffer.from(PAGE)).bytes);
   assert.equal(hex, '93f1af312ab74ffc107fda9fc92b3b8101d0b792');
   for (const value of [`sha1:${hex}`, `SHA-1:${hex.toUpperCase()}`, PAYLOAD_DIGEST.toLowerCase()]) {

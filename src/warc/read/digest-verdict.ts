@@ -1,8 +1,8 @@
 /**
  * Judges whether the digests that a record declares are right.
  *
- * Payload digests in real archives cover one of three things: the payload of the standard, the body with its chunk
- * framing, or the body without its content coding. A verdict says which one matched. Some digests are not judged:
+ * Payload digests in real archives cover one of three things: the payload as the standard defines it, the body with its
+ * chunk framing, or the body without its content coding. A verdict says which one matched. Some digests are not judged:
  * revisits and segmented records declare digests of bytes that are elsewhere, and truncated records declare digests of
  * bytes that are lost.
  */
@@ -36,8 +36,8 @@ export function judgeDigests(head: RecordHead, facts: BlockFacts, isComplete: bo
 }
 
 /**
- * Whether a record may have a wrong digest, when only its payload was hashed, and by one algorithm. The digest can
- * still be right. To decide, everything that `verdictScanOptions` names has to be hashed.
+ * Whether a declared digest is in doubt after the payload alone was hashed, with one algorithm. A digest in doubt can
+ * still be right: to decide, hash everything that `verdictScanOptions` names.
  */
 export function isDoubtful(head: RecordHead, facts: BlockFacts, isComplete: boolean): boolean {
   const algorithm = facts.payloadDigests[0]?.algorithm;

@@ -1,6 +1,6 @@
 /**
- * Feeds a range of a file to a cursor. Before bytes that the disk cannot read the cursor is ended, and another cursor
- * can continue after the gap.
+ * Feeds a range of a file to a cursor. The feed ends the cursor before bytes that the disk cannot read. Another cursor
+ * can continue after this gap.
  *
  * `SyncFileFeed` is for inner loops in worker threads, which drive a cursor without a promise for each read. `FileFeed`
  * waits for its reads, so that its thread can do other work. `FileRange` decides for both what to read: it yields each
@@ -27,7 +27,7 @@ class FileRange {
   readonly #path: string;
   readonly #descriptor: number;
   readonly #to: number;
-  /** Only single sectors are read before this position. */
+  /** Up to this position, sectors are read one by one, because a larger read failed. */
   #carefulTo = 0;
 
   constructor(path: string, descriptor: number, from: number, to: number) {
@@ -37,7 +37,7 @@ class FileRange {
     this.#to = to;
   }
 
-  /** Reads the next bytes of the range; 0 at its end and before a gap. */
+  /** Reads the next bytes of the range. Returns 0 at the end of the range and before a gap. */
   *next(room: Uint8Array): Reads<number> {
     const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.position);
     const bytes = wanted > 0 ? yield* this.#read(room, wanted) : 0;
@@ -120,7 +120,7 @@ export class SyncFileFeed {
     return this.#range.position;
   }
 
-  /** The bytes that the disk cannot read, so that the cursor was ended before them. */
+  /** The unreadable bytes before which the feed ended the cursor. */
   get gap(): Gap | undefined {
     return this.#range.gap;
   }
@@ -148,7 +148,7 @@ export class SyncFileFeed {
 export type FileFeedOptions = {
   readonly from: number;
   readonly to: number;
-  /** Without this, bytes that the disk cannot read are an error. */
+  /** Whether bytes that the disk cannot read are a gap. Otherwise they are an error. */
   readonly skipsGaps: boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
- * What the first bytes of a file show about the rest: its compression and its dictionary. Readers that begin further on
- * need it. When the disk cannot read the first bytes, the bytes after the gap show it.
+ * Reads the compression and the dictionary of a file from its first bytes, for readers that begin at a later offset.
+ * When the disk cannot read the first bytes, the bytes after the gap show the compression.
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { fileError, openToRead, READ_CHUNK_BYTES, sectorRest } from '../../base/index.ts';
@@ -10,7 +10,7 @@ import { findGap, readIfPossible } from './file-feed.ts';
 
 export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
 
-/** `position` is the start of the WARC in the file, when that contains it as a range. */
+/** `position` is where the WARC begins, when it is only a part of the file. */
 export function readFileStart(path: string, position = 0): FileStart {
   const descriptor = openToRead(path);
   try {

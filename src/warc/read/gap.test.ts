@@ -4,7 +4,7 @@ import { endOfGap } from './gap.ts';
 
 const SECTOR_BYTES = 4096;
 
-/** The end of the gap that is found when only the bytes between the two are unreadable, and the number of tries. */
+/** Searches for the end of a gap whose unreadable bytes are [from, to), and counts the tries. */
 function search(from: number, to: number, end: number): { found: number | undefined; tries: number } {
   const steps = endOfGap(from, end);
   let step = steps.next();

@@ -5,7 +5,7 @@
 import { type Finding, PinakesError, SECTOR_BYTES } from '../../base/index.ts';
 import { countedBytes, warcFinding } from '../record/finding-catalogue.ts';
 
-/** When nothing can be read up to the end of the file, and that is more than this, the whole disk has failed. */
+/** When the disk can read nothing up to the end of the file, a longer rest means that the whole disk has failed. */
 const LAST_GAP_BYTES_MAX = 1024 * 1024;
 
 /** `to` is the end of the file when nothing after the gap can be read. */
@@ -13,8 +13,8 @@ export type Gap = { readonly from: number; readonly to: number };
 
 /**
  * Finds where a gap ends; undefined when nothing after it can be read. Yields positions to try, and is passed whether a
- * byte could be read there. The steps grow with the gap, since a failing disk takes seconds for each try. Then the end
- * is searched for between the last two tries, so that nothing readable is left out.
+ * byte could be read there. The steps grow with the gap, since a failing disk takes seconds for each try. Then a binary
+ * search between the last two tries finds the exact end, so that every readable sector is read.
  */
 export function* endOfGap(from: number, end: number): Generator<number, number | undefined, boolean> {
   let bad = Math.floor(from / SECTOR_BYTES);
@@ -35,7 +35,7 @@ export function* endOfGap(from: number, end: number): Generator<number, number |
   return good * SECTOR_BYTES;
 }
 
-/** The gap when its end was not found; undefined at the end of the file. */
+/** The gap up to `end`, for a gap whose end was not found; undefined at the end of the file. */
 export function gapToEnd(path: string, from: number, end: number): Gap | undefined {
   if (from >= end) return undefined;
   if (end - from > LAST_GAP_BYTES_MAX) throw new PinakesError('DEVICE_FAILED', { where: path });

@@ -113,7 +113,7 @@ for (const [name, compress] of [
     );
   });
 
-  test(`a record in two ${name} members is one record, wherever it is cut`, () => {
+  test(`a record in two ${name} members is one record, wherever the first member ends`, () => {
     for (let cut = 10; cut < B.length; cut++) {
       const parts = [compress(A), compress(B.subarray(0, cut)), compress(B.subarray(cut)), compress(C)];
       const got = read(Buffer.concat(parts));
@@ -132,7 +132,7 @@ for (const [name, compress] of [
     assert.deepEqual(bodies(got), ALL);
   });
 
-  test(`a length that is too long ends at the next record in a ${name} file`, () => {
+  test(`a block with a length that is too long ends at the next record in a ${name} file`, () => {
     const long = compress(record('second body, longer', { length: 5000 }));
     const first = compress(A);
     const got = read(Buffer.concat([first, long, compress(C)]));
@@ -144,7 +144,7 @@ for (const [name, compress] of [
     );
   });
 
-  test(`a length that is too short loses the rest of the block in a ${name} file, and no other record`, () => {
+  test(`a length that is too short costs only the rest of the block in a ${name} file`, () => {
     const first = compress(A);
     const got = read(Buffer.concat([first, compress(record('second body, longer', { length: 6 })), compress(C)]));
     assert.deepEqual(bodies(got), ['first body', 'second', 'third']);
@@ -159,7 +159,7 @@ for (const [name, compress] of [
     assert.equal(got.records[1]!.complete, false);
   });
 
-  test(`a head that ends with its ${name} member does not read the next record as its body`, () => {
+  test(`a record whose head ends with its ${name} member has no body, and the next record is read`, () => {
     for (const bytes of [12, 30, 100]) {
       const first = compress(A.subarray(0, bytes));
       const got = read(Buffer.concat([first, compress(B), compress(C)]));
@@ -185,7 +185,7 @@ test('a file compressed as a whole is read', () => {
   assert.deepEqual(got.findings, ['member-shared 0']);
 });
 
-test('input that is longer than declared is read the same, in any coding', () => {
+test('input longer than `inputBytes` gives the same records and findings, in any coding', () => {
   const long = record('a long body '.repeat(30_000));
   const packed = (pack: (bytes: Buffer) => Buffer) => Buffer.concat([A, long, B, C].map(pack));
   for (const file of [
@@ -214,7 +214,7 @@ test('a length that is too long is detected by the record inside the block', () 
   }
 });
 
-test('a length that is too short costs the rest of the block and no other record', () => {
+test('a length that is too short costs only the rest of the block', () => {
   for (const length of [0, 1, 10]) {
     const got = read(Buffer.concat([A, record('a longer body', { length }), B]));
     assert.deepEqual(bodies(got), ['first body', 'a longer body'.slice(0, length), ALL[1]]);
@@ -222,7 +222,7 @@ test('a length that is too short costs the rest of the block and no other record
   }
 });
 
-test('an uncompressed record without a readable length is reported, and the next is found', () => {
+test('an uncompressed record without a readable length is reported, and the next record is found', () => {
   for (const length of ['', '-1', 'ten', '99999999999999999999']) {
     const got = read(Buffer.concat([A, record('second', { length }), C]));
     assert.deepEqual(bodies(got), ['first body', '', 'third']);
@@ -254,7 +254,7 @@ test('an uncompressed file that ends inside a head has a finding', () => {
   assert.equal(got.records.length, 2);
 });
 
-test('a record after one that was cut off is found, even where no line begins', () => {
+test('a record after a record that was cut off is found, even inside a line', () => {
   const got = read(Buffer.concat([record('torn off here', { length: 500, trailer: '' }), B, C]));
   assert.deepEqual(bodies(got).slice(1), ALL.slice(1));
   assert.deepEqual(got.findings, ['content-length-long 0']);
@@ -308,7 +308,7 @@ test('a head without end that contains many beginnings of heads is given up and 
   }
 });
 
-test('a head that can be read is found inside one that was given up', () => {
+test('a head that can be read is found inside a head that was given up', () => {
   const start = Buffer.from(`WARC/1.1\r\n${'X-Field: value\r\n'.repeat(60_000)}`);
   const rest = Buffer.from('X-Field: value\r\n'.repeat(20_000));
   const inner = Buffer.from(`WARC/1.1\r\n${ID}\r\n${DATE}\r\nWARC-Type: resource\r\nContent-Length: 5\r\n`);
@@ -317,7 +317,7 @@ test('a head that can be read is found inside one that was given up', () => {
   assert.deepEqual(got.findings, ['head-unreadable 0']);
 });
 
-test('an ARC record with a blank in its type is read, and so is the one before it', () => {
+test('an ARC record with a blank in its type is read, and so is the record before it', () => {
   const version = '1 0 Another\nURL IP-address Archive-date Content-type Archive-length\n';
   const arc = (url: string, date: string, type: string, body: string) =>
     Buffer.from(`${url} 192.0.2.1 ${date} ${type} ${body.length}\n${body}\n`);
@@ -447,7 +447,7 @@ test('a file with many wrong lengths is read with bounded work', () => {
   assert.ok(got.records.length > 50);
 });
 
-test('reading can begin anywhere, with the next record', () => {
+test('reading from any offset begins with the next record', () => {
   const plain = Buffer.concat([A, B, C]);
   for (let offset = 0; offset <= A.length; offset += 7) {
     const got = read(plain, () => 50, { offset, coding: 'none', seek: true });
@@ -487,7 +487,7 @@ for (const [coding, compress, filling] of [
   ['gzip', gzipSync, 'a line of a page without an end to it, over and over\r\n'],
   ['zstd', zstdCompressSync, '\0'],
 ] as const)
-  test(`a ${coding} member with endless bytes after its record is left, and the next one is read`, () => {
+  test(`a ${coding} member with endless bytes after its record is left, and the next member is read`, () => {
     const bomb = compress(Buffer.concat([A, Buffer.alloc(100 * 1024 * 1024, filling)]));
     const got = read(Buffer.concat([bomb, compress(B)]));
     assert.deepEqual(
@@ -500,7 +500,7 @@ for (const [coding, compress, filling] of [
     assert.ok(got.findings.includes('member-endless 0'), String(got.findings));
   });
 
-test('a member with many bytes after its record is read to its end if they do not compress extremely', () => {
+test('a member with many bytes after its record is read to its end unless these bytes compress extremely', () => {
   const noise = Buffer.alloc(70 * 1024 * 1024);
   for (let at = 0; at < noise.length; at += 64) noise.writeUInt32LE(Math.imul(at, 0x9e3779b1) >>> 0, at);
   const got = read(gzipSync(Buffer.concat([A, noise, Buffer.from('\n'), B]), { level: 1 }));
@@ -510,7 +510,7 @@ test('a member with many bytes after its record is read to its end if they do no
   );
 });
 
-test('the pieces of the input make no difference', () => {
+test('records and findings do not depend on the pieces of the input', () => {
   fc.assert(
     fc.property(files, fc.infiniteStream(fc.integer({ min: 1, max: 300 })), (file, sizes) => {
       const whole = read(file);

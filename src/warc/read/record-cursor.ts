@@ -47,7 +47,10 @@ export type RecordTail = {
    * when its member is damaged, or when the file begins in another coding.
    */
   readonly length: number | undefined;
-  /** Whether the file ends inside its member. Bytes appended to the file would be read as the rest of that member. */
+  /**
+   * Whether the file ends inside the record's member. Bytes appended to the file would be read as the rest of that
+   * member.
+   */
   readonly isTorn: boolean;
   /** Decoded bytes of the line ends after the block. */
   readonly trailerBytes: number;
@@ -66,8 +69,8 @@ const ARC_TRAILER_BYTES_MAX = 2;
 const TRAILER_BYTES_MAX = 64 * 1024;
 const WARC_START_BYTES = 16;
 /**
- * The file may be read again because of wrong lengths for this many bytes, plus as many as were read. So a file with
- * many wrong lengths cannot hold up a reader.
+ * Wrong lengths can cause this many bytes to be read again, plus the number of bytes read so far. So a file with many
+ * wrong lengths cannot hold up a reader.
  */
 const REREAD_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
 
@@ -102,7 +105,7 @@ export class RecordCursor {
   #spansMembers = false;
   /** Bytes of the current head that were searched for its end. */
   #headScannedBytes = 0;
-  /** After a head was given up: there is no empty line between its start and this position. */
+  /** The last head that was given up has no empty line before this position. */
   #endlessTo = 0;
   #rereadBytes = 0;
 
@@ -128,7 +131,7 @@ export class RecordCursor {
     return this.#input.reserve();
   }
 
-  /** Called after that many bytes were put into the buffer. */
+  /** Called after the caller has put this many bytes into the buffer. */
   commit(bytes: number): void {
     this.#input.commit(bytes);
   }
@@ -149,8 +152,7 @@ export class RecordCursor {
       if (!this.#input.coding) return 'need-input';
       const step = this.#advance();
       if (step === undefined) continue;
-      // Findings are returned before the step during which they were made. Only a record's own begin and end come
-      // first.
+      // The findings made in a step are returned after this step, but before `done`.
       if (step === 'done' && this.findings.length > 0) continue;
       return step;
     }
@@ -277,8 +279,8 @@ export class RecordCursor {
   }
 
   /**
-   * A record may begin inside a head that was given up. It is tried too, but its lines are not searched again, and
-   * nothing is reported a second time.
+   * A record may begin inside a head that was given up, so the search continues there. The lines up to `#endlessTo` are
+   * not searched again for the end of a head, and nothing is reported a second time.
    */
   #giveUpHead(limit: number): undefined {
     const out = this.#out;
@@ -310,7 +312,10 @@ export class RecordCursor {
     return to !== undefined && to > this.#crossedAt ? to : undefined;
   }
 
-  /** Whether the current record continues after the end of a member. It does not where another record begins. */
+  /**
+   * Whether the current record continues after the end of a member. It does not continue after damage, before another
+   * record, or at the end of the data.
+   */
   #crossBorder(border: number): 'crossed' | 'cut' | 'need-input' {
     const out = this.#out;
     const before = border - out.position;
@@ -340,8 +345,8 @@ export class RecordCursor {
     this.#bodyAt = out.position;
     this.#isCut = false;
     this.#isLengthKnown = head.contentLength !== undefined;
-    // Without a length, the block of a compressed record reaches to the end of its member. The length of an
-    // uncompressed block is then unknown, and taken as 0.
+    // Without a length, the block of a compressed record reaches to the end of its member. Without a length, an
+    // uncompressed block counts as empty.
     this.#left = head.contentLength ?? (this.#input.isIdentity ? 0 : Number.POSITIVE_INFINITY);
     this.#state = 'body';
   }
@@ -398,7 +403,7 @@ export class RecordCursor {
     const isOver = at === stop() && isKnown();
     const isFollowed = !isOver && (looksLikeRecord(out.buffer, at, stop()) || this.#input.isCompressedAt(at));
     // An ARC record may have a wrong length when another record follows after anything but one line end. A length that
-    // is too long by one makes `ttp://` of the next URL.
+    // is too long by one turns the next URL into `ttp://`.
     const isDoubtful = this.head.format === 'arc' && (trailer > ARC_TRAILER_BYTES_MAX || out.buffer[at - 1] !== LF);
     if (isOver || (isFollowed && !isDoubtful)) {
       const isClean = this.head.format === 'arc' || (trailer === TRAILER_BYTES && out.buffer[out.read] === 0x0d);
@@ -470,8 +475,8 @@ export class RecordCursor {
   }
 
   /**
-   * Goes back to the first record that begins inside the block just read, if there is one: then the declared length is
-   * too long.
+   * Goes back to the first record that begins inside the block just read. If there is one, the declared length is too
+   * long.
    */
   #goBack(): boolean {
     const out = this.#out;
@@ -492,8 +497,8 @@ export class RecordCursor {
   }
 
   /**
-   * Whether the current record is uncompressed, in a file of members. At the first damage, the search is for members
-   * again.
+   * Whether the current record is uncompressed in a file of members. At the first damage, the search goes on for
+   * members.
    */
   get #isOutsideMembers(): boolean {
     return this.#input.isIdentity && this.#input.fileCoding !== 'none';

@@ -1,6 +1,6 @@
 /**
- * Decodes one record from its member, both in memory: the fast way for random reads. The engines are kept and used
- * again. The results belong to the caller.
+ * Decodes one record from its member, both in memory: the fast way for random reads. The engines are reused. The
+ * results belong to the caller.
  *
  * Only sound records are returned: a member with a wrong checksum is not decoded here. To read what is left of a
  * damaged record, and what is wrong with it, use `readRecords`.
@@ -15,7 +15,7 @@ import { headEnd, parseWarcHead, type RecordHead } from '../record/record-head.t
 import { isWarcStart } from '../record/record-start.ts';
 
 const ROOM_BYTES_START = 256 * 1024;
-/** A member that decodes to more than this is not decoded in one call: a small member can hold very much (I9). */
+/** A member that decodes to more than this is not decoded in one call: a small member can decode to gigabytes (I9). */
 const ROOM_BYTES_MAX = 16 * 1024 * 1024;
 /** Engines for zstd members, one for each dictionary. When there are more, the least recently used engine is closed. */
 const ZSTD_ENGINES_MAX = 8;

@@ -16,7 +16,7 @@ import { type Gap, gapFinding } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 
 /**
- * After this many bytes of blocks, or of no record, other tasks of the event loop get a turn: one read can inflate to
+ * After this many bytes of blocks or skipped bytes, other tasks of the event loop get a turn: one read can inflate to
  * gigabytes.
  */
 const UNINTERRUPTED_BYTES_MAX = 8 * 1024 * 1024;
@@ -26,7 +26,7 @@ export type ReadOptions = {
   offset?: number;
   /** Where to stop: no byte at or after it is read. Only for files. */
   end?: number;
-  /** Name of the input in findings, when it is not that of the file. */
+  /** Name of the input in findings. By default the path of the file. */
   name?: string;
   /** The part of the file that is the WARC, as in a package. Offsets count from its start. */
   range?: { start: number; length: number };
@@ -34,12 +34,12 @@ export type ReadOptions = {
   dictionary?: Buffer | undefined;
   /** How the input is compressed, for a stream that begins inside a member. */
   coding?: Coding | undefined;
-  /** How many bytes that were read stay in memory, to be searched after damage. For a stream. */
+  /** How many of the bytes already read stay in memory, to be searched after damage. For a stream. */
   lookBackBytes?: number | undefined;
-  /** The length of a stream, where that is known: a short one needs small buffers. */
+  /** The length of a stream, if known: a short stream needs small buffers. */
   inputBytes?: number | undefined;
   onFinding?: ((finding: Finding) => void) | undefined;
-  /** Called with damage where no record could be read. Damage of a record is in its `damage`. */
+  /** Called with damage where no record could be read. Damage of a record is in `ReadingRecord.damage`. */
   onUnreadable?: ((finding: Finding) => void) | undefined;
   /** Called with each record whose member has no checksum. The findings it returns are damage of the record. */
   checkDigests?: DigestCheck | undefined;
@@ -51,11 +51,11 @@ export type ReadOptions = {
 /** A record that is being read. */
 export class ReadingRecord {
   readonly head: RecordHead;
-  /** Whether it is in a gzip member or a zstd frame. */
+  /** Whether the record is in a gzip member or a zstd frame. */
   readonly isCompressed: boolean;
-  /** Whether the member in which it begins has a checksum. */
+  /** Whether the member in which the record begins has a checksum. */
   readonly hasChecksum: boolean;
-  /** Where in the file it begins. This is its offset, except for a file inside a package. */
+  /** Position of the record in the file. It equals the record's offset, except for a WARC inside a package. */
   readonly filePosition: number;
   /** How the record ended. Set after its body was read or skipped. */
   tail: RecordTail | undefined;
@@ -104,7 +104,7 @@ export class ReadingRecord {
 }
 
 class StreamFeed {
-  /** Only files have gaps. */
+  /** A stream has no gaps. */
   readonly gap = undefined;
   readonly #iterator: AsyncIterator<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);
@@ -150,7 +150,7 @@ export async function* readRecords(
 class RecordReader {
   readonly #name: string;
   readonly #options: ReadOptions;
-  /** Read when it is needed: at an offset, and after a gap. */
+  /** Read only to begin at an offset or after a gap. */
   #start: FileStart | undefined;
   readonly #feed: FileFeed | StreamFeed;
   #cursor: RecordCursor;
@@ -213,7 +213,7 @@ class RecordReader {
     }
     const cursor = this.#cursor;
     record.tail = cursor.tail;
-    // Findings made together with the end of the record belong to it.
+    // Findings made together with the end of the record belong to this record.
     while (cursor.findings.length > 0 && cursor.step() === 'finding') this.#report(cursor.finding);
     const check = this.#options.checkDigests;
     if (this.#scanner && check)
@@ -248,7 +248,7 @@ class RecordReader {
     this.#pendingDamage = [];
   }
 
-  /** Reads the bytes after a gap like another file without its beginning. */
+  /** Reads the bytes after a gap like another file whose beginning is missing. */
   #skipGap(feed: FileFeed, gap: Gap): void {
     const offset = gap.to - this.#rangeStart;
     this.#report(gapFinding(this.#name, { from: gap.from - this.#rangeStart, to: offset }));

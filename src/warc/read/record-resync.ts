@@ -1,6 +1,6 @@
 /**
  * Searches for the next record after damage, at the start of each member and of each line, and skips the bytes before
- * it.
+ * that record.
  */
 import { LF, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
 import type { CodedInput } from '../member/coded-input.ts';
@@ -10,8 +10,8 @@ import { WARC_MAGIC } from '../record/record-search.ts';
 import { isWarcHead, lineEnds, looksLikeRecord, RECORD_START_BYTES } from '../record/record-start.ts';
 
 /**
- * The limit of member bytes that are searched without finding a record: a fixed number, plus 64 for each byte of the
- * file. A few bytes can unpack to very many. Damage to ordinary files stays far below.
+ * Limit of the member bytes that are searched without finding a record: a fixed number, plus 64 for each byte of the
+ * file. It is needed because a few bytes can unpack to gigabytes. Damage to ordinary files stays far below it.
  */
 const SKIPPED_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
 const SKIPPED_BYTES_EACH = 64;
@@ -23,7 +23,9 @@ export class RecordResync {
   readonly #report: FindingSink;
   /** Decoded position where the skipped bytes began. */
   #from = 0;
-  /** Offset in the file to report them at; undefined when they are part of a record already reported. */
+  /**
+   * Offset in the file at which skipped bytes are reported; undefined when they are part of a record already reported.
+   */
   #offset: number | undefined;
   #areNul = false;
   #bytesInMembers = 0;
@@ -72,7 +74,7 @@ export class RecordResync {
 
   /**
    * The next index where a line that is not empty, a member or a WARC head begins. While all skipped bytes are NUL: the
-   * next byte that is not.
+   * next byte that is not NUL.
    */
   #nextCandidate(from: number, stop: number): number {
     const { out, isIdentity } = this.#input;

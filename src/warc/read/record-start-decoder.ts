@@ -1,7 +1,7 @@
 /**
  * Decodes the head of a record and the first bytes of its block, from the first bytes of its member. This is for
- * callers that need no more of a record. One engine is kept and used again. Only WARC records that are uncompressed or
- * in gzip members are decoded here; the full reader decodes all others.
+ * callers that need no more of a record. One engine is reused. Only WARC records that are uncompressed or in gzip
+ * members are decoded here; the full reader decodes all others.
  */
 import { type CodecHandle, inflateRawHandle } from '../member/codec-handle.ts';
 import { codingOf } from '../member/file-coding.ts';
