@@ -5,8 +5,8 @@
  *   WARC/1.1 CRLF  fields...  Content-Length CRLF  CRLF  block  CRLF CRLF
  * ```
  * Values are written on one line as they are, in UTF-8. A value with a line end in it is a bug of the caller. Digests
- * are those of the standard: the block digest covers every byte of the block, the payload digest covers the body
- * without transfer coding (see block-scanner.ts).
+ * follow the standard: the block digest covers every byte of the block, the payload digest covers the body without
+ * transfer coding (see block-scanner.ts).
  */
 import { assert, type Digest, digestOf, formatDigest, utf8, view } from '../../base/index.ts';
 import type { Field } from './record-head.ts';
@@ -33,7 +33,7 @@ export type NewRecord = {
   readonly contentType?: string | undefined;
   readonly payloadDigest?: Digest | string | undefined;
   readonly blockDigest?: Digest | string | undefined;
-  /** Set on revisits, and only there. */
+  /** Set for revisits only. */
   readonly revisit?: Revisit | undefined;
   /** Further fields, in this order. */
   readonly fields?: readonly Field[];

@@ -81,7 +81,7 @@ test('folded lines are joined with one blank, and a head of only folded lines is
   assert.ok(process.cpuUsage().user - started < 5_000_000, 'more than five seconds');
 });
 
-test('a CR inside a value is a blank, and at its ends it is removed', () => {
+test('a CR inside a value is read as a blank, and a CR at either end of a value is removed', () => {
   const text = 'WARC/1.1\r\nX: \rone\rtwo\r\r three\r\r\n \rfour\r\r\nY: \r\r\nZ: z\r\n\r\n';
   const { head } = parse(text);
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('a CR inside a value is a blank, and at its ends it is removed', () => {
   assert.equal(Buffer.from(head.bytes).toString(), text);
 });
 
-test('the first malformed lines are reported, and then only their number', () => {
+test('the first malformed lines are reported, and further lines are counted', () => {
   const faults: HeadFault[] = [];
   const text = `WARC/1.1\r\nX: a\r\n${'bad\r\n'.repeat(200_000)}Y: b\r\n:c\r\nZ: d\r\n\r\n`;
   const head = parseWarcHead(Buffer.from(text), faults);

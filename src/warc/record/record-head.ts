@@ -43,7 +43,7 @@ export function isNamed(field: Field, lowerName: string): boolean {
 
 export type RecordFormat = 'warc' | 'arc';
 
-/** Holds the date as written in the source, in a record that was written anew with the date it means, or with none. */
+/** Holds the date as the source wrote it, in a record that was written anew with a standard date or without a date. */
 export const SOURCE_DATE_FIELD = 'pinakes-source-date';
 
 /**
@@ -60,7 +60,7 @@ export class RecordHead {
   readonly fields: readonly Field[];
   /**
    * In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record. Without a WARC-Type it is
-   * derived from the other fields, and empty when they do not show it.
+   * derived from the other fields, and empty when these fields do not show it.
    */
   readonly type: string;
   /** Bytes of the block as declared; undefined when the head does not declare them. */
@@ -68,11 +68,11 @@ export class RecordHead {
   form: HeadForm = 'sound';
   /** Offset in the file of the record, or of the compressed member that holds it. */
   offset = 0;
-  /** Decoded bytes of the member before the record; over 0 only when records share a member. */
+  /** Number of decoded bytes before the record in its member. Usually 0, because most members hold one record. */
   innerOffset = 0;
   /** The head's decoded bytes, as the file has them. */
   readonly bytes: Uint8Array;
-  /** False when a WARC head has bytes that are not UTF-8. Written anew, its values get other bytes. */
+  /** False when a WARC head has bytes that are not UTF-8. Writing it anew changes the bytes of its values. */
   isUtf8 = true;
 
   constructor(format: RecordFormat, version: string, fields: readonly Field[], bytes: Uint8Array) {
@@ -118,7 +118,7 @@ export class RecordHead {
     return date === undefined ? undefined : parseRecordDate(date);
   }
 
-  /** The date in a form that the standard allows: as written, or else what it means. */
+  /** The date in a form that the standard allows: as written if possible, otherwise converted. */
   get standardDate(): string | undefined {
     return this.date === undefined ? undefined : standardDate(this.date);
   }
@@ -140,7 +140,7 @@ const CONTROL = /[\x00-\x1f\x7f]/;
 const CONTROLS = new RegExp(CONTROL, 'g');
 
 function escapeControls(uri: string): string {
-  // Almost no URI has any, and this runs for every record.
+  // Almost no URI has control characters, and this runs for every record.
   if (!CONTROL.test(uri)) return uri;
   return uri.replace(CONTROLS, (control) => {
     return `%${control.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
@@ -152,7 +152,7 @@ export function unbracketed(value: string): string {
 }
 
 const LENGTH = /^\d{1,16}$/;
-/** Still one number: with a sign, in quotation marks, with leading zeros, or repeated. */
+/** A length that is one number in an odd form: with a sign, in quotation marks, with leading zeros, or repeated. */
 const ODD_LENGTH = /^\+?("?)0*(\d{1,16})\1( *, *\2)*$/;
 
 function parseLength(value: string | undefined): number | undefined {
@@ -160,7 +160,7 @@ function parseLength(value: string | undefined): number | undefined {
   return length && Number.isSafeInteger(Number(length)) ? Number(length) : undefined;
 }
 
-/** Index past the empty line that ends the head which begins at `from`, or -1 when it is not in [from, end). */
+/** Index past the empty line that ends the head at `from`; -1 when this line is not in [from, end). */
 export function headEnd(bytes: Buffer, from: number, end: number): number {
   let line = from;
   for (;;) {
@@ -172,8 +172,8 @@ export function headEnd(bytes: Buffer, from: number, end: number): number {
 }
 
 /**
- * A head that follows the standard, and one that means the same although its line ends or blanks are wrong. Control
- * characters stop other readers, wherever they are.
+ * SOUND matches a head that follows the standard. LOOSE matches a head with the same meaning but wrong line ends or
+ * blanks. Neither matches control characters, which stop other readers.
  */
 const SOUND =
   /^WARC\/\d\.\d+\r\n(?:[\w!#$%&'*+.^`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n(?:[ \t][^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)+\r\n$/;
@@ -201,7 +201,7 @@ function formOf(head: RecordHead, text: string, faults: readonly HeadFault[]): H
 const SINGLE_FIELDS = ['warc-type', 'warc-record-id', 'warc-date', 'content-length', 'warc-target-uri'];
 export const KNOWN_VERSIONS: ReadonlySet<string> = new Set(['1.1', '1.0', '0.17', '0.18']);
 
-/** Of further malformed lines in one head, only the number is reported. */
+/** After this many malformed lines in one head, the further lines are only counted. */
 const MALFORMED_REPORTED_MAX = 20;
 
 export type HeadFault = { readonly code: FindingCode; readonly detail: string };
@@ -232,7 +232,7 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   return head;
 }
 
-/** Decodes a text that was read as Latin-1 as UTF-8, if its bytes are UTF-8. */
+/** Takes a text that was read as Latin-1, and decodes it as UTF-8 if its bytes are UTF-8. */
 function utf8OrLatin1(text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   return isUtf8(bytes) ? fromUtf8(bytes) : text;
@@ -253,7 +253,7 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
     const first = text.charCodeAt(start);
     const last = fields[fields.length - 1];
     if ((first === 0x20 || first === 0x09) && last) {
-      // Joined without copying the earlier text, so that a head of only folded lines costs no more than any other.
+      // Joined without copying the earlier text, so that a head of only folded lines costs no more than any other head.
       const rest = valueIn(text, start, stop);
       if (rest !== '') last.value = last.value === '' ? rest : `${last.value} ${rest}`;
       continue;

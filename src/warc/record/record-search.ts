@@ -6,7 +6,7 @@ export const WARC_MAGIC = Buffer.from('WARC/');
 
 /**
  * Index in [from, to) of the first record, or -1. Its head may continue after `to`. ARC records are searched for when
- * the file has some.
+ * `hasArc` is set.
  */
 export function findRecord(bytes: Uint8Array, from: number, to: number, hasArc: boolean): number {
   const warc = findWarcRecord(bytes, from, to);

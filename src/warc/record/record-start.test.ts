@@ -25,7 +25,7 @@ test('blanks may follow the version when a field comes next', () => {
   assert.ok(whole(isWarcHead, 'WARC/1.0 \r\nWARC-Type: response'));
 });
 
-test('a field must follow the version where no line begins', () => {
+test('inside a line, a field must follow the version', () => {
   assert.ok(whole(isWarcHead, 'WARC/1.0\r\nWARC-Type: response'));
   assert.ok(whole(isWarcHead, 'WARC/1.0\ncontent-length: 4'));
   assert.ok(!whole(isWarcHead, 'WARC/1.0\r\nis a format'));

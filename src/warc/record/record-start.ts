@@ -11,13 +11,13 @@
  */
 import { fromLatin1, LF } from '../../base/index.ts';
 
-/** This many bytes are enough to decide, unless the line ends earlier. */
+/** Number of bytes that are enough to decide. Fewer are enough when the line ends earlier. */
 export const RECORD_START_BYTES = 512;
 
 /** A longer line is not an ARC head. */
 export const ARC_LINE_BYTES_MAX = 64 * 1024;
 
-/** `WARC/` in any case at this index, whatever follows. */
+/** Whether `WARC/`, in any case, is at this index. */
 function isWarcMagic(bytes: Uint8Array, at: number, end: number): boolean {
   return (
     end - at >= 5 &&
@@ -29,7 +29,7 @@ function isWarcMagic(bytes: Uint8Array, at: number, end: number): boolean {
   );
 }
 
-/** `WARC/` and a version number, as at the beginning of a record. */
+/** Whether `WARC/` and a version number are at this index, as at the beginning of a record. */
 export function isWarcStart(bytes: Uint8Array, at: number, end: number): boolean {
   if (!isWarcMagic(bytes, at, end)) return false;
   let digits = 0;
@@ -43,14 +43,14 @@ export function isWarcStart(bytes: Uint8Array, at: number, end: number): boolean
   return digits > 0;
 }
 
-/** Blanks to the end of the line, and then a line that begins like a field of a record. */
+/** Whether the rest of the line is blank and the next line begins like a field of a record. */
 function isFieldNext(bytes: Uint8Array, at: number, end: number): boolean {
   return /^[ \t]+\r?\n[wc]/i.test(fromLatin1(bytes, at, Math.min(end, at + 16)));
 }
 
 /**
- * A version line followed by the name of a field. This is a record even where no line begins, for example after a
- * record that was cut off.
+ * A version line followed by the name of a field. It marks a record even inside a line, for example after a record that
+ * was cut off.
  */
 export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean {
   if (!isWarcStart(bytes, at, end)) return false;
@@ -60,11 +60,13 @@ export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean 
 const ARC_V1 = /^(\S.*) (\S+) (\d{12,18}|(?:19|20)\d{6}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
 const ARC_V2 = /^(\S.*) (\S+) (\d{1,18}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/s;
 /**
- * A line with any date, if its address shows that it is an ARC line. Some dates have 10 digits, letters after the
- * digits, or are a digest.
+ * A line with any date, if its address shows that it is an ARC line. The date may have 10 digits, have letters after
+ * the digits, or be a digest.
  */
 const ARC_ANY_DATE = /^(\S.*) (\d+(?:\.\d+){3}|None(?= \d{8})) ([^ ]{8,64}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
-/** A line with something else in place of the length. In the first record of a file: in any place. */
+/**
+ * A line with a word in place of the length. ARC_FIRST: the first line of a file, in which most parts can be anything.
+ */
 const ARC_NO_LENGTH = /^(\S.*) (\d+(?:\.\d+){3}) (\d{12,18}) ([^ ]*) ([a-z-]{1,16})$/s;
 const ARC_FIRST = /^(filedesc:\S*)(?: (\S+))? (\S+) (\S+) ([a-z-]{1,16}|\d+)$/;
 /** A line with address and date exchanged. */
@@ -122,7 +124,7 @@ function isArcUrl(url: string): boolean {
 }
 
 /**
- * Whether a WARC or ARC record begins at this index. When `end` cuts an ARC line short, its visible beginning must
+ * Whether a WARC or ARC record begins at this index. When `end` cuts an ARC line short, the part before `end` must
  * match.
  */
 export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boolean {
@@ -136,7 +138,9 @@ export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boo
 
 const ARC_BLANKS_MIN = 4;
 
-/** Whether a URL followed by enough blanks begins here. Most lines fail this test, and need not be decoded to text. */
+/**
+ * Whether a URL followed by enough blanks begins here. Most lines fail this test, which saves decoding them to text.
+ */
 function couldBeArcLine(bytes: Uint8Array, at: number, end: number): boolean {
   const first = (bytes[at] ?? 0) | 0x20;
   if (first < 0x61 || first > 0x7a) return false;

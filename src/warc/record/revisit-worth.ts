@@ -9,8 +9,8 @@ import { fieldsOf } from './new-record.ts';
 import type { Field } from './record-head.ts';
 
 /**
- * Payloads up to this size are never shared: a profile, with the shortest possible URI and date of an original, takes
- * more. For larger payloads the heads decide.
+ * Payloads up to this size are never shared: the fields of a revisit are longer, even with the shortest possible URI
+ * and date of an original. For larger payloads the heads decide.
  */
 export const UNSHARED_BYTES_MAX: number = leastGrowth();
 

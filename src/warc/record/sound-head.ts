@@ -1,6 +1,7 @@
 /**
- * The fields of a head in a form that the standard allows. Odd values are replaced by what they mean, and values that
- * cannot be written are left out. The record keeps its meaning, and other readers can read on after it.
+ * The fields of a head in a form that the standard allows. Odd values are replaced by standard values with the same
+ * meaning, and values that cannot be written are left out. The record keeps its meaning, and other readers can read on
+ * after the record.
  */
 import { type Field, KNOWN_VERSIONS, type RecordHead, SOURCE_DATE_FIELD } from './record-head.ts';
 
@@ -30,7 +31,7 @@ export function soundFields(head: RecordHead): Field[] | undefined {
   for (const { name, value } of head.fields) {
     const lower = name.toLowerCase();
     const known = single.get(lower);
-    // If a single field is repeated, the first one counts.
+    // When a field that may occur once is repeated, the first value counts.
     const isRepeated = single.has(lower) && known === undefined;
     if (!NAME.test(name) || isRepeated) continue;
     fields.push({ name, value: (known ?? value).replace(CONTROLS, ' ') });
