@@ -1,7 +1,7 @@
 /**
  * Facts about many records, in columns: numbers in typed arrays, digests end to end, all text in one string.
  *
- * Worker threads pass their results in this form. To pass one object per record would cost more than to hash the
+ * Worker threads pass their results in this form. Passing one object per record would cost more than hashing the
  * record. Columns are passed as a few buffers, and text is cut out only for the records that are looked at.
  */
 import { assert, type Finding, view } from '../../base/index.ts';
@@ -41,7 +41,7 @@ export const SCAN_NOT_UTF8 = 128;
 export const SCAN_TORN = 256;
 /** The head is odd (see `HeadForm`). */
 export const SCAN_ODD = 512;
-/** The head, the trailer or the members do not follow the standard, and do after the record is written anew. */
+/** The head, the trailer or the members do not follow the standard. Writing the record anew corrects them. */
 export const SCAN_LOOSE = 1024;
 
 /** The columns as they are passed between threads. */
@@ -98,14 +98,14 @@ export class ScanBatch {
     return this.columns.findings;
   }
 
-  /** Empty when the record does not have it. A further head field is named in lower case. */
+  /** A text of a record; empty when the record has none. The name of a further head field is in lower case. */
   text(record: number, name: ScanText | `${string}-${string}`): string {
     const index = this.#textIndexes.get(name);
     assert(index !== undefined, `the scan did not request ${name}`);
     return this.textAt(record, index);
   }
 
-  /** The same, by its index in `columns.textNames`. */
+  /** A text of a record, by the index of its name in `columns.textNames`. */
   textAt(record: number, index: number): string {
     const { text, textEnds, textNames } = this.columns;
     const at = record * textNames.length + index;

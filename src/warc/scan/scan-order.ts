@@ -19,7 +19,7 @@ export function newRoom(): Room {
   return room;
 }
 
-/** Takes a place; false when the order was abandoned. Blocks the thread, so it must have nothing else to do. */
+/** Takes a place, and blocks the thread until there is one. Returns false when the order was abandoned. */
 export function waitForRoom(room: Room): boolean {
   for (;;) {
     const places = Atomics.load(room, 0);

@@ -8,11 +8,11 @@ import { abandon, giveBackRoom, newRoom, type ScanOrder } from './scan-order.ts'
 export type ScanThreads = ThreadPool<ScanOrder, ScanPiece | undefined, ScanPiece>;
 
 export interface RangePieces {
-  /** Where the range found its first record; see `ScanPiece`. */
+  /** Where the first record of the range begins; see `ScanPiece`. */
   first(): Promise<number>;
-  /** Call this until a piece is the last. */
+  /** The next piece. Call this until a piece has `isLast`. */
   next(): Promise<ScanPiece>;
-  /** No more pieces are needed. */
+  /** Ends the scan early, when no more pieces are needed. */
   abandon(): void;
 }
 
@@ -58,7 +58,7 @@ export class LocalPieces implements RangePieces {
   }
 }
 
-/** Scanned by a thread, which may be some pieces ahead. */
+/** Takes the pieces of a range from a thread, which may be some pieces ahead. */
 export class ThreadPieces implements RangePieces {
   readonly #room = newRoom();
   readonly #arrived: ScanPiece[] = [];
@@ -71,7 +71,7 @@ export class ThreadPieces implements RangePieces {
       this.#onPiece?.();
     };
     this.#done = threads.run({ job, room: this.#room }, [], take).then(take);
-    // The error is thrown to the caller of `first` or `next`.
+    // `first` or `next` throws the error.
     this.#done.catch(() => {});
   }
 

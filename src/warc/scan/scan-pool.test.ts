@@ -174,7 +174,7 @@ test('a record much larger than a range is read once', async () => {
   assert.equal(whole.records.length, 5);
 });
 
-test('no threads, one thread and two threads agree, file by file', async () => {
+test('no thread, one thread and two threads give the same facts, file by file', async () => {
   const files = [...samples(), join(directory, 'absent.warc'), directory];
   const [none, one, two] = await Promise.all([0, 1, 2].map((workers) => scan(files, { workers, rangeBytes: 3000 })));
   assert.deepEqual(one, none);
@@ -207,9 +207,7 @@ test('a scan returns the facts of the records', async () => {
   assert.equal(seen, 3);
 });
 
-/**
- * Records with such long heads that a few hundred exceed the limit of a batch, though they compress to almost nothing.
- */
+/** Records with heads so long that a few hundred exceed the limit of a piece. They compress to almost nothing. */
 function longHeads(count: number, first = 0): Buffer[] {
   const filler = 'x'.repeat(30_000);
   return Array.from({ length: count }, (_, i) => {
@@ -298,7 +296,7 @@ function deadlyScript(name: string, from: number, isOnce: boolean): URL {
   return pathToFileURL(path);
 }
 
-test('a thread that dies once costs nothing, and one that dies again costs the rest of its file', async () => {
+test('the first death of a thread costs nothing, and a second death costs the rest of the file', async () => {
   const { members } = records({ coding: 'gzip' }, 120);
   const names = ['before', 'deadly', 'after'].map((name) => join(directory, `${name}.warc.gz`));
   for (const name of names) writeFileSync(name, Buffer.concat(members));

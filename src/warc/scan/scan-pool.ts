@@ -3,8 +3,8 @@
  *
  * Files are cut into ranges of RANGE_BYTES. A thread that begins in the middle of a file searches for the next record.
  * A record inside a record (an archived `.warc.gz` that did not compress further) can mislead this search. Therefore
- * every border between ranges is checked: the range before knows where the next one must begin, because it read up to
- * there record by record. A range that began elsewhere is scanned again from the right place.
+ * every border between ranges is checked. The scan of a range reads record by record up to the place where the next
+ * range must begin. When the next range began elsewhere, it is scanned again from that place.
  *
  * A range is passed in pieces of bounded size, and a thread waits while some of its pieces have not been taken. So
  * memory is bounded, whatever the files contain (I9).
@@ -29,7 +29,7 @@ export type ScanOptions = {
   readonly responseFields?: readonly string[];
   /** Whether to return the HTTP heads of records. */
   readonly httpHeads?: boolean;
-  /** Whether to report records that declare a wrong digest, if it has the algorithm that payloads are hashed with. */
+  /** Whether to report wrong digests that records declare in the algorithm with which payloads are hashed. */
   readonly judgesDigests?: boolean;
   readonly rangeBytes?: number;
   readonly signal?: AbortSignal | undefined;
@@ -134,7 +134,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
   }
 }
 
-/** Where a range must begin, and in which coding, after the range before it. */
+/** Where a range must begin, and in which coding, as found by the scan of the range before it. */
 type RangeStart = { readonly at: number; readonly coding: Coding | undefined };
 
 function rangeStartAfter({ reached: at, coding }: ScanPiece): RangeStart {
@@ -144,7 +144,8 @@ function rangeStartAfter({ reached: at, coding }: ScanPiece): RangeStart {
 /**
  * The pieces of a range from where it must begin; none when a record of an earlier range covers the whole range. A
  * range that began in the wrong place is scanned again. When a thread dies, the rest of its range is scanned again too,
- * because another range of the same thread may be the cause. When that thread also dies, the file is too large to scan.
+ * because another range of the same thread may be the cause. When the second thread also dies, the file is too large to
+ * scan.
  */
 async function* piecesInOrder(
   pool: ScanPool,
@@ -217,7 +218,7 @@ class ScanPool {
     return this.#workers === 0 ? this.#scanHere(job) : new ThreadPieces(this.#threads, job);
   }
 
-  /** The same on a separate thread: all others may be waiting until this range is taken. */
+  /** Scans on a spare thread: all other threads may be waiting until the pieces of this range are taken. */
   scanAgain(job: ScanJob): RangePieces {
     if (this.#workers === 0) return this.#scanHere(job);
     this.#spare ??= newThreads(this.#script, 1);
@@ -238,7 +239,7 @@ class ScanPool {
 function newThreads(script: URL, threads: number): ScanThreads {
   return new ThreadPool(script, {
     threads,
-    // Several times the memory of the largest piece. With higher limits, garbage would fill them.
+    // These limits are several times the memory of the largest piece. Garbage would fill higher limits too.
     limits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 64 },
   });
 }

@@ -40,16 +40,16 @@ export type ScanJob = {
   readonly responseFields: readonly string[];
   /** Whether to return the HTTP heads. */
   readonly httpHeads: boolean;
-  /** Whether to report records that declare a wrong digest, if it has the algorithm that payloads are hashed with. */
+  /** Whether to report wrong digests that records declare in the algorithm with which payloads are hashed. */
   readonly judgesDigests: boolean;
   readonly coding: Coding;
   readonly dictionary: Uint8Array | undefined;
-  /** The coding at `from`, where it is known: a file that was joined may have changed its coding before. */
+  /** The coding at `from`, if known: a joined file can change its coding before `from`. */
   readonly fromCoding?: Coding | undefined;
   /** This job scans the records that begin in [from, to). */
   readonly from: number;
   readonly to: number;
-  /** Bytes of the file from there on. */
+  /** Bytes of the file after `from`. */
   readonly inputBytes: number;
   /** Whether a record is known to begin at `from`. */
   readonly isExact: boolean;
@@ -64,11 +64,11 @@ export type ScanPiece = {
    */
   readonly first: number;
   /**
-   * Where the last scanned record ends, as far as that is known. With the last piece: where the first record at or
-   * after `to` begins, or the same values as in `first`.
+   * Where the last scanned record ends, as far as that is known. In the last piece: where the first record at or after
+   * `to` begins, with the file's end and infinity as in `first`.
    */
   readonly reached: number;
-  /** The coding of the file at that place. */
+  /** The coding of the file at `reached`. */
   readonly coding: Coding | undefined;
   readonly isLast: boolean;
 };
@@ -85,17 +85,17 @@ const SEEK_PAST_BYTES = 1024 * 1024;
  */
 const PIECE_BYTES_MAX = 2.5 * 1024 * 1024;
 /**
- * A piece also ends after this many bytes, because a scan can be abandoned only between two pieces. A single record may
- * have more.
+ * A piece also ends after this many bytes, even inside a record, because a scan can be abandoned only between two
+ * pieces.
  */
 const UNINTERRUPTED_BYTES_MAX = 64 * 1024 * 1024;
-/** About the memory that a record takes besides its heads, and that a finding takes. */
+/** Approximate memory of a record without its heads, and of a finding. */
 const RECORD_BYTES = 512;
 const FINDING_BYTES = 512;
 
 /**
- * Scans one range of a file, piece by piece. Bytes after its end are read as far as needed for its last record and the
- * beginning of the next.
+ * Scans one range of a file, piece by piece. Reads past the end of the range up to the end of its last record and the
+ * beginning of the next record.
  */
 export class RangeScan {
   readonly #job: ScanJob;
@@ -126,7 +126,7 @@ export class RangeScan {
     this.#review?.close();
   }
 
-  /** Call this until a piece is the last. */
+  /** The next piece. Call this until a piece has `isLast`. */
   next(): ScanPiece {
     const job = this.#job;
     let cursor = this.#cursor;
@@ -180,7 +180,7 @@ export class RangeScan {
     }
   }
 
-  /** Reads the bytes after a gap like another file without its beginning. */
+  /** Reads the bytes after a gap like another file whose beginning is missing. */
   #restartAt(offset: number): RecordCursor {
     this.#cursor.close();
     this.#cursor = new RecordCursor(this.#job.path, { ...this.#coded, offset, inputBytes: this.#job.inputBytes });
@@ -188,8 +188,8 @@ export class RangeScan {
   }
 
   /**
-   * A frame without a checksum does not show damage. There the declared digests are judged in every scan, whatever
-   * their algorithm.
+   * A frame without a checksum does not show damage. So the digests that its record declares are judged in every scan,
+   * whatever their algorithm.
    */
   #scanOptionsOf(cursor: RecordCursor): BlockScanOptions {
     return isChecksumlessFrame(cursor) ? checksumlessScanOptions(cursor.head, this.#job.algorithm) : this.#scanOptions;
@@ -202,16 +202,14 @@ export class RangeScan {
     return digestMismatches(head, facts, tail.isComplete).length > 0;
   }
 
-  /**
-   * A record after others in its member is not judged: with very many of them, all would be decoded again for each one.
-   */
+  /** A record after other records in its member is not judged: each review would decode all records before it again. */
   #beginReview({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
     if (innerOffset > 0) return;
     const options = { ...this.#coded, offset, offsetCoding: this.#cursor.coding, inputBytes: length ?? inputBytes };
     this.#review = new DigestReview(this.#job.path, options);
   }
 
-  /** Whether the record in doubt was read to its end. */
+  /** Reads more of the record in doubt. Returns whether it was read to its end. */
   #continueReview(review: DigestReview, gathered: Columns): boolean {
     const codes = review.next(UNINTERRUPTED_BYTES_MAX);
     if (!codes) return false;
@@ -237,7 +235,7 @@ export class RangeScan {
     return { columns, first: this.#first ?? reached, reached, coding: this.#cursor.coding, isLast: true };
   }
 
-  /** Where the findings of this job begin. */
+  /** The offset from which findings belong to this job. */
   #findingsStart(end: number): number {
     return this.#job.isExact ? this.#job.from : (this.#first ?? end);
   }
@@ -249,7 +247,7 @@ function isChecksumlessFrame({ hasChecksum, coding }: RecordCursor): boolean {
 
 /** Columns that are being filled. */
 class Columns {
-  /** About how much memory the columns take. */
+  /** Approximate memory of the columns. */
   heldBytes = 0;
   readonly #findings: Finding[] = [];
   readonly #offset: number[] = [];
@@ -327,8 +325,8 @@ class Columns {
   }
 
   /**
-   * Only findings between the first record of this range and the first record of the next are kept, so that each is
-   * reported once.
+   * Only findings between the first record of this range and the first record of the next range are kept, so that each
+   * finding is reported once.
    */
   finish(from: number, to: number): ScanColumns {
     const count = this.#offset.length;
