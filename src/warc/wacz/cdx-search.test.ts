@@ -19,7 +19,7 @@ const numbered = Array.from(
 );
 const source = new MemoryByteSource('index', utf8(`${numbered.join('\n')}\n`));
 
-test('the captures of a key are found without those of neighbouring keys', async () => {
+test('the captures of a key are found, without captures of neighbouring keys', async () => {
   assert.deepEqual(await found(source, exactRange('com,example)/000000')), [numbered[0]]);
   assert.deepEqual(await found(source, exactRange('com,example)/049999')), [numbered[49_999]]);
   assert.deepEqual(await found(source, exactRange('com,example)/0400')), []);

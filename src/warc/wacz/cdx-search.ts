@@ -43,13 +43,13 @@ export async function* searchLines(
   }
 }
 
-/** The search stops at a range of this size, and reads its lines one after the other. */
+/** The binary search stops at a range of this size. The lines in this range are read one after the other. */
 const WINDOW_BYTES = 16 * 1024;
 const PROBE_BYTES = 4 * 1024;
 
 /**
  * All lines from a place shortly before the first line that is not below `start`. The first returned line is below
- * `start`, unless the file begins with it.
+ * `start`, unless it is the first line of the file.
  */
 export async function* linesAround(
   source: ByteSource,

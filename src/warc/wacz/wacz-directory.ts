@@ -3,7 +3,7 @@
  * wrong sizes, encryption and unknown methods become findings. An entry that can still be read stays listed.
  *
  * No byte belongs to two entries: a package of 4 MB whose entries share their bytes could unpack to terabytes. An entry
- * ends where the next one begins. Of several entries at the same offset, the first in the directory is read.
+ * ends where the next one begins. When several entries have the same offset, the first in the directory is read.
  *
  * When the end of the file is missing or the directory is broken, the local headers before the entries are read instead
  * (`wacz-salvage.ts`). So an incomplete download still gives what it contains. The same is done for an entry that the

@@ -4,9 +4,9 @@
  *      0 PK 03 04    6 flags    8 method    14 CRC-32    18 compressed    22 bytes    26 name length
  *     28 extra length    30 name, extra
  *
- * At most the declared number of bytes is read, so that a bomb stops there, and at most a chunk is in memory (I9). What
- * does not match the declaration (length, CRC-32, damaged deflate data) is a finding, reported after the readable bytes
- * were returned.
+ * At most the declared number of bytes is read, so a bomb stops there, and at most one chunk is in memory (I9). A
+ * mismatch with the declaration (length, CRC-32) and damaged deflate data are findings, reported after the readable
+ * bytes were returned.
  */
 import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -159,14 +159,14 @@ export async function* readZipEntry(
 async function* inflateRaw(raw: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw({ chunkSize: INFLATED_BYTES });
   pipeline(Readable.from(raw), inflate, () => {
-    // A failure is thrown by the loop below.
+    // The loop below throws the failure.
   });
   for await (const chunk of inflate) yield chunk as Uint8Array;
 }
 
 /**
- * The bytes between those already returned and the damage: a failing engine does not return its last output. With room
- * for one byte at a time it stops just before the damage.
+ * The bytes after the `given` bytes that were returned, up to the damage: a failing engine does not return its last
+ * output. Given room for one byte in each call, it stops just before the damage.
  */
 async function* inflateAgain(raw: AsyncIterable<Uint8Array>, given: number): AsyncGenerator<Uint8Array> {
   const engine = inflateRawHandle();

@@ -180,7 +180,7 @@ test('the bytes before the damage of a deflated entry are returned', async () =>
   const bytes = zipOf([{ name: 'archive/data.warc', content, deflate: true }]);
   const start = bytes.indexOf(packed.subarray(0, 64));
   const wounds = Array.from({ length: 64 }, (_, n) => at + 8 * n);
-  // Many changes only make it decode to other bytes.
+  // Many changes leave the data decodable, to other bytes.
   const isBroken = (wound: number) => {
     bytes.fill(0xff, start + wound, start + wound + 8);
     try {
@@ -197,7 +197,7 @@ test('the bytes before the damage of a deflated entry are returned', async () =>
   const [warc] = await collect(wacz.warcs());
   const given = Buffer.concat(await collect(warc!.open()));
   assert.ok(given.subarray(0, 200_000).equals(content.subarray(0, 200_000)));
-  // The very last byte can come together with the failure, and is not compared.
+  // The last byte is not compared, because the engine can write it in the call that fails.
   const readable = Buffer.concat(expected);
   assert.ok(given.length >= readable.length - 1, `${given.length} of ${readable.length} bytes`);
   assert.ok(given.equals(readable.subarray(0, given.length)));
@@ -241,7 +241,7 @@ test('names that lead out of the package are reported and never become paths', a
   assert.equal(wacz.entries.length, names.length);
 });
 
-test('entries that overlap, as bombs do, are reported, and no byte is read as part of two', async () => {
+test('entries that overlap, as bombs do, are reported, and no byte is read as part of two entries', async () => {
   const { wacz, codes } = await opened(
     zipOf([
       { name: 'archive/a.warc', content: 'a'.repeat(74) },
@@ -262,7 +262,7 @@ test('entries that overlap, as bombs do, are reported, and no byte is read as pa
   ]);
 });
 
-test('a package whose entries all share the bytes of one unpacks to no more than that', async () => {
+test('a package whose entries all share the same bytes unpacks to a single entry', async () => {
   const block = Buffer.alloc(100_000);
   const names = Array.from({ length: 40 }, (_, index) => `archive/${index}.warc`);
   const first = { name: names[0]!, content: block, deflate: true };

@@ -3,9 +3,8 @@
  * the file, and read in place. A WARC file that was compressed against the rules can be read as a stream.
  *
  * Packages of version 0.1 and 1.0, packages without a datapackage.json, packages in packages (multi-WACZ) and truncated
- * files are all read as far as possible. Faults are reported to `onFinding` each time they are met. The offset of a
- * finding about an entry is that of the entry in its package. A package inside another one is named
- * `file.wacz!inner.wacz`.
+ * files are all read as far as possible. Faults are reported to `onFinding` each time they are met. A finding about an
+ * entry has the offset of the entry in its package. A package inside another one is named `file.wacz!inner.wacz`.
  */
 
 import { concat, EMPTY, PinakesError } from '../../base/index.ts';
@@ -38,13 +37,13 @@ export type WaczWarc = {
   readonly packages: readonly string[];
   /** The file on disk. */
   readonly file: string;
-  /** Where its bytes begin in the file. They are compressed when it is not stored. */
+  /** Where the bytes of the WARC file begin in `file`. They are compressed unless `isStored` is set. */
   readonly offset: number;
   /** Bytes of the WARC file; as declared when it is not stored. */
   readonly length: number;
   /** Whether it can be read by range, at `offset` of `file`. */
   readonly isStored: boolean;
-  /** Its bytes from the beginning, stored or not. */
+  /** Reads the WARC file from its beginning, whether the ZIP stores or compresses it. */
   readonly open: () => AsyncIterable<Uint8Array>;
 };
 
@@ -216,7 +215,7 @@ export class Wacz {
       .filter((name) => name.startsWith('indexes/') && INDEX_NAME.test(name));
   }
 
-  /** All entries of one index file, or of all. */
+  /** All entries of one index file, or of all index files. */
   async *index(name?: string): AsyncGenerator<CdxEntry> {
     for (const each of name === undefined ? this.indexes() : [name]) {
       const entry = this.entry(each);

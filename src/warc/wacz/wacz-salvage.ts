@@ -1,10 +1,11 @@
 /**
  * Finds the entries of a ZIP file without its directory, by reading its local headers from the beginning. Where a
- * header is missing, because it is damaged or because other bytes are before the package, the next one is searched for.
+ * header is missing, because it is damaged or because other bytes are before the package, the next header is searched
+ * for.
  *
  * An entry written as a stream has zeros for its sizes, and a descriptor after its bytes (PK 07 08, CRC-32, compressed,
- * bytes; the sizes 4 or 8 bytes each). It ends at the first descriptor whose compressed size is the distance from the
- * beginning of its bytes. An entry that the end of the file cuts off is returned as far as it goes.
+ * bytes; the sizes 4 or 8 bytes each). It ends at the first descriptor whose compressed size is its distance from the
+ * beginning of the entry's bytes. An entry that the end of the file cuts off is returned as far as it goes.
  */
 import { indexOf } from '../../base/index.ts';
 import { DEFLATED, type LocalHeader, readLocalHeader, STORED, type ZipEntry } from './wacz-entry.ts';
@@ -27,7 +28,7 @@ export async function salvageEntries(source: ByteSource, entriesMax: number): Pr
   const entries: ZipEntry[] = [];
   let skippedBytes = 0;
   for (let position = 0; entries.length < entriesMax; ) {
-    // A file without a header near its beginning is not a package, and is not read to its end to find that out.
+    // A file without a header near its beginning is not a package. It is not read to its end.
     const found = await nextHeader(source, position, entries.length === 0 ? SCAN_BYTES : source.size);
     if (!found) break;
     const { entry, end } = await entryAt(source, found.position, found.header);

@@ -3,8 +3,9 @@
  *
  * The signed bytes are the text of `signedData.hash`. An anonymous signature contains its own ECDSA key (base64 of the
  * SPKI form; browsers write r and s side by side, servers write DER). It proves that nothing changed since the holder
- * of the key signed. A domain signature contains a certificate. That its key made the signature is checked here.
- * Whether the certificate was valid for the domain at that time is not checked, and this is reported.
+ * of the key signed. A domain signature contains a certificate. The signature is checked with the key of this
+ * certificate. The validity of the certificate for the domain at that time is not checked; the state `unverified` says
+ * so.
  */
 import { createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { utf8 } from '../../base/index.ts';

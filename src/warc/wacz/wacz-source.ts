@@ -6,7 +6,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { fileError, PinakesError, READ_CHUNK_BYTES } from '../../base/index.ts';
 
 export interface ByteSource {
-  /** Its name in findings. Their offsets count from its beginning. */
+  /** Name of the source in findings. The offsets of findings count from the beginning of the source. */
   readonly name: string;
   readonly size: number;
   /** The file that contains it, and its offset in that file. */

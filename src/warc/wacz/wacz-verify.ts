@@ -1,8 +1,8 @@
 /**
  * Verifies a WACZ:
  *
- * - everything that datapackage.json declares is there, with the declared size and hash;
- * - nothing else is there;
+ * - the package contains everything that datapackage.json declares, with the declared size and hash;
+ * - the package contains nothing else;
  * - the files that every package must have exist;
  * - WARC files and compressed indexes are stored;
  * - the index refers to bytes in the package;

@@ -160,7 +160,7 @@ test('a failure leaves no file behind, neither a partial package nor a temporary
   assert.deepEqual((await readdir(directory)).sort(), ['Demo One.warc.gz', 'other.warc']);
 });
 
-test('a WARC file that grows in the meantime is added up to its former size, and one that shrinks is refused', async () => {
+test('a WARC file that grows during the writing is added up to its former size; a WARC file that shrinks is refused', async () => {
   const content = await contentOf(3);
   const [warc, other] = content.warcs as [string, string];
   await writeFile(other, Buffer.alloc(3_000_000));

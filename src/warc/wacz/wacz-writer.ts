@@ -4,7 +4,8 @@
  *
  * The package is written next to its final path, synced, and renamed (I2): the final path never holds an incomplete
  * package. WARC files are streamed through and hashed on the way. Index and pages are first written to files in the
- * same directory, because their size must be known before they are added. Memory does not grow with any of them (I9).
+ * same directory, because their size must be known before they are added. Memory does not grow with the size of these
+ * files (I9).
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
@@ -186,7 +187,7 @@ class BufferedFile {
 
 type Member = { readonly path: string; readonly file: string; readonly isStored: boolean };
 
-/** The ZIP file itself. Entries are added one after the other, each after the one before is written. */
+/** The ZIP file itself. An entry is added when the entry before it is written. */
 class PackageFile {
   readonly resources: { path: string; digest: Digest; bytes: number }[] = [];
   readonly #content: NewWacz;
@@ -215,7 +216,7 @@ class PackageFile {
           give(null, input);
         });
       }
-      // Both are made when it is their turn, when all hashes are known.
+      // Both files are made when they are written, because all hashes are known then.
       let datapackage: Uint8Array = EMPTY;
       zip.addReadStreamLazy(DATAPACKAGE, options, (give) => {
         datapackage = formatWaczPackage({ ...this.#content, resources: this.resources });
@@ -234,7 +235,7 @@ class PackageFile {
   }
 
   /**
-   * Reads the file up to its size when it was added: a segment may grow in the meantime, and is complete up to that
+   * Reads the file up to its size when it was added: a segment may grow during the writing, and is complete up to that
    * size.
    */
   async *#hashed(path: string, file: string, size: number): AsyncGenerator<Uint8Array> {

@@ -60,7 +60,7 @@ test('blocks and secondary index have the form of the WACZ standard', async () =
   assert.equal(gunzipSync(data).toString(), `${LINES.slice(0, 5).join('\n')}\n`);
 });
 
-test('a key that begins in the block before is found from its first line', async () => {
+test('a key whose lines begin in the block before is found from its first line', async () => {
   const { index, data } = await built(LINES, 3);
   for (const isStreamed of [false, true]) {
     const { reader, findings } = readerOf(index, data, isStreamed);
@@ -142,7 +142,7 @@ test('a damaged block, a missing part and a malformed line are reported, and the
   }
 });
 
-test('the whole lines of a block that is cut off are used', async () => {
+test('the complete lines of a block that is cut off are used', async () => {
   const lines = Array.from({ length: 2000 }, (_, i) => `k${String(i).padStart(5, '0')} 1 ${Math.sin(i)}`);
   const { index, data } = await built(lines, 2000);
   const { reader, findings } = readerOf(index, data.subarray(0, data.length / 2));

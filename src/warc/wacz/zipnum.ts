@@ -5,8 +5,8 @@
  *                      key SP timestamp SP {"offset": 0, "length": 4711, "digest": "sha256:..."}
  *     classic form     key SP timestamp TAB part TAB offset TAB length TAB number
  *
- * Every line of the secondary index has the first key of its block. So the wanted lines may begin in the block before
- * the first block whose key is not below the wanted key: reading begins one block earlier. Writing keeps one block in
+ * Every line of the secondary index has the first key of its block. Wanted lines may begin in the middle of a block. So
+ * reading begins one block before the first block whose key is not below the wanted key. Writing keeps one block in
  * memory, reading keeps one block and one piece of the secondary index.
  */
 import { promisify } from 'node:util';
