@@ -49,7 +49,7 @@ function decode(options: EncoderOptions, member: Uint8Array): Buffer {
 async function encodeStream(encoder: MemberEncoder, parts: readonly Buffer[]): Promise<Buffer> {
   const total = parts.reduce((sum, { length }) => sum + length, 0);
   const pieces: Uint8Array[] = [];
-  // All parts share one buffer, as those of readers do.
+  // All parts share one buffer, as the parts of readers do.
   async function* reused(): AsyncGenerator<Uint8Array> {
     const shared = Buffer.alloc(Math.max(1, ...parts.map(({ length }) => length)));
     for (const part of parts) {
@@ -115,8 +115,8 @@ test('zstd frames have content size, checksum and the id of their dictionary', a
 });
 
 test('a zstd record is one frame, even when it exactly fills the buffer of the encoder', async () => {
-  // Incompressible data grows by the frame's head, its checksum and 3 bytes per block, so one of these ends on each
-  // round number.
+  // Incompressible data grows by the frame's head, its checksum and 3 bytes per block, so one of the records below
+  // fills each buffer size exactly.
   const frameBytesMax = (bytes: number) => bytes + 13 + 3 * Math.ceil(bytes / 131_072);
   for (const around of [65_536, 131_072, 262_144, 524_288]) {
     const encoder = new MemberEncoder({ coding: 'zstd' });

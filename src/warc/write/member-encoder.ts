@@ -68,10 +68,10 @@ export class MemberEncoder {
     return this.#endFrame(this.#engine, whole);
   }
 
-  /** The same for a record that is too large for memory. Its exact length must be given in advance. */
+  /** One member for a record that is too large for memory. Its exact length must be given in advance. */
   async *encodeStream(parts: AsyncIterable<Uint8Array>, totalBytes: number): AsyncGenerator<Uint8Array> {
     if (this.coding === 'none') {
-      // Copied, like the output of an engine: a reader's view is valid only until its next one.
+      // Copied, like the output of an engine: a reader's part is valid only until the next part is read.
       for await (const part of parts) yield Buffer.from(part);
       return;
     }
@@ -148,7 +148,9 @@ export class MemberEncoder {
     }
   }
 
-  /** The rest of a frame, in one call: an engine that is called again after the end of its frame begins another one. */
+  /**
+   * The rest of a frame, in one call: an engine that is called again after the end of its frame begins another frame.
+   */
   #endFrame(engine: CodecHandle, input: Uint8Array): Uint8Array {
     const roomBytes = input.length + (input.length >>> 7) + PIECE_BYTES;
     const room = roomBytes <= this.#room.length ? this.#room : Buffer.allocUnsafeSlow(roomBytes);

@@ -13,7 +13,7 @@ function assertMembers(members: readonly Uint8Array[], expected: readonly Uint8A
     assert.equal(Buffer.compare(member, expected[index]!), 0, `member ${index} of ${expected.length}`);
 }
 
-test('members made on a thread equal those of an encoder for whole records, in order', async (t) => {
+test('a thread makes the same members as an encoder for whole records, in order', async (t) => {
   const threads = new MemberThreads();
   t.after(() => threads.close());
   const random = seededRandom(7);
@@ -31,7 +31,7 @@ test('members made on a thread equal those of an encoder for whole records, in o
   assert.deepEqual(await threads.encode([]), []);
 });
 
-test('an open block digest becomes that of the block, even when another field looks like it', async (t) => {
+test('an open block digest becomes the digest of the block, even when another field looks like it', async (t) => {
   const threads = new MemberThreads();
   t.after(() => threads.close());
   const record: NewRecord = {

@@ -1,7 +1,7 @@
 /**
  * Puts many records into gzip members on a separate thread. Compressing is the largest cost of writing small records,
- * and the writer has other work to do in the meantime. The members are the same that a `MemberEncoder` makes from
- * records in one piece.
+ * and the writer has other work to do in the meantime. The members are equal to members that a `MemberEncoder` makes
+ * from records in one piece.
  */
 import { ThreadPool } from '../../base/index.ts';
 import {

@@ -23,7 +23,7 @@ const record = (number: number): NewRecord => ({
 
 const isCode = (code: string) => (error: unknown) => (error as PinakesError).code === code;
 
-test('a file has its own name only when it is complete', async () => {
+test('a file gets its final name when it is complete', async () => {
   const path = join(directory, 'whole.warc.gz');
   const writer = await WarcFileWriter.create(path, { coding: 'gzip' });
   const first = await writer.write(record(1), Buffer.from('one'));

@@ -101,7 +101,7 @@ export class WarcFileWriter {
     await this.#guarded(() => this.#handle.sync());
   }
 
-  /** Makes the file durable under its own name. */
+  /** Makes the file durable under its final name. */
   async finish(): Promise<void> {
     await this.sync();
     await this.#guarded(() => this.#handle.close());
