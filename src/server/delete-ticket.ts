@@ -5,8 +5,8 @@
  * ```
  *   <expires, ms in base 36>.<fingerprint of the captures>.<HMAC over these and the selection>
  * ```
- * where fingerprint and HMAC are base64url. The server stores no tickets. The HMAC proves that it issued the ticket,
- * and a new fingerprint of the captures shows whether they have changed.
+ * where fingerprint and HMAC are base64url. The server stores no tickets. The HMAC proves that the server issued the
+ * ticket, and a new fingerprint of the captures shows whether they have changed.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Archive, type CaptureReader, type Selection, selectCaptures } from '../archive/index.ts';

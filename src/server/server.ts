@@ -1,7 +1,7 @@
 /**
- * The server: two ports on one archive. The first serves the web interface, the API, CDX and Memento. The second, an
- * origin of its own, serves only what archived pages consist of. The command line has a socket of its own, which takes
- * commands only.
+ * The server: two ports on one archive. The first serves the web interface, the API, CDX and Memento. The second has an
+ * origin of its own, and serves only archived pages and their resources. The command line has a socket of its own,
+ * which takes commands only.
  *
  * Every request first passes the entry handler of its socket. Frequent requests are then served directly; requests
  * under /api go to Fastify.
@@ -30,7 +30,7 @@ import { UiFiles } from './ui-files.ts';
 import { UiRoutes } from './ui-routes.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
-/** How long the replies under way may take after the server was asked to stop. */
+/** How long running replies may take after the server was asked to stop. */
 const STOP_TIMEOUT_MS = 10_000;
 /** Routes are kept for this many host names. */
 const HOST_NAMES_MAX = 16;

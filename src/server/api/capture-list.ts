@@ -1,6 +1,6 @@
 /**
- * Captures of one URL in pages, in order of time, forward or reverse. The cost of a page depends on its length only,
- * not on how many captures the URL has. With long URLs a page ends before its limit.
+ * Captures of one URL in pages, in order of time, forward or reverse. The cost of a page depends on the length of the
+ * page, not on the number of captures of the URL. With long URLs a page ends before its limit.
  *
  * The cursor is `<time>.<segment>.<offset>` of the last capture of a page, all in base 36.
  */
@@ -49,7 +49,7 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
     }
     return found;
   };
-  // One capture more than the page shows that there is a next page.
+  // If there is one capture more than the page can have, there is a next page.
   const found = await take(range, limit + 1);
   const isCut = found.length > limit || (found.length > 1 && sumOf(found) > CHARACTERS_MAX);
   const shown = isCut ? found.slice(0, -1) : found;

@@ -45,7 +45,7 @@ export function jobItem(job: Job): JobItem {
   return { ...job, log: [...job.log], ...(hasErrors(job) && { hasErrors: true }) };
 }
 
-/** A job without its input and results: otherwise a deletion would publish what it deletes. */
+/** A job without its input and results. The job of a deletion would otherwise show what it deletes. */
 export function publicJobItem(job: Job): JobItem {
   const { id, kind, state, origin, createdAt, startedAt, endedAt, progress } = job;
   return {

@@ -22,7 +22,7 @@ type RouteFacts = {
   /** The body of a request that the handler reads as a stream of bytes. */
   readonly rawBody?: { readonly mime: string; readonly description: string };
   readonly reply: ReplyShape;
-  /** Statuses of the errors that a call may return, besides those of every route. */
+  /** Statuses of the errors that a call may return, in addition to the statuses of every route. */
   readonly problems?: readonly number[];
   readonly needsToken?: boolean;
   /** Every client gets a reply, but clients that send the token get more. */

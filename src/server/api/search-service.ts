@@ -1,8 +1,8 @@
 /**
  * Runs searches one after another on a separate thread, so that other requests never wait for a search.
  *
- * The thread starts with the first search. It is restarted when the index file was replaced (`pinakes index
- * --rebuild`), and after a search that took too long, which is aborted.
+ * The thread starts with the first search. The server restarts it when the index file was replaced (`pinakes index
+ * --rebuild`), and to abort a search that takes longer than SEARCH_TIMEOUT_MS.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -78,7 +78,7 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
   ];
 }
 
-/** Name and length identify the bytes: a segment only grows, and a rewritten one gets a new name. */
+/** Name and length identify the bytes: a segment only grows, and a rewritten segment gets a new name. */
 function entityTag({ volume, name, bytes }: Segment): string {
   return createHash('sha256').update(`${volume}\n${name}\n${bytes}`).digest('base64url').slice(0, 27);
 }

@@ -1,4 +1,7 @@
-/** Checks requests against the schemas of a route. Only texts of the query are converted, to numbers and booleans. */
+/**
+ * Checks requests against the schemas of a route. Texts of the query string are converted to numbers and booleans;
+ * nothing else is converted.
+ */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';

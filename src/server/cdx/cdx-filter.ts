@@ -9,7 +9,7 @@
  * Without a field, the filter applies to the whole line (IA, pywb).
  *
  * Clients may send regular expressions that run almost forever. All expressions of a query are tested on one page of
- * values at a time, with a common timeout, because no other request is served meanwhile.
+ * values at a time, with a common timeout, because the server serves no other request during the test.
  */
 import { boundedTests } from '../../base/index.ts';
 import { badRequest } from '../http/problem.ts';

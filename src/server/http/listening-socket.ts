@@ -1,6 +1,6 @@
 /**
  * A listening HTTP server that withstands hostile clients: limited heads, limited waiting, clear replies to bytes that
- * are not HTTP. It stops gracefully: no new requests are accepted, and requests under way end.
+ * are not HTTP. It stops gracefully: it accepts no new requests, and waits for running requests.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';

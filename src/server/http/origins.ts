@@ -36,7 +36,7 @@ export class Origins {
   /** The host name under which the client reaches the server. */
   nameFor(host: string | undefined, hosts: HostCheck): string {
     const name = isEverywhere(this.#given.host) ? hosts.nameIn(host) : undefined;
-    // A Content-Security-Policy cannot name an IPv6 address, so pages at one could not be shown in a frame.
+    // A Content-Security-Policy cannot name an IPv6 address, so pages at an IPv6 address could not be shown in a frame.
     return name === undefined || name.startsWith('[') ? this.#ownName : name;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Error replies: a status, a stable code, a sentence and advice, as JSON or as a small page, whichever the client
- * accepts. Errors of the server itself are sent without details, which only the operator gets.
+ * accepts. Errors of the server itself are sent without details. The operator gets the details.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_CATALOGUE, type ErrorCode, PinakesError } from '../../base/index.ts';

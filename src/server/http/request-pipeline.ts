@@ -31,7 +31,8 @@ export class RequestPipeline {
   constructor(socket: Socket, handler: RequestHandler) {
     this.#socket = socket;
     this.#handler = handler;
-    // A listener for data makes Node pass all bytes to the socket. Otherwise they go to the parser directly.
+    // A listener for data makes Node pass all bytes to the socket. Without a listener, the bytes go to the parser
+    // directly.
     const listener = () => {};
     socket.on('data', listener).off('data', listener);
     const push = socket.push.bind(socket);

@@ -65,7 +65,9 @@ export class JobJournal {
     await this.#inTurn(() => this.#file.close());
   }
 
-  /** Removes a line that could not be appended completely, as on a full disk: the next line would be lost with it. */
+  /**
+   * Appends a line. Removes a line that was cut off, as on a full disk, because the next line would be lost with it.
+   */
   async #append(line: Uint8Array): Promise<void> {
     try {
       await this.#file.appendFile(line);

@@ -21,7 +21,7 @@ export type JobContext = {
   progress(progress: JobProgress): void;
   /** Adds a line to the log of the job. */
   say(line: string): void;
-  /** Sets the report so far. It is kept however the job ends. */
+  /** Sets the report so far. The report is kept even when the job fails or is cancelled. */
   report(report: unknown): void;
   /** A directory for temporary files. It is removed when the job ends. */
   readonly scratch: string;

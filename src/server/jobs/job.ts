@@ -32,7 +32,9 @@ export function isOver({ state }: Job): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled';
 }
 
-/** The error of a job whose server stopped or died. Its work so far is safe, and it can be run again. */
+/**
+ * The error of a job whose server stopped or died. The work of the job so far is safe, and the job can be run again.
+ */
 export const INTERRUPTED: JobError = {
   code: 'JOB_INTERRUPTED',
   message: 'the server stopped before the job was done',

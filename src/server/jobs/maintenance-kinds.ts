@@ -55,7 +55,7 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
       token: Type.String({ maxLength: 500, description: 'From the preview of this selection.' }),
     }),
     run: async ({ archive, signal }, { selection, token }) => {
-      // Captures that arrive from now on, for example from a crawl, were not in the preview and stay.
+      // Captures stored from now on, for example by a crawl, were not in the preview and are kept.
       await using seen = await archive.view();
       await tickets.check(token, selection, seen, signal);
       return await archive.delete(selectionOf(archive, selection), { signal, seen });

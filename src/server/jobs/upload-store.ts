@@ -149,7 +149,7 @@ function safeName(name: string): string {
   return safe.slice(-100).replace(/^[^A-Za-z0-9]+/, '') || 'upload';
 }
 
-/** Checks on a separate thread: a few bytes can decode to very many, and other requests should not wait for that. */
+/** Checks on a separate thread: a few bytes can decode to gigabytes, and other requests should not wait for that. */
 async function isArchiveFile(path: string, signal: AbortSignal): Promise<boolean> {
   const threads = new ThreadPool<string, boolean>(new URL('./upload-worker.ts', import.meta.url), { threads: 1 });
   using _ = whenAborted(signal, () => void threads.close());

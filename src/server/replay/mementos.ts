@@ -10,7 +10,7 @@ export async function* mementosFrom(archive: Archive, url: string, from?: EpochM
     if (isMemento(capture) && isOfScheme(capture, url)) yield capture;
 }
 
-/** The memento nearest to a time; the earlier of two equally near ones; the latest without a time. */
+/** The memento nearest to a time; the earlier of two equally near mementos. Without a time, the latest memento. */
 export function nearestMemento(archive: Archive, url: string, at?: EpochMs): Promise<Capture | undefined> {
   return firstCandidate(archive, url, at, isMemento);
 }

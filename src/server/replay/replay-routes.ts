@@ -75,7 +75,7 @@ export class ReplayRoutes {
     const asset = this.#assets.get(name);
     if (!asset) throw new HttpProblem(NOT_FOUND);
     requireReading(request);
-    // A service worker from this path could control only this path. It is refused all the same.
+    // A service worker from this path could control only this path. The server refuses it anyway.
     if (request.headers['service-worker'] !== undefined) throw new HttpProblem({ ...NOT_FOUND, status: 403 });
     response.writeHead(200, {
       'cache-control': 'public, max-age=3600',
