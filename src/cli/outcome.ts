@@ -12,7 +12,10 @@ export const EXIT_REFUSED = 2;
 export const EXIT_BUG = 3;
 export const EXIT_INTERRUPTED = 130;
 
-/** Whether a command was typed with --json. Its failures are then JSON too, one per line on standard error. */
+/**
+ * Whether a command was typed with --json. With --json, failures are also printed as JSON, one per line on standard
+ * error.
+ */
 export function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return (end < 0 ? argv : argv.slice(0, end)).includes('--json');

@@ -153,7 +153,7 @@ export function printableJson(value: unknown): string {
   });
 }
 
-/** A word of a command that is shown, quoted for a shell where it has to be. */
+/** A word of a command for display, quoted for a shell if necessary. */
 export function shellQuoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-/** `pinakes delete`: deletes captures after showing which ones. */
+/** `pinakes delete`: deletes captures after a preview. */
 import { type Archive, type DeletePreview, parseContentKey, type Selection } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';

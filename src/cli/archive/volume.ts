@@ -1,6 +1,6 @@
 /**
- * `pinakes volume`: lists the volumes of the archive, adds one, makes one read-only or writable, moves the segments of
- * one to another, removes one.
+ * `pinakes volume`: lists and adds volumes, makes a volume read-only or writable, moves all segments of a volume to
+ * another volume, and removes an empty volume.
  */
 import { stat } from 'node:fs/promises';
 import type { Archive, VolumeStatus } from '../../archive/index.ts';

@@ -276,7 +276,7 @@ async function printAddresses(
 type StopSignals = {
   /** Resolves with the first signal. */
   readonly asked: Promise<void>;
-  /** Aborts with the second signal: running requests and jobs are broken off. */
+  /** Aborts with the second signal: running requests and jobs are aborted. */
   readonly force: AbortSignal;
   /** Removes the handlers, so that a signal ends the process again. */
   readonly end: () => void;

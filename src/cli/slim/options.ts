@@ -145,8 +145,8 @@ const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', re
 
 /**
  * Prints findings at once, keeps failures for the end, and shows the progress of each phase. As text it prints every
- * finding of slimming itself, but only the first few findings of each other code: some crawlers write all their records
- * with the same oddity.
+ * finding of slimming itself, and the first few findings of each other code: some crawlers write all their records with
+ * the same oddity.
  */
 export function slimReporter(terminal: Terminal, json: boolean | undefined): SlimReporter {
   const failures: PinakesError[] = [];

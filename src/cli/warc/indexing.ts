@@ -53,7 +53,7 @@ export async function warcIndex(
   return walk;
 }
 
-/** Refuses --compute-sha1 with other formats: they can contain any digest. */
+/** Refuses --compute-sha1 with formats that can contain any digest. */
 export function refuseSha1Elsewhere(format: string, computeSha1: boolean | undefined): void {
   if (computeSha1 && format !== 'cdx11' && format !== 'cdx9')
     throw new PinakesError('BAD_ARGUMENT', {
