@@ -1,7 +1,7 @@
 /**
- * Works on an archive until it is killed: stores, adds, deletes, compacts, recompresses and rebuilds, one after another
- * and at the same time, as a seed decides. Before anything else happens, it prints one line for what it is about to do
- * and one for what was acknowledged:
+ * Works on an archive until it is killed. It stores, adds, deletes, compacts, recompresses and rebuilds, one after
+ * another and at the same time, as a seed decides. It prints a line before every call, and another line directly after
+ * the acknowledgement:
  * ```
  *     begin <kind> <number> ...     from now on these captures may be there, or may be gone
  *     done <kind> <number> ...      the call has returned: they are there, or are gone
@@ -72,7 +72,10 @@ async function remove(archive: Archive): Promise<void> {
 
 const compact = (archive: Archive) => acknowledged('compact', [], () => archive.compact()).then(() => {});
 
-/** Hardly any segment as small as these would become smaller, so all of them are packed anew. */
+/**
+ * Recompression makes hardly any segment of this size smaller, so the share is set such that all segments are
+ * recompressed.
+ */
 const recompress = (archive: Archive) =>
   acknowledged('recompress', [], () => archive.recompress({ worthwhileShare: 2 })).then(() => {});
 

@@ -1,4 +1,6 @@
-/** A volume under an archive fails at every change of small works. `npm run faults` does the same with large works. */
+/**
+ * Lets every change that small works make to a volume fail in turn. `npm run faults` does the same with large works.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EFFECTS, failChanges, WORK_NAMES } from './archive-io.ts';

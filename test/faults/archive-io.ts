@@ -1,7 +1,7 @@
 /**
  * One changing operation of a volume fails while an archive stores, adds, deletes, compacts and recompresses. The call
- * fails with an error, the archive continues, and what was acknowledged is there: in the same process, in the next one,
- * and after a rebuild.
+ * fails with an error and the archive continues. All acknowledged captures are there in the same process, in the next
+ * one, and after a rebuild.
  *
  * The works come in two sizes. The small ones make every kind of change with few calls, so that every run of the tests
  * can let each change fail in turn. The large ones make the same changes more often, with more segments and more
@@ -43,7 +43,7 @@ type Outcome = {
 export type Size = 'small' | 'large';
 type Work = (archive: Archive, file: string, size: Size) => Promise<Outcome>;
 
-/** Calls that fail are noted, and the work continues. */
+/** Runs calls of a work, records which of them fail, and continues. */
 function begin(archive: Archive) {
   const outcome: Outcome = { there: new Set(), gone: new Set(), unsure: new Set(), failures: [] };
   const attempt = async (numbers: readonly number[], target: Set<number>, call: () => Promise<unknown>) => {
@@ -105,7 +105,7 @@ const ofFiles: Work = async (archive, file, size) => {
   return outcome;
 };
 
-/** Segments that are packed anew, before and after deletions, with contents that other captures share. */
+/** Recompression before and after deletions, of segments with contents that other captures share. */
 const ofPacking: Work = async (archive, _, size) => {
   const { outcome, store, group, remove, compact, recompress } = begin(archive);
   await group(0);
@@ -132,7 +132,9 @@ export const EFFECTS = ['io-error', 'io-error-after', 'disk-full', 'power-loss']
 const WORKS: Readonly<Record<string, Work>> = { stores: ofStores, files: ofFiles, packing: ofPacking };
 export const WORK_NAMES: readonly string[] = Object.keys(WORKS);
 
-/** Lets the first change fail, then the second, and so on to the last. Returns how many failed. */
+/**
+ * Repeats a work and lets its first change fail, then its second, and so on. Returns the number of changes that failed.
+ */
 export async function failChanges(effect: (typeof EFFECTS)[number], workName: string, size: Size): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-io-'));
   try {
@@ -187,10 +189,11 @@ async function failChange(
     return again;
   };
   const next = await reopened(catalog);
-  // Half of the changes are tested with another catalog, the other half with the next process: each change meets both.
+  // Half of the changes are tested with a new catalog, the other half with the next process. The two effects alternate,
+  // so every change is tested both ways.
   if ((nth + EFFECTS.indexOf(effect)) % 2 === 0) {
     await next.close();
-    // As after the loss of the disk with the catalog.
+    // As if the disk with the catalog was lost.
     await (await reopened(new MemoryCatalog())).close();
     return hasFired;
   }

@@ -1,6 +1,6 @@
 /**
- * A process that works on an archive is killed at random, again and again. `npm run faults` does the same for a given
- * number of rounds.
+ * Kills processes that work on an archive at random moments. `npm run faults` does the same for a given number of
+ * rounds.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { killRounds } from './archive-kill.ts';
 
 const ROUNDS = 20;
 
-test('I2 Acknowledged means durable, I3 Torn tails heal: after every kill the archive has what was acknowledged, and no revisit dangles', async (t) => {
+test('I2 Acknowledged means durable, I3 Torn tails heal: after every kill the archive has all acknowledged captures, and every revisit has its original', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const report = await killRounds(ROUNDS, seed);

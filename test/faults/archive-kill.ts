@@ -1,6 +1,6 @@
 /**
  * Kills a process that works on an archive at a random moment, opens the archive, and compares it with a simple model:
- * what was acknowledged is there, what was deleted stays deleted, and a call in progress is complete or has no effect.
+ * acknowledged captures are there, deleted captures stay deleted, and a call in progress is complete or has no effect.
  * Then the next process continues with the same archive.
  */
 import assert from 'node:assert/strict';
@@ -15,10 +15,10 @@ import { PinakesError, type Random, seededIds, seededRandom } from '../../src/ba
 import { allCaptures, answers, audit, bytesOf } from '../archive/trial-archive.ts';
 import { bodyOf, numberOf, trialOf } from './trial.ts';
 
-/** Time for some twenty calls. More calls would only enlarge the archive that is checked after every kill. */
+/** Enough for about twenty calls. More calls would only enlarge the archive that is checked after every kill. */
 const AFTER_MS_MAX = 300;
 
-/** What is known of a capture. `open`: a call that stores or deletes it was in progress. */
+/** The known state of a capture. `open`: a call that stores or deletes the capture was in progress. */
 type State = 'there' | 'gone' | 'open';
 
 class Model {
@@ -39,7 +39,7 @@ class Model {
     }
   }
 
-  /** Compares, and learns how the open calls ended. */
+  /** Compares the archive with the model, and learns the outcome of the calls in progress. */
   async compare(archive: Archive): Promise<void> {
     const found = new Map((await allCaptures(archive)).map((capture) => [numberOf(capture.url), capture]));
     for (const [number, state] of this.states) {

@@ -1,9 +1,8 @@
 /**
  * The catalog is not made durable at every commit. After a power loss it may have lost the last commits, while the
- * segments and tombstones are complete. It learns them again from these (I3).
+ * segments and tombstones are complete. The catalog learns the lost commits again from these files (I3).
  *
- * There are two rounds on one archive: the first without a compaction before it, the second with one and with what the
- * first round left.
+ * There are two rounds on one archive. The second continues with the archive of the first, after a compaction.
  */
 import assert from 'node:assert/strict';
 import { cp, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * A change that the catalog does not confirm may have been written all the same. The records that it may refer to stay
- * at their places and nothing overwrites them. Otherwise one capture would return the bytes of another.
+ * A change that the catalog does not confirm may still have been written. So the records of this change stay at their
+ * places and are not overwritten. Otherwise one capture would return the bytes of another.
  */
 import assert from 'node:assert/strict';
 import { rm, symlink } from 'node:fs/promises';
@@ -90,12 +90,12 @@ test('A deletion that the catalog does not confirm is not undone by a rebuild', 
   await again.close();
 });
 
-/** An earlier log that cannot be opened, and so cannot be made durable. */
+/** Puts an earlier log beside the current one. The earlier log cannot be opened, and so cannot be made durable. */
 function blockLog(catalogDirectory: string): Promise<void> {
   return symlink('000001.log', join(catalogDirectory, '000001.log'));
 }
 
-test('A log that cannot be made durable costs no store, and the next durable change tries again', async (t) => {
+test('Stores succeed while the log of the catalog cannot be made durable, and the next flush tries again', async (t) => {
   const archive = await makeArchive(t);
   const catalog = catalogOf(archive);
   while (catalog.batches % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await catalog.write({});

@@ -1,4 +1,4 @@
-/** A clock that was set back produces names of segments a second time. */
+/** A clock that was set back gives a new segment the name of an earlier one. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { dropCatalog, openArchive } from '../../src/archive/index.ts';
 import { allCaptures, contentOf, makeArchive, NOON, page, trialOptions } from '../archive/trial-archive.ts';
 
-test('tombstones that a removed segment left behind delete nothing from a segment that would get its name', async (t) => {
+test('tombstones of a removed segment do not apply to a new segment, although the clock gives it the same name', async (t) => {
   const clock = () => NOON;
   const archive = await makeArchive(t, { clock });
   const { directory } = archive;

@@ -53,7 +53,7 @@ async function fill(directory: string, catalog: Catalog): Promise<Disks> {
   return disks;
 }
 
-/** Everything is there except the deleted page, and verification finds no problem. */
+/** Checks that all pages except the deleted one are there, and that verification finds no problem. */
 async function assertWhole(archive: Archive, context: string): Promise<void> {
   assert.deepEqual(await lostDays(archive, PAGES), [0], context);
   assert.equal((await archive.totals()).captures, PAGES.length - 1, context);
@@ -85,7 +85,7 @@ for (const side of ['main', 'second'] as const) {
         fired++;
         if (effect === 'power-loss') await faulty.crash();
         const context = `seed ${SEED}, operation ${nth}: ${JSON.stringify(faulty.fired[0])}`;
-        // Every second time, the catalog is lost as well.
+        // In every second round, the catalog is lost as well.
         const kept = nth % 2 === 0 ? catalog : new MemoryCatalog();
         const healed = await openOn(directory, volumesOn(disks), kept);
         await assertWhole(healed, context);

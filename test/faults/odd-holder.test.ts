@@ -1,6 +1,6 @@
 /**
- * The power fails while odd records and revisits of them are added. The revisits go to another segment, and none may be
- * on the disk without its original.
+ * The power fails while odd records and revisits of them are added. The revisits are in another segment, and no revisit
+ * may be durable before its original.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Damage and losses that an opening finds cost only themselves: in an open segment, in tombstones, or in a segment that
- * was about to lose or replace records.
+ * An archive opens in spite of damage and losses: in an open segment, in tombstones, or in a segment that was about to
+ * lose or replace records. All other records stay.
  */
 import assert from 'node:assert/strict';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -30,11 +30,11 @@ async function openSegment(t: Parameters<typeof makeArchive>[0]) {
   return { path, places, good: await readFile(path), reopened };
 }
 
-test('damage in the middle of an open segment does not cost its last record', async (t) => {
+test('the last record of an open segment is kept when the middle of the segment is damaged', async (t) => {
   const { path, places, good, reopened } = await openSegment(t);
   const { offset, length } = places[1]!;
-  // A flag for a field that is missing makes the member seem to continue to the end of the file. So do some changes to
-  // its last bytes.
+  // A flag for a missing field makes the member seem to continue to the end of the file. Some changes to the last bytes
+  // of the member do that too.
   const changes = [[3, 0x04], ...Array.from({ length: 12 }, (_, index) => [length - 20 + index, 0x40])];
   for (const [index, bit] of changes) {
     const at = offset + index!;
@@ -47,7 +47,7 @@ test('damage in the middle of an open segment does not cost its last record', as
   }
 });
 
-test('a torn tail of any length costs only itself', async (t) => {
+test('a torn last record of any length is cut off, and all records before it stay', async (t) => {
   const { path, places, good, reopened } = await openSegment(t);
   const last = places.at(-1)!;
   for (const kept of [1, 3, 9, 12, 40, last.length - 9, last.length - 1]) {
@@ -59,7 +59,7 @@ test('a torn tail of any length costs only itself', async (t) => {
 });
 
 /**
- * An archive that was killed when the tombstone of its first capture was durable and the catalog did not know of it.
+ * An archive whose process was killed when the tombstone of its first capture was durable, but not yet in the catalog.
  */
 async function halfDeleted(t: Parameters<typeof makeArchive>[0]) {
   const archive = await makeArchive(t);
@@ -97,7 +97,7 @@ test('a deletion is carried out although its segment is missing, cut off, or dam
   }
 });
 
-test('damaged tombstones are reported, and the archive opens all the same', async (t) => {
+test('an archive with damaged tombstones opens and reports them', async (t) => {
   const { path, reopened } = await halfDeleted(t);
   await writeFile(`${path}.tombstones.open`, 'what was here is gone\n-7 -\n');
   assert.deepEqual(await reopened(), { names: NAMES, errors: 0, codes: ['tombstones-damaged'] });
@@ -140,7 +140,7 @@ test('a missing segment and a segment that was cut off are reported when the arc
   assert.deepEqual((await reopened()).codes, []);
 });
 
-test('a segment without any record is not reported as missing when its removal was interrupted', async (t) => {
+test('an empty segment is not reported as missing after an interrupted removal', async (t) => {
   const archive = await makeArchive(t);
   const { directory } = archive;
   const catalog = catalogOf(archive);
@@ -158,7 +158,7 @@ test('a segment without any record is not reported as missing when its removal w
   await again.close();
 });
 
-test('missing or older tombstones are reported at every opening until they are back, and what they deleted stays deleted', async (t) => {
+test('missing or older tombstones are reported at every opening until they are restored, and deleted captures stay deleted', async (t) => {
   const { archive: first, path, reopened } = await halfDeleted(t);
   const file = `${path}.tombstones.open`;
   await reopened();

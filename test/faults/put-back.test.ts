@@ -1,7 +1,7 @@
 /**
- * Files that were copied at different times and restored together: a replacement beside an older state of the segment
- * that it replaced. What was stored last is there, what was deleted is not, and no file is removed that is the only
- * copy.
+ * Files that were copied at different times and restored together: a replacement segment beside an older state of the
+ * segment that it replaced. The latest captures are there, deleted captures are gone, and the only copy of a record is
+ * never removed.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
@@ -37,8 +37,8 @@ async function seal(archive: Archive): Promise<void> {
 }
 
 /**
- * Copies an archive twice into one directory, as a backup does that never removes files: first while a segment grows,
- * then after it was written anew.
+ * Copies an archive twice into one directory, as a backup that never removes files does: first while a segment grows,
+ * then after the segment was rewritten.
  */
 async function copyTwice(t: TestContext, between: (archive: Archive) => Promise<void>): Promise<string> {
   const directory = await temporaryDirectory(t);
@@ -74,7 +74,7 @@ async function assertHolds(directory: string, names: readonly string[]): Promise
   }
 }
 
-test('a recompressed segment counts before the growing one that an earlier copy left beside it', async (t) => {
+test('a recompressed segment is used instead of the growing one that an earlier copy left beside it', async (t) => {
   const backup = await copyTwice(t, async (archive) => {
     await seal(archive);
     await archive.recompress({ worthwhileShare: 5 });
@@ -82,7 +82,7 @@ test('a recompressed segment counts before the growing one that an earlier copy 
   await assertHolds(backup, ALL);
 });
 
-test('a compacted segment counts before the growing one that an earlier copy left beside it', async (t) => {
+test('a compacted segment is used instead of the growing one that an earlier copy left beside it', async (t) => {
   const backup = await copyTwice(t, async (archive) => {
     await archive.delete({ url: urlOf(0) });
     await archive.compact();
@@ -90,7 +90,7 @@ test('a compacted segment counts before the growing one that an earlier copy lef
   await assertHolds(backup, ALL.slice(1));
 });
 
-test('the last of several compactions counts before what earlier copies left of the others', async (t) => {
+test('the segment of the last compaction is used instead of those that earlier copies left', async (t) => {
   const backup = await copyTwice(t, async (archive) => {
     await archive.delete({ url: urlOf(0) });
     await archive.compact();
@@ -104,7 +104,7 @@ test('the last of several compactions counts before what earlier copies left of 
   await assertHolds(backup, ALL.slice(2));
 });
 
-test('a replacement that was copied only in part replaces nothing, and the older state stays', async (t) => {
+test('a replacement that was copied only in part is not used, and the older state stays', async (t) => {
   const backup = await copyTwice(t, async (archive) => {
     await archive.delete({ url: urlOf(7) });
     await archive.compact();
@@ -150,7 +150,7 @@ test('a finished replacement is swapped in when the catalog is lost', async (t) 
   await assertHolds(directory, ['1', '2']);
 });
 
-test('an unfinished copy of a compacted segment costs neither the segment nor its tombstones', async (t) => {
+test('a compacted segment and its tombstones are used instead of an unfinished copy of the segment', async (t) => {
   const directory = await temporaryDirectory(t);
   const second = join(directory, 'second');
   await createArchive(directory);
@@ -170,7 +170,7 @@ test('an unfinished copy of a compacted segment costs neither the segment nor it
   assert.deepEqual(await readdir(second), ['.pinakes-volume']);
 });
 
-test('an archive opens with an unfinished segment in a volume that was made read-only meanwhile', async (t) => {
+test('an archive opens when a volume with an unfinished segment was made read-only', async (t) => {
   const { directory, folder, old } = await interruptExchange(t);
   const later = (await readdir(folder)).find((name) => name.endsWith('.warc.gz') && name !== old)!;
   await rename(join(folder, later), join(folder, `${later}.open`));
@@ -181,7 +181,7 @@ test('an archive opens with an unfinished segment in a volume that was made read
   await archive.close();
 });
 
-test('a swap that was interrupted in a volume that is missing now waits for that volume', async (t) => {
+test('an interrupted swap in a volume that is now missing is finished when the volume is back', async (t) => {
   const directory = await temporaryDirectory(t);
   const second = join(directory, 'second');
   await createArchive(directory);

@@ -1,6 +1,6 @@
 /**
- * A full segment that cannot be sealed: its records are durable and in the catalog, so its stores are acknowledged and
- * not repeated.
+ * A full segment that cannot be sealed. The records in it are durable and in the catalog, so their stores are
+ * acknowledged once.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
  * A compaction fails at its n-th change, for every n, between two halves of a stream. The archive is as small as
- * possible with three segments, contents that they share, and a cursor in the middle of one. So there are about forty
+ * possible: three segments that share contents, and a cursor in the middle of a segment. So there are about forty
  * changes, and each can fail in turn.
  */
 import assert from 'node:assert/strict';
@@ -46,15 +46,15 @@ type Half = {
   readonly cursor: string;
 };
 
-/** The first half of a stream, and what the whole stream contains. */
+/** Reads the first half of a stream, and lists the captures of the whole stream. */
 async function begin(archive: Archive, order: StreamOrder): Promise<Half> {
   const expected = new Set((await urls(archive, order)).urls);
   return { order, expected, ...(await urls(archive, order, undefined, COUNT_BEFORE)) };
 }
 
 /**
- * Streams one half, compacts with the n-th change failing, and streams the rest in the same process or in the next one.
- * False when nothing failed.
+ * Streams one half, runs a compaction whose n-th change fails, and streams the rest in the same process or in the next
+ * one. False when the compaction made fewer changes.
  */
 async function interrupted(directory: string, effect: Effect, nth: number): Promise<boolean> {
   const random = seededRandom(nth);
@@ -106,11 +106,11 @@ async function check(archive: Archive, halves: readonly Half[]): Promise<void> {
   }
 }
 
-describe('I8: a cursor outlives a compaction that fails at any change', () => {
+describe('I8: a cursor stays valid when a compaction fails at any change', () => {
   for (const effect of ['io-error', 'io-error-after', 'power-loss'] as const) {
     test(`in the order of storage and of URLs, with ${effect}`, async (t) => {
       const directory = await mkdtemp(join(tmpdir(), 'pinakes-stream-'));
-      // Later hooks close what is open in it and may write meanwhile.
+      // Hooks that run later close archives in this directory, and may still write to it.
       t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
       await createArchive(directory, { policies: { segmentBytesMax: 3000 } });
       let nth = 1;

@@ -1,4 +1,4 @@
-/** Captures that are determined by their number, so that a parent knows what a killed child had stored. */
+/** Captures that are determined by their number, so that a parent knows the captures that a killed child stored. */
 import { contentOf, NOON } from '../archive/trial-archive.ts';
 
 export type Trial = { readonly number: number; readonly url: string; readonly time: number; readonly content: number };
@@ -14,7 +14,7 @@ export function numberOf(url: string): number {
   return Number(new URL(url).pathname.slice(1));
 }
 
-/** Some are too small to be worth a revisit. */
+/** Some bodies are too small for a revisit. */
 export function bodyOf({ content }: Trial): Uint8Array {
   return contentOf(`kill ${content}`, content % 8 === 0 ? 300 : 1200 + content * 20);
 }

@@ -1,6 +1,6 @@
 /**
- * A catalog that is being made again keeps the contents of deleted records for a while, since captures that refer to
- * them may still be found. They are removed when everything was read, and not before.
+ * While a catalog is made again, it keeps the contents of deleted records, since captures that refer to them may still
+ * be found. These contents are removed when all segments were read.
  */
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import {
 
 const URL = 'http://x.example/';
 
-test('I6 Deleted means gone: also when the opening that made the catalog again was interrupted at its end', async (t) => {
+test('I6 Deleted means gone: a deleted content stays gone when the opening that makes the catalog again is interrupted', async (t) => {
   const archive = await makeArchive(t);
   const { directory } = archive;
   const { key } = await archive.store(page(URL, NOON, contentOf('to be deleted')));
@@ -41,7 +41,7 @@ test('I6 Deleted means gone: also when the opening that made the catalog again w
   await again.close();
 });
 
-test('I5 No capture loses its content: a capture in a volume that was missing while the catalog was made again finds its content', async (t) => {
+test('I5 No capture loses its content: a capture keeps it although its volume was missing when the catalog was made again', async (t) => {
   const directory = await temporaryDirectory(t);
   const second = join(directory, 'second');
   await createArchive(join(directory, 'archive'));

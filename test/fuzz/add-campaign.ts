@@ -1,7 +1,4 @@
-/**
- * Adds damaged files to an archive. Whatever the files are, adding reaches its end, and the archive is sound
- * afterwards.
- */
+/** Adds damaged files to an archive. Every add must finish, and the archive must be sound afterwards. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +38,7 @@ export async function runAddCampaign(seed: number, runs: number): Promise<AddCam
     } finally {
       await archive.close();
     }
-    // The archive can be opened again, with everything that was added.
+    // The archive can be opened again with all added captures.
     await (await openArchive(join(directory, 'archive'), options)).close();
   } catch (error) {
     failures.push({ ...failed(error), seed, input: 'the whole archive' });

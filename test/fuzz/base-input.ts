@@ -1,7 +1,7 @@
 /**
- * The sound files that are then damaged: WARC in every encoding and ARC in both versions. They are so small that
- * thousands can be read in a minute: with four records there is a first, a last, and two with neighbours on both sides.
- * The same seed makes the same bytes.
+ * The sound files that are then damaged: WARC in every encoding and ARC in both versions. Each file has four records: a
+ * first, a last, and two with neighbours on both sides. So thousands of files can be read in a minute. The same seed
+ * makes the same bytes.
  */
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assert, digestOf, type Random, seededIds, seededRandom } from '../../src/base/index.ts';

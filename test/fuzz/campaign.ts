@@ -1,6 +1,6 @@
 /**
- * Runs of the fuzzer. Every run has its own seed, with which it can be repeated alone: run i of seed S is the only run
- * of seed S + i.
+ * Runs of the fuzzer. Every run has its own seed, so that it can be repeated alone: run i of seed S is the only run of
+ * seed S + i.
  */
 import { setImmediate } from 'node:timers/promises';
 import { seededRandom } from '../../src/base/index.ts';
@@ -22,16 +22,16 @@ export type Campaign = {
   readonly failures: readonly Failure[];
   readonly steps: number;
   readonly bytes: number;
-  /** How often each finding was reported. This shows whether the damage reaches all cases. */
+  /** The number of reports of each finding. It shows whether the damage reaches all cases. */
   readonly findings: ReadonlyMap<string, number>;
 };
 
 const BASE_SEEDS = 16;
 const TURN_RUNS = 100;
-/** One run of this many is done twice: in pieces, and in one piece. */
+/** One of this many runs is read twice: in pieces, and in one piece. */
 const COMPARED_RUNS = 8;
 const FAILURES_MAX = 5;
-/** Bytes that may be in memory after the input. Each would give the last bytes of an input another meaning. */
+/** Bytes that may follow the input in memory. A reader that reads them would misread the last bytes of the input. */
 const LEFTOVERS = [
   '\x08',
   '\x8b\x08\0\0\0\0\0',
@@ -50,7 +50,7 @@ export async function runCampaign(seed: number, runs: number): Promise<Campaign>
   let bytes = 0;
   let run = 0;
   for (; run < runs && failures.length < FAILURES_MAX; run++) {
-    // Closed engines are freed when the event loop turns, as it does between the reads of a file.
+    // Closed decompressors are freed at a turn of the event loop, which happens between the reads of a file.
     if (run % TURN_RUNS === 0) await setImmediate();
     const baseSeed = (seed + run) % BASE_SEEDS;
     const inputs = bases.get(baseSeed) ?? baseInputs(baseSeed * 100);
@@ -87,7 +87,7 @@ function attempt(base: BaseInput, damages: readonly Damage[], seed: number): Out
   }
 }
 
-/** The shortest sequence of damages, from the first on, that still fails. */
+/** The shortest prefix of the sequence of damages that still fails. */
 function shrink(base: BaseInput, damages: readonly Damage[], seed: number, fault: string): Failure {
   for (let count = 1; count <= damages.length; count++) {
     const fewer = damages.slice(0, count);

@@ -61,6 +61,6 @@ export function damagedFile(seed: number): FileInput {
   }
   const base = kind < 0.5 ? wacz(random) : WARCS[Math.floor(random() * WARCS.length)]!;
   const bytes = damage(base, random, WARCS).at(-1)?.bytes ?? base.bytes;
-  // Sometimes the file has the name of another kind, as in real collections.
+  // Some files have the name of another kind, as in real collections.
   return { name: kind < 0.5 ? 'damaged.wacz' : random() < 0.9 ? 'damaged.warc.gz' : 'damaged.wacz', bytes };
 }

@@ -1,4 +1,4 @@
-/** What must be true of every walk, whatever the damage (I9, I10). */
+/** The rules that every walk must follow, whatever the damage (I9, I10). */
 import type { BaseInput, PlacedRecord } from './base-input.ts';
 import { type Damage, placeAfter } from './mutation.ts';
 import { type FoundRecord, sha1Of, type Walked } from './walk.ts';
@@ -10,10 +10,7 @@ export function judge(base: BaseInput, damages: readonly Damage[], bytes: Buffer
   );
 }
 
-/**
- * Compares two walks over the same bytes. The result must not depend on the pieces of the input; only the order of
- * findings may.
- */
+/** Compares two walks over the same bytes. Only the order of findings may depend on the pieces of the input. */
 export function differenceFault(one: Walked, other: Walked): string | undefined {
   const records = one.records.findIndex((record, at) => described(record) !== described(other.records[at]));
   if (records >= 0)
@@ -65,7 +62,7 @@ function lossFault(base: BaseInput, damages: readonly Damage[], walked: Walked, 
 }
 
 /**
- * Whether another record covers this place, is complete, and ends where the next record begins or the file ends. In an
+ * True if another record covers this place, is complete, and ends where the next record begins or the file ends. In an
  * uncompressed file, a changed length that happens to fit cannot be detected.
  */
 function isInsideOfLonger(offset: number, walked: Walked, fileBytes: number): boolean {
@@ -81,9 +78,9 @@ function isInsideOfLonger(offset: number, walked: Walked, fileBytes: number): bo
 }
 
 /**
- * Whether a record must be found. Compressed records are independent. In uncompressed files a record can be lost with
- * the one before it, because only that one shows where it begins. Two cases are exempt: records after a damaged
- * dictionary, and files whose beginning now looks like another coding.
+ * True if a record must be found. Compressed records are independent. In uncompressed files a record can be lost
+ * together with the previous record, because the length of the previous record shows where it begins. Two cases are
+ * exempt: records after a damaged dictionary, and files whose beginning now looks like another coding.
  */
 function mustSurvive(base: BaseInput, damages: readonly Damage[], index: number): boolean {
   const first = base.records[0]!;
@@ -100,7 +97,7 @@ function isSame(there: FoundRecord, record: PlacedRecord): boolean {
   return id === record.id && there.bodySha1 === sha1Of(record.block) && there.tail!.isComplete;
 }
 
-/** A loss must be reported: when records are missing, there must be a finding. */
+/** When records are missing, there must be a finding. */
 function silenceFault(base: BaseInput, walked: Walked): string | undefined {
   const complete = walked.records.filter(({ tail }) => tail!.isComplete).length;
   const isCutBetweenRecords = walked.findings.length === 0 && walked.records.length === complete;

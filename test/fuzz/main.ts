@@ -2,12 +2,12 @@
  * Damages sound files at random and reads them. There must be no exception, no endless loop and no loss of undamaged
  * records, and memory must be bounded.
  *
- *     npm run fuzz -- --runs 100000 --processes 3000 --seed 1 [--kind records|pages|files] [--keep DIRECTORY]
+ * npm run fuzz -- --runs 100000 --processes 3000 --seed 1 [--kind records|pages|files] [--keep DIRECTORY]
  *
- * The `--runs` of a kind are in one process, so that its memory is that of one reader. Most of them damage WARC and ARC
+ * All `--runs` of a kind are in one process, so that its memory is that of one reader. Most runs damage WARC and ARC
  * files and read their records, a quarter damage pages, and some add files to an archive. `--processes` are runs of the
- * program itself, and uploads; bombs are first. `--kind` leaves out the other runs. `--keep` writes the input of every
- * failure to a file.
+ * program itself and uploads, bombs first. `--kind` runs only this kind. `--keep` writes the input of every failure to
+ * a file.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -36,11 +36,11 @@ const seed = Number(values.seed);
 const runs = Number(values.runs);
 console.log(`seed ${seed}, ${runs} runs, ${values.processes} processes`);
 let failed = 0;
-// The program does this too.
+// The program sets the same limit.
 limitHeapGrowth();
 limitYoungSpace();
 
-/** Runs the shares of all kinds, each in a process of its own. */
+/** Runs each kind with its share of the runs, in a separate process. */
 function runKinds(): void {
   for (const [kind, share] of Object.entries(SHARES)) {
     const args = [

@@ -1,13 +1,13 @@
 /**
- * Ways to damage a file. Each returns which bytes of the sound file it changed, so that undamaged records are known
- * afterwards.
+ * Ways to damage a file. Each returns the ranges of the sound file that it changed, so that the undamaged records are
+ * known.
  */
 import type { Random } from '../../src/base/index.ts';
 
 export type Damage = {
   readonly bytes: Buffer;
   readonly kind: string;
-  /** [from, to) of the file before was replaced by `put` bytes. */
+  /** The range [from, to) of the earlier file was replaced by `put` bytes. */
   readonly from: number;
   readonly to: number;
   readonly put: number;
@@ -70,7 +70,7 @@ const splice: Mutation = (bytes, random, others) => {
   return replace('splice', bytes, start, end, Buffer.from(other.subarray(from, to)));
 };
 
-/** Changes a length: readers are most likely to trust these numbers. */
+/** Changes a length, because readers tend to trust these numbers. */
 const editLength: Mutation = (bytes, random) => {
   const places = [
     ...bytes.toString('latin1').matchAll(/Content-Length: (\d+)|text\/\w+ (\d+)(?=\n)|^[0-9a-f]+(?=\r\n)/gim),
@@ -141,7 +141,7 @@ export function damage(base: Sound, random: Random, others: readonly Sound[]): D
   return damages;
 }
 
-/** The new position of a range of the sound file; undefined when a damage changed it. */
+/** The new position of a range of the sound file, or undefined when a damage changed the range. */
 export function placeAfter(damages: readonly Damage[], from: number, to: number): number | undefined {
   let [start, end] = [from, to];
   for (const { from: touched, to: touchedTo, put } of damages) {

@@ -1,4 +1,4 @@
-/** Damages pages of every kind and reads them: there must be no exception and no hang. */
+/** Damages pages of every kind and reads them. There must be no exception and no hang. */
 import { seededRandom } from '../../src/base/index.ts';
 import { linksOfHeaders, linksOfManifest, linksOfScript, readPage, readSitemap } from '../../src/page/index.ts';
 import type { Failure } from './campaign.ts';
@@ -33,7 +33,7 @@ export async function runPageCampaign(seed: number, runs: number): Promise<PageC
   return { runs: run, failures, bytes };
 }
 
-/** Reads a page with every reader that may get it, and describes the fault, if there is one. */
+/** Reads a page with every reader that may get such a page. Returns a description of the first fault. */
 export async function faultOf({ bytes, mime }: PageInput): Promise<string | undefined> {
   const started = performance.now();
   try {

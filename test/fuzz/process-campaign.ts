@@ -1,7 +1,7 @@
 /**
  * Runs the program itself on damaged files and bombs, as processes and by uploads to a server. None may crash, hang, or
- * take too much memory. Memory is the high-water mark that Linux keeps for a process (`VmHWM`), without that of its
- * child processes.
+ * take too much memory. Memory is the high-water mark that Linux keeps for a process (`VmHWM`), without child
+ * processes.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { damagedFile, type FileInput } from './file-input.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../../src/cli/main.ts');
 const RESIDENT_BYTES_MAX = 400 * 1024 * 1024;
-/** Long enough for a busy machine. */
+/** Long enough for a reader on a busy machine. */
 const HANG_MS = 10 * 60_000;
 const LOOK_MS = 20;
 const WORKERS = 2;
@@ -33,7 +33,7 @@ const ERR_CHARS_MAX = 64 * 1024;
 export type ProcessCampaign = {
   readonly runs: number;
   readonly failures: readonly Failure[];
-  /** The most memory that a process took, by command, and its input. */
+  /** By command: the largest memory of a process, and the input of that process. */
   readonly peaks: ReadonlyMap<string, { readonly bytes: number; readonly input: string }>;
 };
 
@@ -48,7 +48,7 @@ export async function runProcessCampaign(seed: number, runs: number): Promise<Pr
   const note = (way: string, input: FileInput, at: number, { fault, bytes }: { fault?: string; bytes: number }) => {
     const before = peaks.get(way)?.bytes ?? 0;
     if (bytes > before) peaks.set(way, { bytes, input: input.name });
-    // The high-water mark of a server never falls: the fault is that of the input which raised it.
+    // The high-water mark of a server never falls, so the input that raised it is at fault.
     const isLarge = bytes > RESIDENT_BYTES_MAX && bytes > before * NOTED_GROWTH;
     const described = fault ?? (isLarge ? `it took ${Math.round(bytes / 1024 ** 2)} MiB` : undefined);
     if (described)
@@ -64,7 +64,7 @@ export async function runProcessCampaign(seed: number, runs: number): Promise<Pr
       const archive = join(directory, `archive-${worker}`);
       await run(['init', '--archive', archive]);
       for (let at = next++; at < runs && failures.length < FAILURES_MAX; at = next++) {
-        // Every bomb is read in every way. Then follow damaged files.
+        // First every bomb is read in every way, then damaged files.
         const way = WAYS[at % all]!;
         const bomb = heavy[Math.floor(at / all)];
         const input = bomb ?? damagedFile(seed + at);
@@ -129,12 +129,12 @@ async function run(args: readonly string[]): Promise<Ended> {
     return { fault: `${args.join(' ')} did not end within ${HANG_MS} ms`, bytes: peak() };
   }
   const [code, signal] = ended;
-  // Exit code 1 means findings, and 2 an operating failure with an error message.
+  // Exit code 1 means findings, and 2 means an operating failure with an error message.
   const isFine = signal === null && code !== null && code <= 2 && !/^\s+at .*:\d+:\d+\)?$/m.test(err);
   return { ...(!isFine && { fault: `${args.join(' ')}: ${code ?? signal}\n${err.slice(0, 2000)}` }), bytes: peak() };
 }
 
-/** Watches the memory of a process until it ends. Returns a function that gives its maximum. */
+/** Watches the memory of a process until the process ends. Returns a function that gives the maximum. */
 function watch(child: ChildProcess): () => number {
   let most = 0;
   const look = () => {
@@ -178,7 +178,7 @@ class Server {
     return new Server(child, JSON.parse(line) as { uiAddress: string; token: string });
   }
 
-  /** Uploads a file, waits for its job, and describes a fault. */
+  /** Uploads a file and waits for its job. Returns a description of the fault. */
   async upload({ name, bytes }: FileInput): Promise<string | undefined> {
     const authorization = `Bearer ${this.#token}`;
     const headers = { authorization, 'content-type': 'application/octet-stream' };

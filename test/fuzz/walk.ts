@@ -21,7 +21,10 @@ export type Walked = {
   readonly steps: number;
 };
 
-/** A walk took more steps than any correct reading of so many bytes: the reader is in an endless loop. */
+/**
+ * The walk took more steps than a correct reading of this number of bytes can take, so the reader is in an endless
+ * loop.
+ */
 class Hang extends Error {}
 
 const WANTS: BlockScanOptions = { block: ['sha1'], payload: ['sha256'], framed: ['sha1'], decoded: ['sha1'] };

@@ -1,11 +1,11 @@
-/** ZIP files made by hand: sound ones, and ones whose entries share their bytes. */
+/** Builds ZIP files: sound ones, and others whose entries share bytes. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export type ZipMember = {
   readonly name: string;
   readonly content: Uint8Array | string;
   readonly isStored?: boolean;
-  /** Another member, whose bytes the directory gives for this one. */
+  /** The index of another member. The directory points at the bytes of that member. */
   readonly sharesWith?: number;
 };
 

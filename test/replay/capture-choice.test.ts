@@ -9,7 +9,7 @@ import { type Answered, ReplayTrial } from './replay-trial.ts';
 
 const MINUTE = 60_000;
 
-test('URLs with the same key are distinguished within a visit, whether they have few captures or many', async (t) => {
+test('URLs with the same key are distinguished within a visit, with few captures and with many', async (t) => {
   for (const visits of [1, 60]) {
     const files = Array.from({ length: visits }, (_, day): SiteFile[] => {
       const time = SPRING + day * 24 * 60 * MINUTE;
@@ -36,7 +36,7 @@ test('URLs with the same key are distinguished within a visit, whether they have
   }
 });
 
-test('over longer times the time decides, because a page may be linked by either URL', async (t) => {
+test('between captures of different visits the nearer time decides, because a page may be linked by either URL', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://old.example/Index.html', body: 'spring', time: SPRING },
     { url: 'http://old.example/index.html', body: 'summer', time: SUMMER },
@@ -47,7 +47,7 @@ test('over longer times the time decides, because a page may be linked by either
   );
 });
 
-/** A site that redirects clients without a cookie back and forth. */
+/** A site that redirects clients without a cookie between two URLs. */
 function wall(rest: readonly SiteFile[]): SiteFile[] {
   return [
     { url: 'http://wall.example/', status: '302 Found', fields: ['Location: /cookie'], body: '', time: SPRING },
@@ -76,7 +76,7 @@ async function arrived(trial: ReplayTrial, url: string, at: number): Promise<Ans
   throw new Error('too many redirects');
 }
 
-test('a redirect loop that a cookie ended on the web is passed over for the page after it', async (t) => {
+test('the page behind a redirect loop that a cookie ended on the web is shown instead of the loop', async (t) => {
   const trial = await ReplayTrial.with(t, wall([{ url: 'http://wall.example/', body: 'behind', time: SPRING + 3000 }]));
   for (const url of ['http://wall.example/', 'http://wall.example/cookie']) {
     for (const at of [SPRING, SPRING + 1000, SUMMER]) {
@@ -87,7 +87,7 @@ test('a redirect loop that a cookie ended on the web is passed over for the page
   assert.deepEqual([around?.current.status, around?.neighbours.previous], [200, undefined]);
 });
 
-test('a redirect loop without a page is reported to a browser, and a program gets the redirections', async (t) => {
+test('a browser gets an error for a redirect loop without a page, and a program gets the redirections', async (t) => {
   const trial = await ReplayTrial.with(t, wall([]));
   const { status, redirectLoop } = await arrived(trial, 'http://wall.example/', SPRING);
   assert.deepEqual([status, redirectLoop], [508, ['http://wall.example/', 'http://wall.example/cookie']]);
@@ -100,7 +100,7 @@ test('a redirect loop without a page is reported to a browser, and a program get
   );
 });
 
-test('a redirection into a loop that it is not part of leads there', async (t) => {
+test('a redirection into a loop leads to the loop', async (t) => {
   const way: SiteFile = { url: 'http://wall.example/in', status: '301 Moved', fields: ['Location: /'], body: '' };
   const trial = await ReplayTrial.with(t, wall([way]));
   assert.equal(
@@ -120,7 +120,7 @@ test('the target of a redirection in Latin-1 is found by its bytes, and by its l
   assert.equal((await arrived(trial, 'http://none.example/caf%E9', SPRING)).status, 404);
 });
 
-test('a URL with a number against caches is found by any other number', async (t) => {
+test('a URL with a cache-busting number is found by any other number', async (t) => {
   const data = (query: string, body: string, time = SPRING): SiteFile => ({
     url: `http://api.example/data${query}`,
     type: 'application/json',
@@ -153,7 +153,7 @@ test('a URL with a number against caches is found by any other number', async (t
   assert.ok(byPerson.missing, 'a URL that a person enters gets its own capture or none');
 });
 
-test('a script with a generated callback name is found, and calls the callback of the request', async (t) => {
+test('a script with a generated callback name is found by another name, and calls the callback of the request', async (t) => {
   const data = (query: string, body: string, type = 'text/javascript'): SiteFile => ({
     url: `http://api.example/jsonp${query}`,
     type,
@@ -202,7 +202,7 @@ function storeExchange({ archive }: ReplayTrial, url: string, ...[method, time, 
   });
 }
 
-test('a URL with very many captures also has its own answer for each kind of request', async (t) => {
+test('a URL with very many captures has a separate answer for each kind of request', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://many.example/graphql';
   const fields = { 'content-type': 'application/json', 'sec-fetch-dest': 'empty' };
@@ -224,7 +224,7 @@ test('a URL with very many captures also has its own answer for each kind of req
   assert.equal(await post(1000), '"answer 0"', 'the nearest of those that may match');
 });
 
-test('large requests are matched too, and of very many captures only some requests are read', async (t) => {
+test('large requests are matched, and a limited number of requests is read when there are very many captures', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://many.example/upload';
   const sent = [40_000, 40_000, 400_000, 400_000].map((bytes, name) => {
@@ -246,7 +246,7 @@ test('large requests are matched too, and of very many captures only some reques
   assert.ok(reading.mock.callCount() <= 66, `${reading.mock.callCount()} read`);
 });
 
-test('a repeated request for an answer that is missing reads no records again', async (t) => {
+test('a repeated request for a missing answer reads no records', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://many.example/api';
   for (let at = 0; at < 80; at++)
@@ -262,7 +262,7 @@ test('a repeated request for an answer that is missing reads no records again', 
   assert.equal(await post('{"page":1000}'), '"new"', 'a capture added since is found');
 });
 
-test('a part that is the whole content is shown; a smaller one only if there is nothing else', async (t) => {
+test('a partial answer is shown if it has the whole content or if there is no other answer', async (t) => {
   const url = 'http://film.example/film.mp4';
   const part = (body: string, range: string, time: number): SiteFile => {
     return { url, type: 'video/mp4', status: '206 Partial Content', fields: [`Content-Range: ${range}`], body, time };
@@ -284,7 +284,7 @@ test('a part that is the whole content is shown; a smaller one only if there is 
   assert.equal(around?.neighbours.first?.time, SPRING + 2 * MINUTE);
 });
 
-test('bytes that no part has are not answered with other bytes, nor with a part of another version', async (t) => {
+test('a request for bytes that no part has does not get other bytes or another version', async (t) => {
   const url = 'http://film.example/film.mp4';
   const part = (body: string, range: string, minute: number): SiteFile => {
     const fields = [`Content-Range: bytes ${range}`, `Content-Length: ${body.length}`];

@@ -1,4 +1,4 @@
-/** Replay of a damaged record: a client cannot take the answer for an intact one. */
+/** Replay of a damaged record. A client can tell that the answer is damaged. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { damageUrl } from '../archive/damage-sample.ts';
@@ -38,7 +38,7 @@ test('a damaged page or image is answered with an error that says so, and report
   assert.ok(String(failures[0]).includes(`${at.segment}:${at.offset}`));
 });
 
-test('damage found after bytes were sent breaks the connection', async (t) => {
+test('damage that is found after bytes were sent breaks the connection', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   await storeSite(archive, [FILM], SPRING);
   const sound = await ask(server.replayAddress, path('oe_', FILM.url));

@@ -1,4 +1,4 @@
-/** JSON that is nested deeper than the stack is shown as it is, and the answer is complete. */
+/** JSON that is nested deeper than the stack allows is sent unchanged and complete. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SPRING } from '../browser/sample-site.ts';
@@ -7,7 +7,7 @@ import { ReplayTrial } from './replay-trial.ts';
 const SITE = 'https://site.example';
 const nested = (depth: number) => `${'['.repeat(depth)}"/deep.png"${']'.repeat(depth)}`;
 
-test('a manifest that is nested too deeply is shown as it is', async (t) => {
+test('a manifest that is nested too deeply is sent unchanged', async (t) => {
   const manifests = [10, 90, 5000, 300_000].map((depth) => `{"icons":[{"src":"/a.png"}],"more":${nested(depth)}}`);
   const files = manifests.map((body, index) => ({
     url: `${SITE}/${index}.webmanifest`,

@@ -7,7 +7,7 @@ import { SPRING } from '../browser/sample-site.ts';
 import { ORIGINS, ReplayTrial } from './replay-trial.ts';
 
 test('scripts and style sheets without a declared charset have the charset of the page that requests them', async (t) => {
-  // "Да" in windows-1251, which by itself could be in many charsets.
+  // "Да" in windows-1251. These bytes are valid in many charsets.
   const word = Buffer.from([0xc4, 0xe0]);
   const text = (before: string, after: string) => Buffer.concat([Buffer.from(before), word, Buffer.from(after)]);
   const trial = await ReplayTrial.with(t, [
@@ -37,8 +37,8 @@ test('scripts and style sheets without a declared charset have the charset of th
   assert.equal(await asked('a.js', 'http://old.example/none'), await asked('a.js', 'http://old.example/new'));
 });
 
-test('a script stays UTF-8 if its first piece ends inside of a character, and a script of a damaged page is shown', async (t) => {
-  // Larger than what is read whole; characters of three bytes after one, two and three other bytes.
+test('a script stays UTF-8 when its first piece ends inside a character, and the script of a damaged page is shown', async (t) => {
+  // Scripts that are too large to be read whole, with characters of three bytes after one, two and three other bytes.
   const large = (others: string) => gzipSync(`x = "${others}${'日'.repeat(500_000)}Да"`);
   const trial = await ReplayTrial.with(t, [
     { url: 'http://old.example/', type: 'text/html; charset=windows-1251', body: '<p>page</p>' },

@@ -12,7 +12,7 @@ import { ReplayTrial } from './replay-trial.ts';
 const PAGE: SiteFile = { url: 'https://site.example/', body: '<title>t</title><img src="/a.png">' };
 const DAY = 86_400_000;
 
-test('a memento has its time, its links and a policy, and no field of the original acts', async (t) => {
+test('a memento has its time, its links and a policy, and the original fields have no effect', async (t) => {
   const trial = await ReplayTrial.with(t, [
     {
       ...PAGE,
@@ -66,7 +66,7 @@ test('a memento has its time, its links and a policy, and no field of the origin
   assert.equal(Number(field('content-length')), Buffer.byteLength(text));
 });
 
-test('a memento does not link to neighbours that cannot be shown, whether there are few or many', async (t) => {
+test('a memento does not link to neighbours that cannot be shown, with few captures and with many', async (t) => {
   for (const count of [1, 200]) {
     const trial = await ReplayTrial.with(t, [PAGE, { ...PAGE, body: 'summer', time: SUMMER }]);
     const lost = response('http://lost.example/', SPRING, contentOf('lost'));
@@ -87,7 +87,7 @@ test('a memento does not link to neighbours that cannot be shown, whether there 
   }
 });
 
-test('the link to the previous capture passes over a redirection to itself, whether there are few captures or many', async (t) => {
+test('the link to the previous capture skips a redirection of the URL to itself, with few captures and with many', async (t) => {
   for (const visits of [3, 60]) {
     const moved: SiteFile = {
       url: 'http://site.example/',
@@ -117,7 +117,7 @@ test('the link to the previous capture passes over a redirection to itself, whet
   }
 });
 
-test('a person gets the nearest capture, a link the newest that is not newer, and both are redirected to its time', async (t) => {
+test('a reader is redirected to the nearest capture, and a link to the newest capture that is not newer than its page', async (t) => {
   const trial = await ReplayTrial.with(t, [PAGE, { ...PAGE, body: 'summer', time: SUMMER }]);
   const near = await trial.ask({ url: PAGE.url, at: SUMMER - DAY });
   assert.deepEqual([near.status, near.field('location')], [302, '/web/20200701100000mp_/https://site.example/']);
@@ -160,7 +160,7 @@ test('a link leads to a capture that the same crawl made after the page, not to 
   }
 });
 
-test('the capture of the requested second is chosen, though another may be nearer to the start of that second', async (t) => {
+test('the capture of the requested second is chosen, even if another one is nearer to the start of this second', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { ...PAGE, body: 'before', time: SPRING - 100 },
     { ...PAGE, body: 'within', time: SPRING + 800 },
@@ -243,7 +243,7 @@ for (const [name, fields, body] of [
   });
 }
 
-test('stored bytes are sent unchanged, and run nothing', async (t) => {
+test('stored bytes are sent unchanged, with a policy that stops scripts', async (t) => {
   const page = gzipSync('<script>alert(1)</script>');
   const trial = await ReplayTrial.with(t, [{ ...PAGE, fields: ['Content-Encoding: gzip'], body: page }]);
   const { bytes, field } = await trial.ask({ url: PAGE.url, at: SPRING, modifier: 'id_' });
@@ -316,7 +316,7 @@ test('a missing page, script, style sheet or image is answered in its own format
   );
 });
 
-test('a window is redirected to the frame, a frame is not', async (t) => {
+test('a window is redirected to the frame page, unlike a frame', async (t) => {
   const trial = await ReplayTrial.with(t, [PAGE]);
   const ask = (destination: string, modifier: Modifier) =>
     trial.ask({ url: PAGE.url, at: SPRING, modifier, fields: { 'sec-fetch-dest': destination } });
@@ -357,7 +357,7 @@ test('content that a script fetches is not rewritten', async (t) => {
   }
 });
 
-test('scripts and styles with vague types are rewritten as what they are used for', async (t) => {
+test('scripts and styles with vague types are rewritten according to their use', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://vague.example/a.js', type: 'text/html', body: 'window.x = 1' },
     { url: 'http://vague.example/a.css', type: 'text/plain', body: 'a { b: url(c) }' },
@@ -376,7 +376,7 @@ test('scripts and styles with vague types are rewritten as what they are used fo
   assert.match((await ask('none', 'mp_')).text, /\/web\/20200401100000mp_\/http:\/\/vague\.example\/x/);
 });
 
-test('of several answers to sent data, the one to equal data is chosen', async (t) => {
+test('the answer to equal data is chosen from several answers to sent data', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   for (const [at, word] of ['alpha', 'beta', 'gamma'].entries()) {
     const message = `POST /search HTTP/1.1\r\nHost: post.example\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\nq=${word}`;
@@ -402,7 +402,7 @@ test('of several answers to sent data, the one to equal data is chosen', async (
   }
 });
 
-test('a link leads to the answer to a GET, and sent data get no answer to another method', async (t) => {
+test('a link gets the answer to a GET, and sent data get an answer to the same method', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://rest.example/items';
   const store = (method: string, time: number, body: string, sent = '') =>
@@ -442,7 +442,7 @@ test('a link leads to the answer to a GET, and sent data get no answer to anothe
   assert.equal(await ask('GET', undefined, SPRING + 5000), 'the list with one', 'of one second the answer to a GET');
 });
 
-test('statuses without a body, or that cause another request, become ones that show the stored body', async (t) => {
+test('a status without a body, or one that causes another request, is replaced so that the stored body is shown', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://odd.example/404', status: '404 Not Found', body: 'gone' },
     { url: 'http://odd.example/500', status: '500 Oops', body: 'broken' },
@@ -466,7 +466,7 @@ test('statuses without a body, or that cause another request, become ones that s
   assert.deepEqual(seen, [404, 500, 403, 401, 200]);
 });
 
-test('a script gets the status of an answer without content, a window an empty page', async (t) => {
+test('a script gets the status of an answer without content, and a window gets an empty page', async (t) => {
   const url = 'http://odd.example/ping';
   const trial = await ReplayTrial.with(t, [{ url, status: '204 No Content', type: '', body: '' }]);
   const script = await trial.ask({ url, at: SPRING, fields: { 'sec-fetch-dest': 'empty' } });
@@ -474,7 +474,7 @@ test('a script gets the status of an answer without content, a window an empty p
   assert.equal((await trial.ask({ url, at: SPRING })).status, 200);
 });
 
-test('a large page is streamed and rewritten to its end, and a body that decodes to a large one is sent in small pieces', async (t) => {
+test('a large page is rewritten to its end as a stream, and a body that decodes to a large one is sent in small pieces', async (t) => {
   const large = `<!doctype html><title>large</title>${'<p><a href="/x">word word word word word</a></p>\n'.repeat(60_000)}`;
   const bomb = brotliCompressSync(Buffer.alloc(100_000_000), { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
   assert.ok(bomb.length < 1000);
@@ -528,7 +528,7 @@ test('very long or malformed heads do not break the answer', async (t) => {
   for (const name of names) assert.match(field(name) ?? '', /^[\x20-\x7e\x80-\xff\t]*$/);
 });
 
-test('a page is shown under the path of its capture, however it is requested', async (t) => {
+test('a page is shown under the path of its capture, whatever form of the path is requested', async (t) => {
   const redirect = (url: string, to: string) => ({ url, body: '', status: '301 Moved', fields: [`Location: ${to}`] });
   const captured = [
     '/a/',
@@ -559,7 +559,7 @@ test('a page is shown under the path of its capture, however it is requested', a
   };
   assert.equal(await shown('/a'), '200 http://site.example/a/');
   assert.equal(await shown('/case'), '200 http://site.example/Case');
-  // Browsers and proxies would change the redirected path back again and again.
+  // Browsers and proxies would change the redirected path back, in an endless loop.
   for (const path of ['/two/slashes', '/a%7Cb%5e', '/%6cow%C3%A9'])
     assert.equal(await shown(path), `200 http://site.example${path}`);
   for (const path of captured) assert.match(await shown(path), /^200 /, path);

@@ -1,5 +1,5 @@
 /**
- * Captures with the key of a page that a reader does not mean: redirections of a URL to itself, and DNS records of its
+ * Captures that have the key of a page but are not the page: redirections of a URL to itself, and DNS records of its
  * host.
  */
 import assert from 'node:assert/strict';

@@ -28,7 +28,7 @@ for (const [coding, body, expected] of [
   test(`stored bytes: ${name} under ${coding} is sent ${expected === undefined ? 'without the coding' : 'with it'}`, async (t) => {
     const url = 'http://coded.example/raw';
     const fields = [`Content-Encoding: ${coding}`, 'Transfer-Encoding: chunked'];
-    // Chunks of one byte: the coding shows only in several of them.
+    // Chunks of one byte, so that the coding shows only in several chunks.
     const chunks = [...body].map((byte) => Buffer.concat([utf8('1\r\n'), Uint8Array.of(byte), utf8('\r\n')]));
     const chunked = Buffer.concat([...chunks, utf8('0\r\n\r\n')]);
     const trial = await ReplayTrial.with(t, [{ url, type: 'text/plain', fields, body: chunked }]);
