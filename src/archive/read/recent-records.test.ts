@@ -25,7 +25,7 @@ describe('the cache of recent records', () => {
     for (const offset of [1, 3, 4]) assert.ok(recent.get(at(1, offset)), `record ${offset}`);
   });
 
-  it('stores neither a large record nor a record twice', () => {
+  it('does not store large records, and keeps the first record of a place', () => {
     const recent = new RecentRecords(20_000);
     recent.keep(at(1, 1), record(200_000));
     assert.equal(recent.get(at(1, 1)), undefined);

@@ -1,10 +1,10 @@
 /**
- * Changes of the catalog while they are being prepared: what will be written together, and what the catalog will
- * contain afterwards.
+ * Changes of the catalog that are being prepared. A draft knows the batch that will be written, and what the catalog
+ * will contain afterwards.
  *
- * A draft keeps reference counts right. Every capture that is put adds one reference to its block, and every removed
- * one takes one away. A block without references leaves with the same batch. The resolution filter is notified of what
- * the draft brings.
+ * A draft keeps reference counts right. Every added capture adds one reference to its block, and every removed capture
+ * takes one away. A block without references is removed in the same batch. The draft notifies the resolution filter of
+ * new captures and contents.
  */
 import { assert, equal, fromHex, toHex } from '../../base/index.ts';
 import type {
@@ -20,7 +20,7 @@ import type {
 import type { ResolutionFilter } from './resolution-filter.ts';
 import { unresolvedNote } from './revisit-clues.ts';
 
-/** The note is in the catalog while there may be blocks without references. */
+/** This note is in the catalog while there may be blocks without references. */
 export const UNSWEPT_NOTE = 'unswept';
 
 export function blockId(key: BlockKey): string {
@@ -35,15 +35,16 @@ export function parseBlockId(text: string): BlockKey | undefined {
 }
 
 /**
- * Whether a capture in the catalog is the same as an earlier one, wherever its record is now. Careless writers give one
- * id to records with different contents. An unknown content may have been found since.
+ * Whether `now` is the same capture as an earlier state of it, wherever its record is. The contents are compared
+ * because careless writers give one id to records with different contents. A content that was unknown may have been
+ * found since.
  */
 export function isStill({ hash, collection, block }: Capture, now: Capture): boolean {
   if (now.hash !== hash || now.collection !== collection) return false;
   return block === undefined || (now.block !== undefined && blockId(now.block) === blockId(block));
 }
 
-/** The blocks of one digest, as they will be. */
+/** The blocks of one digest, as they will be after the batch. */
 type Contents = {
   readonly digest: Uint8Array;
   readonly blocks: Block[];
@@ -54,7 +55,9 @@ type Contents = {
 export class CatalogDraft {
   readonly #catalog: CatalogView;
   readonly #resolutionFilter: ResolutionFilter;
-  /** By the first bytes of the digest. It is used many times for a record, so the key is not a text. */
+  /**
+   * Contents by the first bytes of their digest. A number is the faster key, and is used many times for each record.
+   */
   readonly #contents = new Map<number, Contents[]>();
   readonly #touched: Contents[] = [];
   readonly #put: Capture[] = [];
@@ -67,7 +70,7 @@ export class CatalogDraft {
   readonly #keepsUnreferenced: boolean;
 
   /**
-   * `keepUnreferenced`: blocks without references stay, as in the middle of a rebuild, or while an unread segment may
+   * `keepUnreferenced`: blocks without references stay, for example during a rebuild, or while an unread segment may
    * refer to them.
    */
   constructor(catalog: CatalogView, resolutionFilter: ResolutionFilter, options: { keepUnreferenced?: boolean } = {}) {
@@ -76,7 +79,7 @@ export class CatalogDraft {
     this.#keepsUnreferenced = options.keepUnreferenced ?? false;
   }
 
-  /** Loads the blocks of these digests, so that the draft can be asked about them. One call for all of them. */
+  /** Loads the blocks of these digests in one call. Later calls may ask only about loaded digests. */
   async load(digests: readonly Uint8Array[]): Promise<void> {
     const missing = digests.filter((digest) => !this.#find(digest));
     if (missing.length === 0) return;
@@ -100,7 +103,7 @@ export class CatalogDraft {
     return find(this.#contentsOf(key.digest), key.overflow);
   }
 
-  /** The number of the next different content with this digest. */
+  /** The overflow number for another content with this digest. */
   nextOverflow(digest: Uint8Array): number {
     return Math.max(-1, ...this.#contentsOf(digest).blocks.map(({ key }) => key.overflow)) + 1;
   }
@@ -130,7 +133,7 @@ export class CatalogDraft {
     else if (capture.kind === 'revisit') this.removeNote(unresolvedNote(capture.place));
   }
 
-  /** The same capture at another place, or with the block that it lacked. */
+  /** Moves a capture to another place, or adds the block that it lacked. */
   moveCapture(from: Capture, to: Capture): void {
     this.#removed.push(from);
     this.#put.push(to);
@@ -160,7 +163,7 @@ export class CatalogDraft {
     this.#removedNotes.push(name);
   }
 
-  /** The number of blocks that leave with this batch. */
+  /** The number of blocks that this batch removes. */
   get removedBlocks(): number {
     return this.batch().removeBlocks!.length;
   }

@@ -1,7 +1,7 @@
 /**
- * Captures that records may be: by URL, time, hash and collection, and among these by content. All of these are
- * look-ups and not searches, since one URL may have any number of captures of one moment, and a careless writer gives
- * one id to all its records.
+ * Finds the capture that a record is: by URL, time, hash and collection, and then by content. Both are look-ups in
+ * maps. Searching would be too slow, since a URL may have any number of captures of one time, and careless writers give
+ * one id to all their records.
  */
 import { fromLatin1 } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';

@@ -17,7 +17,7 @@ const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIEL
 
 /**
  * The HTTP head as its own capture had it, except the codings: the payload does not have a transfer coding, and has the
- * content coding of the record that it is from.
+ * content coding of the record that holds it.
  */
 export function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
   const text = Buffer.from(ownHead).toString('latin1');
@@ -37,7 +37,7 @@ export function isHttpType(contentType: string | undefined): boolean {
 
 const NOT_MODIFIED = 304;
 
-/** The HTTP head of a promoted revisit: its own, or if it does not have one, that of the former holder. */
+/** The HTTP head of a promoted revisit: its own head if it has one, otherwise the head of the former holder. */
 export function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | undefined): Uint8Array {
   if (!own) return withCodingsOf(holder!.bytes, holder!.fields);
   if (own.status !== NOT_MODIFIED || !holder) return withCodingsOf(own.bytes, holder?.fields ?? own.fields);

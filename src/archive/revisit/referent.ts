@@ -7,7 +7,7 @@ export type Referent = {
   readonly refersToDate: string | undefined;
   /** The payload digest as that record writes it. Other tools look an original up by this text. */
   readonly payloadDigest?: string | undefined;
-  /** The content that it holds. */
+  /** The content that the record holds. */
   readonly content?: string;
 };
 
@@ -18,7 +18,7 @@ type Named = {
   readonly date?: string | undefined;
 };
 
-/** A date that the standard forbids is written in its form. */
+/** A date that the standard does not allow is written in the form of the standard. */
 export function referentOf({ recordId, targetUri, date }: Named): Referent {
   return {
     refersTo: recordId || undefined,

@@ -17,8 +17,8 @@ const REPLACED_FIELDS = new Set([
 const DIGEST_FIELD = 'warc-payload-digest';
 
 /**
- * Whether another program declared the digest of a revisit for its content. Such a digest is worth keeping. The digest
- * of a server-not-modified revisit is that of its own body, which is not the content.
+ * Whether another program declared the digest of a revisit for its content. Such a digest is worth keeping. A
+ * server-not-modified revisit declares the digest of its own body, which is not the content.
  */
 function isForeignDigest(head: RecordHead, text: string): boolean {
   const digest = parseDigest(text);

@@ -1,9 +1,9 @@
 /**
- * What was stored since all unresolved revisits were last tried: captures, contents and the declared digests of these.
- * A revisit that refers to none of this need not be tried again, even if there are millions.
+ * The captures, contents and declared digests that were stored since all unresolved revisits were last tried. A revisit
+ * that refers to none of them need not be tried again. There may be millions of such revisits.
  *
- * Every draft of a change adds what it brings. Changes run one at a time, and resolving is one of them, so nothing is
- * missed in between. It is a Bloom filter of fixed size, which may say yes wrongly and never no.
+ * Every draft of a change adds its new captures and digests. Changes run one at a time, and resolving is a change too,
+ * so none of them is missed. This is a Bloom filter of fixed size: a "yes" may be wrong, a "no" is always right.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
@@ -19,14 +19,15 @@ export class ResolutionFilter {
   #bits: Uint32Array | undefined;
   #isComplete = false;
 
-  /** All unresolved revisits have been tried with everything that is there. */
+  /** Called when all unresolved revisits were tried with everything that is in the archive. */
   restart(): void {
     this.#bits = undefined;
     this.#isComplete = true;
   }
 
   /**
-   * Whether everything that was stored is known. Before the first attempt nothing is, so all revisits have to be tried.
+   * Whether the filter has everything that was stored since the last attempt. Before the first attempt it does not, so
+   * all revisits have to be tried.
    */
   get isComplete(): boolean {
     return this.#isComplete;

@@ -6,7 +6,7 @@
  * segments at the last attempt. Unresolved revisits are kept in notes (see revisit-clues.ts).
  *
  * ```
- *   note  resolution     digest of the numbers and lengths of all segments when all of these had been tried
+ *   note  resolution     digest of the numbers and lengths of all segments when all unresolved revisits had been tried
  * ```
  */
 import { parseDigest } from '../../base/index.ts';
@@ -26,7 +26,7 @@ export async function resolveLater(archive: OpenedArchive): Promise<number> {
     return 0;
   }
   let resolved = 0;
-  // A resolved revisit may be, or may name, what another one is waiting for.
+  // Another revisit may refer to a revisit that was just resolved, or declare the same digest as that revisit.
   for (let before = -1; before !== resolved; ) {
     before = resolved;
     for (const { number } of segmentRegistry.all())

@@ -1,11 +1,11 @@
 /**
  * Finds the contents of revisits.
  *
- * In this order: the SHA-256 that a revisit declares; the capture that its Refers-To fields name by URI and date, to
- * the second; any capture whose writer declared the same digest in any form; what a deleted capture left behind; the
- * capture of the same URL whose record has the id that Refers-To names; and, for a server's "not modified", the latest
- * earlier capture of the same URL. Digests declared by others cover different bytes, so they are compared only with
- * each other and never taken for digests of our own.
+ * The following are tried in this order: the SHA-256 that a revisit declares; the capture that its Refers-To fields
+ * name by URI and date, to the second; any capture whose writer declared the same digest in any form; the alias that a
+ * deleted capture left behind; the capture of the same URL whose record has the id that Refers-To names; and, for a
+ * server's "not modified", the latest earlier capture of the same URL. Digests that other writers declare cover
+ * different bytes. So they are compared only with each other, and never with the archive's own digests.
  *
  * The catalog is asked about many revisits in few calls, before the first of them is resolved. The resolver is notified
  * of captures that are entered later.
@@ -30,14 +30,17 @@ import type { ResolutionFilter } from './resolution-filter.ts';
 import type { RevisitClues } from './revisit-clues.ts';
 
 const SECOND_MS = 1000;
-/** Of the captures in one second that a revisit may mean, at most this many are read. */
+/** The most captures of one second that are read to find the one that a revisit refers to. */
 const NAMED_MAX = 64;
-/** Of the captures of one URL, at most this many are searched for the record id that a revisit names. */
+/** The most captures of one URL that are searched for the record id that a revisit names. */
 const REFERRED_MAX = 1000;
 
 export type ResolutionOptions = {
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
-  /** Whether segments of the archive are being read, in any order. Then the content may still follow. */
+  /**
+   * Whether segments of the archive are being read. Their order is arbitrary, so the content of a revisit may still
+   * follow.
+   */
   readonly isOwn: boolean;
   /** Whether `namesRevisit` will be called, which needs the captures that revisits name. */
   readonly asksNames?: boolean;
@@ -63,12 +66,12 @@ export class RevisitResolver {
   readonly #draft: CatalogDraft;
   readonly #options: ResolutionOptions;
   readonly #leads = new Map<RevisitClues, Leads>();
-  /** The answers of the catalog, and what was entered since. */
+  /** The answers of the catalog (found), and captures and aliases that were entered later. */
   readonly #foundCaptures = new Map<string, readonly Capture[]>();
   readonly #foundAliases = new Map<string, readonly BlockKey[]>();
   readonly #enteredCaptures = new Map<string, Capture[]>();
   readonly #enteredAliases = new Map<string, BlockKey[]>();
-  /** Sorted into the maps when they are first needed. */
+  /** Captures and aliases that are moved to the maps when they are first needed. */
   #newCaptures: Capture[] = [];
   #newAliases: { readonly declared: Digest; readonly block: BlockKey }[] = [];
 
@@ -88,7 +91,8 @@ export class RevisitResolver {
   }
 
   /**
-   * Asks the catalog about these revisits. Each question is asked only for revisits that earlier answers do not settle.
+   * Asks the catalog about these revisits. Each further question is asked only for revisits that the answers before it
+   * do not settle.
    */
   async load(revisits: readonly RevisitClues[]): Promise<void> {
     if (revisits.length === 0) return;
@@ -182,7 +186,7 @@ export class RevisitResolver {
     return meant && { block: meant.key };
   }
 
-  /** The content by the named capture and the declared digest. */
+  /** The content that the named capture or the declared digest leads to. */
   #found({ visit, declared }: Leads): Answer | undefined {
     const aliases = declared ? this.#aliasesOf(declared) : [];
     const referent = visit && this.#namedCapture(visit, aliases);
@@ -207,14 +211,14 @@ export class RevisitResolver {
    * apart.
    */
   #namedCapture(visit: Visit, aliases: readonly BlockKey[]): BlockKey | undefined {
-    // A capture that became a revisit when it was added still names its content.
+    // Captures that were stored as revisits are candidates too, since the catalog has their contents.
     const candidates = this.#capturesOf(visit).filter((capture) => capture.block !== undefined);
     const agreeing = candidates.find((capture) => aliases.some((alias) => sameBlock(alias, capture.block!)));
     const sameUrl = candidates.find((capture) => capture.url === visit.uri);
     return (agreeing ?? (aliases.length === 0 ? (sameUrl ?? candidates[0]) : undefined))?.block;
   }
 
-  /** The content of the capture whose record has the id that Refers-To names, also when it was deleted. */
+  /** The content of the capture whose record has the id that Refers-To names, even if that capture was deleted. */
   async #referredCapture({ refersTo, refersToUri, url, time }: RevisitClues): Promise<BlockKey | undefined> {
     const key = urlKey(refersToUri || url);
     const hash = recordHash(refersTo);
@@ -255,7 +259,7 @@ export class RevisitResolver {
   }
 }
 
-/** Whether newly stored records may concern the content of a revisit. */
+/** Whether newly stored records may lead to the content of a revisit. */
 export function isConcerned(
   clues: RevisitClues,
   resolutionFilter: ResolutionFilter,
@@ -284,7 +288,7 @@ export function visitAlias(url: string, time: EpochMs): Digest {
   return aliasOfVisit({ text: visitText(urlKey(url), time) });
 }
 
-/** The same by the URL and the hash of the record id. */
+/** An alias like `visitAlias`, made from the URL and the hash of the record id. */
 export function recordAlias(key: UrlKey, hash: number): Digest {
   return digestOf('sha256', utf8(`record ${hash} ${key}`));
 }

@@ -1,5 +1,5 @@
 /**
- * WARC and ARC files in a directory volume whose names objects cannot have, for example because of blanks or `~`. The
+ * WARC and ARC files in a directory volume with names that objects cannot have, for example with blanks or `~`. The
  * volume skips them, so they are reported.
  */
 import { readdir } from 'node:fs/promises';

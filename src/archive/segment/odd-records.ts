@@ -5,9 +5,9 @@
  *   <collection>/odd-<collection>-<time>-<serial>-<host>.warc.gz        beside the other segments of the collection
  *   odd:<number of the segment>  =  {"odd":3,"undated":1}               a note of the catalog
  * ```
- * Other tools stop at such a record and do not read the records after it. So odd records never share a segment with
- * sound ones, except in files that were added in place. The notes say which segments have odd records. They are
- * derived: a rebuild counts again.
+ * Other tools stop at an odd record and do not read the records after it. So odd records are kept in segments of their
+ * own, except in files that were added in place. The notes say which segments have odd records. They are derived data:
+ * a rebuild counts again.
  */
 import type { CatalogView } from '../../catalog/index.ts';
 import { isUndated, type RecordFacts } from '../record-facts.ts';
@@ -26,9 +26,7 @@ export function segmentStem(collectionName: string, isOdd: boolean): string {
   return `${isOdd ? PREFIX : ''}${collectionName}`;
 }
 
-/**
- * Whether one of the archive's own segments is for odd records. A collection may have a name that begins with `odd-`.
- */
+/** Whether a segment of the archive is for odd records. The name of a collection may begin with `odd-` too. */
 export function isOddSegment(name: string): boolean {
   const [folder, file] = name.split('/');
   return file?.startsWith(`${PREFIX}${folder}-`) ?? false;

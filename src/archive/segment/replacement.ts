@@ -1,7 +1,7 @@
 /**
  * Replacements: segments that were written anew to take the place of others. A replacement names the replaced segment
- * in its warcinfo record, with the length that the tombstones of that segment had. When these have grown since, the
- * replacement is void, because it still contains records that were deleted meanwhile.
+ * in its warcinfo record, with the length of the tombstones of that segment. If these tombstones have grown since, the
+ * replacement is void: it still contains records that were deleted meanwhile.
  */
 import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../../base/index.ts';
@@ -10,7 +10,7 @@ import { type Field, type ReadingRecord, readRecords } from '../../warc/index.ts
 
 const REPLACES = 'pinakes-replaces';
 const TOMBSTONE_BYTES = 'pinakes-replaces-tombstones';
-/** The archive's own warcinfo records are far smaller. */
+/** Larger warcinfo records are not read. The archive's own are far smaller. */
 const WARCINFO_BYTES_MAX = 64 * 1024;
 
 /** The segment that a replacement replaces. */

@@ -1,8 +1,8 @@
 /**
  * Where a segment can be cut between two records without being read from its beginning.
  *
- * Bytes that look like the start of a gzip member may belong to a stored file that is itself compressed. So a place
- * counts only when the catalog has a capture whose record is exactly there.
+ * Bytes that look like the start of a gzip member may belong to a stored file that is itself compressed. So a segment
+ * is cut at a place only when the catalog has a capture whose record begins exactly there.
  */
 import type { Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';

@@ -1,7 +1,8 @@
 /**
  * A second object with the name of a segment, in another volume, as an interrupted migration leaves it (see
- * migrate.ts). While the catalog has the segment, the second object does not count. Without the segment, it would count
- * as a segment of its own and bring back deleted records. So it has to be removed before the segment is.
+ * migrate.ts). While the catalog has the segment, the second object is ignored. If the segment were removed, the next
+ * opening would catalogue the second object and bring back deleted records. So the second object has to be removed
+ * first.
  */
 import { RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';

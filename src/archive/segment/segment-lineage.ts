@@ -1,13 +1,13 @@
 /**
- * Which segment replaced which one. A replacement keeps the position of its origin, the first segment in the chain: in
- * the order of segments and in every snapshot it counts as the origin, whatever its own number is.
+ * The history of replaced segments. A replacement takes the position of its origin, which is the first segment in the
+ * chain. In the order of segments and in every snapshot it is treated as the origin, whatever its own number is.
  *
  * ```
  *   note  lineage:<replacement>    [number of the origin, number of the segment it replaced, time it was written]
  *   note  moves:<replacement>      where the records of the replaced segment are in it (see segment-moves.ts)
  * ```
  * Both notes are durable before the replacement is sealed, and so before it can be swapped in. Moves are kept for
- * CURSOR_LIFE_MS; a cursor that needs older ones has expired. A rebuild numbers segments again. It forgets all of this,
+ * CURSOR_LIFE_MS; a cursor that needs older ones has expired. A rebuild numbers segments again. It removes these notes,
  * and a new epoch invalidates every cursor.
  */
 import { createHash } from 'node:crypto';
@@ -24,7 +24,7 @@ const CURSOR_LIFE_MS = 90 * 24 * 3600 * 1000;
 
 type Descent = { readonly name: string; readonly origin: number; readonly replaced: number; readonly time: EpochMs };
 
-/** What the lineage uses of an open archive. */
+/** The parts of an open archive that the lineage uses. */
 export type LineageArchive = {
   readonly catalog: Catalog;
   readonly segmentRegistry: SegmentRegistry;
@@ -56,7 +56,7 @@ export async function rememberMoves(
   });
 }
 
-/** Tells the current segment numbers from those before a rebuild. */
+/** Identifies the current numbering of segments, which changes with a rebuild. */
 export async function epochOf({ catalog, newId, clock }: LineageArchive): Promise<string> {
   const known = (await catalog.notes(EPOCH_NOTE))[EPOCH_NOTE];
   if (known) return known;
@@ -69,7 +69,7 @@ export class SegmentLineage {
   readonly #archive: LineageArchive;
   readonly #numbering: number;
   readonly #byName = new Map<string, Descent>();
-  /** By the number of a replaced segment, its replacement. */
+  /** The replacement of each replaced segment, by the number of the replaced one. */
   readonly #byReplaced = new Map<number, Descent>();
   readonly #origins = new Map<number, number>();
   #moves: { readonly name: string; readonly moves: SegmentMoves } | undefined;
@@ -86,7 +86,7 @@ export class SegmentLineage {
   }
 
   /**
-   * Numbers from before a rebuild mean other segments afterwards. Callers that hold numbers call this before they use a
+   * Fails after a rebuild, which gives numbers to other segments. Callers that hold numbers call this before they use a
    * result.
    */
   assertNumbering(): void {
@@ -119,10 +119,7 @@ export class SegmentLineage {
     return this.#origins.get(number) ?? number;
   }
 
-  /**
-   * The segments by the number of their origin, in that order. During a swap, the replaced segment is the one that
-   * counts.
-   */
+  /** The segments by the number of their origin, in that order. During a swap, this is the replaced segment. */
   byOrigin(): Map<number, Segment> {
     const byOrigin = new Map<number, Segment>();
     for (const segment of this.#archive.segmentRegistry.all()) {
@@ -133,8 +130,8 @@ export class SegmentLineage {
   }
 
   /**
-   * The current place of what was at an offset of a segment. If nothing from there on was kept, the offset is beyond
-   * the end.
+   * The current place of the record at an offset of a segment. If no record from there on was kept, the offset is
+   * beyond the end.
    */
   async translate(number: number, offset: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
     const same = this.#archive.segmentRegistry.find(number);
@@ -164,7 +161,7 @@ export class SegmentLineage {
     return [...this.#byName.values()].filter(({ replaced }) => replaced === number).map(({ name }) => name);
   }
 
-  /** Names of replacements whose moves no valid cursor needs any more. */
+  /** Names of replacements whose moves are older than CURSOR_LIFE_MS. */
   outdated(now: EpochMs): string[] {
     return [...this.#byName.values()].filter(({ time }) => now - time > CURSOR_LIFE_MS).map(({ name }) => name);
   }

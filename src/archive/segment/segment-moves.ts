@@ -32,7 +32,7 @@ export class SegmentMoves {
     else this.#runs.push({ from, to, length });
   }
 
-  /** The new place of what was at an offset. Undefined when nothing from there on was kept. */
+  /** The new place of the record at an offset. Undefined when no record from there on was kept. */
   find(offset: number): Moved | undefined {
     let low = 0;
     let high = this.#runs.length;

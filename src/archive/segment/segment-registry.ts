@@ -1,13 +1,13 @@
 /**
- * The segments of an archive: which there are, where they are, and which are open for writing.
+ * The segments of an archive: their names, their volumes, and which of them are open for writing.
  *
  * ```
  *   <collection>/<collection>-<time>-<serial>-<host>.warc.gz         in some volume
  * ```
  * Every segment begins with a warcinfo record. Appended records stay in memory until `flush` writes them to the volume.
- * They are durable after `sync`, and count only when the catalog has them. `rollBack` cuts an open segment back to what
- * the catalog has, as if a failed commit had never been tried. When the catalog may have written the batch, `abandon`
- * stops using the segment instead.
+ * They are durable after `sync`, and belong to the archive when the catalog has them. `rollBack` cuts an open segment
+ * back to what the catalog has, as if a failed commit had never been tried. When the catalog may have written the
+ * batch, `abandon` stops using the segment instead.
  */
 import { hostname } from 'node:os';
 import {
@@ -36,7 +36,7 @@ export type SegmentKind = {
   readonly volume: string;
   readonly coding: Coding;
   readonly dictionary?: Uint8Array | undefined;
-  /** Whether it is for records that stop other readers: see odd-records.ts. */
+  /** Whether the segment is for records that stop other readers: see odd-records.ts. */
   readonly isOdd?: boolean | undefined;
 };
 
@@ -93,8 +93,8 @@ export class SegmentRegistry {
   /** Full segments, which are sealed when the catalog has all of their records. */
   #full: OpenSegment[] = [];
   /**
-   * Segments that could not be read to their end when the archive was opened. Their captures may refer to any record,
-   * so no such record may be removed.
+   * Segments that could not be read to their end when the archive was opened. Captures in these segments may refer to
+   * any record, so records without known references may not be removed.
    */
   readonly unread = new Set<string>();
   #nextNumber = 1;
@@ -110,7 +110,7 @@ export class SegmentRegistry {
     for (const segment of segments) this.put(segment);
   }
 
-  /** Changes with every rebuild by this process. Numbers of segments from before mean other segments. */
+  /** Changes with every rebuild by this process. Segment numbers from before the rebuild mean other segments. */
   get numbering(): number {
     return this.#numbering;
   }
@@ -163,15 +163,15 @@ export class SegmentRegistry {
   }
 
   /**
-   * The open segment of this kind. Undefined when there is none, or when it is full; a full one still takes records
-   * that must stay together with its last ones.
+   * The open segment of this kind. Undefined when there is none, or when it is full. With `staysTogether`, a full
+   * segment is returned too, for records that belong to its last ones.
    */
   findOpen(kind: SegmentKind, staysTogether = false): OpenSegment | undefined {
     const open = this.#open.get(kindId(kind));
     return open && (staysTogether || open.position < this.#options.policies.segmentBytesMax) ? open : undefined;
   }
 
-  /** The same, but begins a segment when `findOpen` finds none. */
+  /** The open segment of this kind. Begins a new one when `findOpen` finds none. */
   async openFor(kind: SegmentKind, staysTogether = false): Promise<OpenSegment> {
     const found = this.findOpen(kind, staysTogether);
     if (found) return found;
@@ -299,8 +299,8 @@ export class SegmentRegistry {
   }
 
   /**
-   * Stops writing to these segments without cutting them, since it is not known whether the catalog has what was
-   * appended. They heal at the next opening.
+   * Stops writing to these segments without cutting them, since the catalog may have the appended records. The next
+   * opening heals the segments.
    */
   abandon(segments: readonly Segment[]): void {
     const numbers = new Set(segments.map(({ number }) => number));
@@ -309,8 +309,8 @@ export class SegmentRegistry {
   }
 
   /**
-   * Undoes what was appended since the last commit. A segment that cannot be cut is left alone, and heals at the next
-   * opening.
+   * Removes the records that were appended since the last commit. A segment that cannot be cut is left alone, and the
+   * next opening heals it.
    */
   async rollBack(): Promise<void> {
     const all = [...this.#full, ...this.#open.values()];

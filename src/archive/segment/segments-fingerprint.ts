@@ -1,7 +1,7 @@
 /**
- * A fingerprint of what the archive contains. It changes with every stored record, since that makes a segment longer or
- * begins a new one, and with the available volumes. While it is the same, nothing can have been stored that an earlier
- * search did not find.
+ * A fingerprint of the contents of the archive. It changes with the available volumes and with every stored record,
+ * which makes a segment longer or begins a new one. While it is unchanged, a search that found nothing need not be
+ * repeated.
  */
 import { digestOf, toHex, utf8 } from '../../base/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';

@@ -69,14 +69,14 @@ test('lines that the catalog has not carried out are listed apart, and the next 
   assert.deepEqual(await tombstones.read(segment), new Set([10, 700]));
 });
 
-test('an addition that is taken back leaves what was there before', async () => {
+test('taking back an addition restores the earlier lines', async () => {
   const { tombstones } = made(openMemoryVolume('main'));
   await tombstones.add(segment, [{ offset: 10, block }]);
   await tombstones.takeBack(await tombstones.add(segment, [{ offset: 20, block }]));
   assert.deepEqual(await tombstones.read(segment), new Set([10]));
 });
 
-test('when the volume of a segment cannot be written to, tombstones go to another volume, and both count', async () => {
+test('tombstones of a segment in a read-only volume go to another volume, and both volumes are read', async () => {
   const readOnly = openMemoryVolume('main', undefined, { writable: false });
   const { tombstones } = made(readOnly, openMemoryVolume('other'));
   const added = await tombstones.add(segment, [{ offset: 10, block }]);
@@ -91,7 +91,7 @@ test('an archive without a writable volume refuses tombstones', async () => {
   await assert.rejects(tombstones.add(segment, [{ offset: 10, block }]), { code: 'NO_WRITABLE_VOLUME' });
 });
 
-test('a damaged line costs only itself, and its bytes are counted', async () => {
+test('the lines around damaged lines are read, and the damaged lines are counted', async () => {
   const volume = openMemoryVolume('main');
   const { tombstones } = made(volume);
   await tombstones.add(segment, [{ offset: 10, block }]);

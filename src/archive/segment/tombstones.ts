@@ -1,15 +1,16 @@
 /**
- * Tombstones: which records of a segment were deleted and are still in it. They are beside the segment, under its name
- * with `.tombstones` appended, and are part of the truth: a rebuild must not bring back deleted captures. When the
- * volume of a segment cannot be written to, its tombstones go to another volume.
+ * Tombstones: the list of records that were deleted and are still in a segment. Tombstones are in a file beside the
+ * segment, with `.tombstones` appended to its name, and are part of the truth: a rebuild must not bring back deleted
+ * captures. When the volume of a segment cannot be written to, its tombstones go to another volume.
  *
  * ```
  *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
  *
  *   content    <hex digest>~<overflow>, or `-` when it is not known: what compaction asks the catalog about
  * ```
- * The catalog notes how many bytes of the lines it has carried out. Lines after that belong to a deletion that a crash
- * interrupted, which the next opening carries out, or to a failed one, which the next deletion cuts off.
+ * The catalog notes how many bytes of the lines it has carried out. Lines after these bytes belong to an unfinished
+ * deletion. If a crash interrupted it, the next opening carries it out. If it failed, the next deletion cuts its lines
+ * off.
  */
 import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Segment } from '../../catalog/index.ts';
@@ -63,8 +64,8 @@ export class Tombstones {
   }
 
   /**
-   * Only tombstones that the catalog has carried out. A missing volume is passed to `onMissing`, or fails the call
-   * without it.
+   * The tombstones that the catalog has carried out. A missing volume is passed to `onMissing`. Without `onMissing`,
+   * the call fails.
    */
   async listApplied(
     segment: Segment,
@@ -134,7 +135,7 @@ export class Tombstones {
     return bytes;
   }
 
-  /** The notes that say that everything is carried out, for a segment whose tombstones came with it. */
+  /** The notes that mark all tombstones of a segment as carried out, for a segment that arrived with its tombstones. */
   async appliedNotes(segmentName: string): Promise<Record<string, string>> {
     const notes: Record<string, string> = {};
     for (const volume of this.#volumes.available()) {
@@ -148,7 +149,7 @@ export class Tombstones {
     for (const volume of this.#volumes.writable()) await volume.remove([segment.name + TOMBSTONES_SUFFIX]);
   }
 
-  /** Whether the catalog has carried out tombstones of a segment that lie in this volume. */
+  /** Whether the catalog has carried out tombstones of a segment that are in this volume. */
   async areIn(volume: string, segmentName: string): Promise<boolean> {
     return ((await this.#appliedBytes(volume, segmentName)) ?? 0) > 0;
   }
@@ -176,9 +177,9 @@ export class Tombstones {
 }
 
 type Lines = {
-  /** Each with the offset of its end. */
+  /** The tombstones, each with the offset of the end of its line. */
   readonly lines: readonly { readonly tombstone: Tombstone; readonly end: number }[];
-  /** Up to the last whole line. */
+  /** Bytes up to the end of the last whole line. */
   readonly bytes: number;
   /** Lines that are not tombstones. */
   readonly damagedLines: number;

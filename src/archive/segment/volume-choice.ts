@@ -1,7 +1,8 @@
 /**
- * Which volume a new content goes to. Its digest decides among the writable volumes, each with a probability by its
- * free space. The same digest always leads to the same volume while the volumes and their space stay about the same, so
- * that equal contents meet in one segment. A volume that is nearly full gets nothing while another one has room.
+ * Chooses the volume for a new content. The digest of the content selects a writable volume, with probabilities
+ * proportional to free space. The same digest always leads to the same volume while the volumes and their space stay
+ * about the same, so that equal contents reach the same segment. A volume that is nearly full gets nothing while
+ * another one has room.
  */
 import { PinakesError, view } from '../../base/index.ts';
 import type { Volume, VolumeSpace } from '../../volume/index.ts';
@@ -15,8 +16,8 @@ const ROOM_BYTES_MIN = 64 * 1024 * 1024;
 export type VolumeChoice = (digest: Uint8Array) => string;
 
 /**
- * The choice by the current free space, for contents that are stored together. Volumes that disappeared since the
- * archive was opened get none.
+ * A choice made from the current free space, for contents that are stored together. Volumes that disappeared since the
+ * archive was opened get no content.
  */
 export async function volumeChoice(volumes: Pick<VolumeSet, 'writable' | 'noneWritable'>): Promise<VolumeChoice> {
   const writable = volumes.writable();

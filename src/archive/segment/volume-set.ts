@@ -1,6 +1,6 @@
 /**
- * The open volumes of an archive. A missing volume costs only its own contents. Using it fails with an error that names
- * it.
+ * The open volumes of an archive. If a volume is missing, the others work all the same. Using a missing volume fails
+ * with an error that names it.
  */
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -119,7 +119,7 @@ export class VolumeSet {
     return this.#opened.get(name)?.failure;
   }
 
-  /** Opens one more volume, or one of these again with other settings. */
+  /** Opens one more volume, or opens a volume again with other settings. */
   async put(directory: string, setting: VolumeSetting): Promise<Volume> {
     const known = this.#opened.get(setting.name);
     await known?.volume?.close();

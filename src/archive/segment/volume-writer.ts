@@ -1,7 +1,7 @@
 /**
- * Which archive writes to a volume outside of its directory: `.pinakes-archive` in the volume contains the path of the
- * archive, as JSON. A copy of an archive names the same outer directories as the original. What one of the two deletes
- * and compacts would be lost to the other.
+ * Records which archive writes to a volume outside of its directory: `.pinakes-archive` in the volume contains the path
+ * of the archive, as JSON. A copy of an archive names the same outside directories as the original, so records that one
+ * of the two deletes and compacts would be lost to the other.
  *
  * An archive that was moved is no longer at the path in the file, and takes the volume over. The file is a warning and
  * not a lock: a volume works without it.
@@ -56,9 +56,7 @@ async function isSame(one: string, other: string): Promise<boolean> {
   return one === other || (a !== undefined && a.dev === b?.dev && a.ino === b.ino);
 }
 
-/**
- * Whether there is an archive with this directory as a writable volume. An archive that cannot be read counts as one.
- */
+/** Whether the archive at a path has this directory as a writable volume. True for an archive that cannot be read. */
 async function writesTo(archive: string, place: string): Promise<boolean> {
   try {
     const { volumes } = await readConnector(archive);

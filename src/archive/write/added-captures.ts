@@ -1,9 +1,9 @@
 /**
- * What an add has entered itself, so that most of its duplicates need no look-up in the catalog.
+ * The captures and contents that an add has entered itself. With them, most duplicates need no look-up in the catalog.
  *
- * A record whose content is held may be a capture that the archive has, and only a search of the catalog for each such
- * record tells. But a content that this add stored first has no captures except those of this add, as long as no other
- * writer commits meanwhile, and the add knows its own captures. When another writer commits, everything is forgotten.
+ * A record whose content the archive holds may be a capture that the archive has. In general, a search of the catalog
+ * for each such record has to decide that. But all captures of a content that this add stored first are from this add,
+ * which knows them, as long as no other writer commits. When another writer commits, everything is forgotten.
  */
 import type { Block, Catalog } from '../../catalog/index.ts';
 import type { RecordFacts } from '../record-facts.ts';
@@ -14,11 +14,11 @@ const CAPTURES_MAX = 256 * 1024;
 
 export class AddedCaptures {
   readonly #catalog: Catalog;
-  /** The offset in each segment from which on this add wrote. */
+  /** For each segment, the offset at which this add began to write. */
   readonly #from = new Map<number, number>();
-  /** As signed 32-bit numbers, which the platform stores without an object for each. */
+  /** Hashes as signed 32-bit numbers, which JavaScript stores without an object for each. */
   readonly #hashes = new Set<number>();
-  /** The batches of the catalog up to the last one of this add. */
+  /** The number of batches of the catalog up to the last batch of this add. */
   #batches = -1;
 
   constructor(catalog: Catalog) {

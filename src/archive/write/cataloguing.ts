@@ -1,6 +1,6 @@
 /**
- * Enters the records of a segment into the catalog by reading it: after a crash the records that the catalog does not
- * have (I3), and during a rebuild all of them.
+ * Enters the records of a segment into the catalog by reading it: after a crash, the records that the catalog does not
+ * have (I3); during a rebuild, all records.
  */
 import type { Finding } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
@@ -53,7 +53,8 @@ export async function* recordsOf(
     for await (const piece of record.body()) scanner.push(piece);
     const facts = scanner.end();
     const isComplete = record.tail?.isComplete ?? false;
-    // The catalog will have damaged content by the digest of its damaged bytes, so nothing would show the damage later.
+    // The catalog enters a damaged content under the digest of its damaged bytes, so nothing would show the damage
+    // later.
     if (!isChecked)
       for (const code of digestMismatches(head, facts, isComplete))
         onFinding(warcFinding(code, segment.name, head.offset));
@@ -65,7 +66,7 @@ export async function* recordsOf(
 /**
  * Enters the records from `segment.bytes` on. The result has the length up to which whole records reach. In an open
  * segment, bytes after that are a torn tail. Blocks of deleted records are entered without references, and
- * `sweepBlocks` removes those that stay without.
+ * `sweepBlocks` removes blocks that get no references later.
  */
 export async function catalogueSegment(
   archive: Pick<OpenedArchive, 'access' | 'catalog' | 'fingerprint' | 'resolutionFilter' | 'volumes'>,
@@ -103,8 +104,8 @@ export async function catalogueSegment(
     options.onStep(current);
     group = [];
   };
-  // A member can lack its last bytes although its record is whole. Nothing may be appended after such a member. This is
-  // reported when the next record is requested, so each record waits for that.
+  // A member can lack its last bytes although its record is whole. Nothing may be appended after such a member. The
+  // reader reports a torn member when the next record is requested, so each record is entered one record later.
   let waiting: RecordFacts | undefined;
   const torn = new Set<number>();
   const onTorn = (offset: number) => torn.add(offset);
@@ -115,19 +116,20 @@ export async function catalogueSegment(
   });
   for await (const facts of records) {
     if (waiting) group.push(waiting);
-    // A record without an end of its own is torn or shares a member. The archive writes neither, and both are left out.
+    // A record without an end of its own is torn or shares a member. The archive does not write such records, and they
+    // are left out.
     waiting = facts.isComplete && facts.length !== undefined ? facts : undefined;
     if (group.length >= BATCH_RECORDS) await commit();
   }
-  // Damage further up can look like a torn member too. It is not a reason to cut off a whole record.
+  // Damage earlier in the segment can look like a torn member too. It is not a reason to cut off a whole record.
   if (waiting && !torn.has(waiting.offset)) group.push(waiting);
   await commit();
   return current;
 }
 
 /**
- * Removes blocks without references, once all segments were read. Such blocks would return deleted contents and prevent
- * compaction from removing them. After an interruption, the next opening finds the note and does this.
+ * Removes blocks without references, after all segments were read. Such blocks would return deleted contents and
+ * prevent compaction from removing them. After an interruption, the next opening finds UNSWEPT_NOTE and repeats this.
  */
 export async function sweepBlocks(catalog: Catalog): Promise<void> {
   if (!(UNSWEPT_NOTE in (await catalog.notes(UNSWEPT_NOTE)))) return;

@@ -20,7 +20,7 @@ function begin(...items: Item[]): { window: CommitWindow<Item>; isOver: () => Pr
 test.beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 test.afterEach(() => mock.timers.reset());
 
-test('an item that may not wait ends the waiting of all, in any order', async () => {
+test('an item that may not wait ends the wait for all items, in whatever order they arrive', async () => {
   assert.equal(await begin(urgent('a')).isOver(), true);
   assert.equal(await begin(waiting('a'), urgent('b')).isOver(), true);
   const { window, isOver } = begin(waiting('a'));
@@ -29,7 +29,7 @@ test('an item that may not wait ends the waiting of all, in any order', async ()
   assert.equal(await isOver(), true);
 });
 
-test('waiting continues while others arrive, but not without end', async () => {
+test('waiting continues while others arrive, up to a limit', async () => {
   const { window, isOver } = begin(waiting('first'));
   let came = 0;
   while (!(await isOver())) {

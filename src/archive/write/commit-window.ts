@@ -4,9 +4,9 @@
  * crawl that stores one page at a time would spend more on commits than on its pages.
  */
 
-/** Commit at once when this many are waiting. */
+/** Commit at once when this many stores are waiting. */
 const BATCH_MAX = 128;
-/** Stop waiting when none arrives for this long. */
+/** Stop waiting when no store arrives for this long. */
 const IDLE_MS = 2;
 const PAUSES_MAX = 10;
 
@@ -38,7 +38,7 @@ export class CommitWindow<Item> {
     this.#endPause?.();
   }
 
-  /** Waits until there are enough, one may not wait, or none arrives any more. */
+  /** Waits until there are BATCH_MAX items, an item may not wait, or no item arrives any more. */
   async gather(): Promise<void> {
     for (let pauses = 0, size = 0; pauses < PAUSES_MAX && this.size > size && !this.#isEnough(); pauses++) {
       size = this.size;
@@ -46,7 +46,7 @@ export class CommitWindow<Item> {
     }
   }
 
-  /** Removes the first ones, in order of arrival. */
+  /** Removes and returns the first items, in order of arrival. */
   take(max: number): Item[] {
     const taken = this.#items.splice(0, max);
     for (const item of taken) if (!this.#mayWait(item)) this.#urgent--;

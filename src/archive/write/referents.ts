@@ -1,8 +1,8 @@
 /**
- * What revisits say about the records that hold their contents, read in few calls and cached for later revisits.
+ * The facts that revisits need about the records that hold their contents. They are read in few calls and cached.
  *
- * A record is known by the name of its segment and its offset there. A record at such a place never changes once it is
- * committed, whatever happens to segment numbers. Only committed places are read and cached.
+ * The cache is keyed by the name of the segment and the offset of the record. A committed record at such a place never
+ * changes, whatever happens to segment numbers. Only committed places are read and cached.
  */
 import { type Digest, formatDigest, parseDigest } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
@@ -10,39 +10,39 @@ import type { RecordAccess } from '../read/record-access.ts';
 import type { RecordFacts } from '../record-facts.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 
-/** What revisits say about a record that holds their content. */
+/** The facts that revisits need about a record that holds their content. */
 export type HolderFacts = {
   readonly recordId: string;
   readonly targetUri: string;
   readonly date: string;
-  /** A writer's name for the content, if this add knows that the catalog has that name; otherwise empty. */
+  /** A writer's name for the content, if this add knows that the catalog has this name. Otherwise empty. */
   readonly declaredDigest: string;
   /** The payload digest that the record declares; empty when it declares none. */
   readonly ownDigest: string;
 };
 
-/** What revisits say about a record that was read here. */
+/** The facts that revisits need, from a record that was read here. */
 export function holderFacts({ recordId, url, date, declaredDigest }: RecordFacts): HolderFacts {
   return { recordId, targetUri: url, date, declaredDigest, ownDigest: declaredDigest };
 }
 
 /**
- * Contents mostly repeat within one crawl. Holders that were used before the last entries of this total length may be
- * read again.
+ * The total length of the recent entries. Contents mostly repeat within one crawl, so older entries are dropped. Their
+ * holders are read again when needed.
  */
 const GENERATION_LENGTH_MAX = 3_000_000;
 /** Longer entries are not cached. */
 const KEPT_LENGTH_MAX = 4000;
-/** So many heads are read at a time. */
+/** The number of heads that are read in one call. */
 const HEADS_AT_ONCE = 64;
 
 export class Referents {
   readonly #access: RecordAccess;
   readonly #segmentRegistry: SegmentRegistry;
   /**
-   * Recent entries, and the ones before them. An entry that is used again moves to the recent ones. When these are
-   * many, the older ones are dropped together. Each entry is a text of its own, since a part of a longer text would
-   * keep all of that in memory.
+   * Recent entries, and the ones before them. An entry that is used again moves to the recent ones. When the recent
+   * ones reach GENERATION_LENGTH_MAX, the older ones are dropped together. Each entry is a text of its own, since a
+   * part of a longer text would keep all of that in memory.
    */
   #young = new Map<string, string>();
   #old = new Map<string, string>();

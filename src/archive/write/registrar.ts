@@ -2,9 +2,9 @@
  * Enters records into the catalog that are in a segment or about to be written: captures, blocks, declared digests,
  * reference counts.
  *
- * Adding, healing after a crash, and rebuilding use the same routine, so that all three give the same archive. Every
- * record is a capture: a record that occurs twice, in files that were added in place, is entered twice. Copying skips
- * the second one (see `findKnown`).
+ * Adding, healing after a crash, and rebuilding use the same routine, so that all three give the same archive. A record
+ * that occurs twice in files that were added in place is entered as two captures. An add by copying skips the second
+ * record (see `findKnown`).
  */
 import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
@@ -36,7 +36,7 @@ export class Registrar {
   /** Blocks whose holders cannot be read. */
   readonly #lost = new Set<BlockKey>();
 
-  /** The declared digests of contents that were already held. */
+  /** The declared digests that were noted for contents already held. */
   readonly #declared = new Map<string, BlockKey>();
   readonly #isOwn: boolean;
   readonly #copyingFor: AddedCaptures | undefined;
@@ -44,8 +44,8 @@ export class Registrar {
 
   /**
    * `isOwn`: the records are in segments of the archive, and have the overflow numbers of their digests. `copyingFor`:
-   * they are about to be copied by an add that entered these captures before, so their places are still empty.
-   * `segment`: they are in this segment.
+   * an add is about to copy the records, so their places are still empty; it has entered these captures before.
+   * `segment`: the records are in this segment.
    */
   constructor(
     catalog: CatalogView,
@@ -67,8 +67,8 @@ export class Registrar {
   }
 
   /**
-   * Asks the catalog in few calls everything that entering these records requires. Among records about to be copied,
-   * some are certainly not known captures: whole ones with a new content, and ones whose content only this add has
+   * Looks up in few calls everything that is needed to enter these records. Some records that are about to be copied
+   * are certainly not known captures: whole records with a new content, and records whose content only this add has
    * stored. Their URLs are not looked up.
    */
   async prepare(records: readonly RecordFacts[]): Promise<void> {
@@ -97,9 +97,9 @@ export class Registrar {
   }
 
   /**
-   * The capture that this record is, if the archive already has it, wherever its record is. Careless writers give one
-   * id to records with different contents, which are captures of their own. A truncated record is not told apart by its
-   * content.
+   * The capture of this record, if the archive already has it at any place. Careless writers give one id to records
+   * with different contents. Such records are different captures, unless they are truncated: the content of a truncated
+   * record is not compared.
    */
   findKnown(facts: RecordFacts, collection: number): Capture | undefined {
     const { urlKey: key, time, hash } = facts;
@@ -125,7 +125,7 @@ export class Registrar {
     return known ?? this.#enterAs(facts, place, collection, await this.resolve(facts), isDead);
   }
 
-  /** The same for any record except a revisit. It needs no call to the catalog after `prepare`. */
+  /** Enters any record except a revisit. After `prepare`, this needs no call to the catalog. */
   enterContent(facts: RecordFacts, place: Place, collection: number, isDead = false): Registration {
     assert(facts.kind !== 'revisit', 'a revisit has no content of its own');
     if (!facts.kind) return { facts, capture: undefined, isKnown: false };
@@ -164,7 +164,7 @@ export class Registrar {
 
   /**
    * The content that one of our own revisits names. The record that holds it may follow later, since segments are read
-   * in the order of their names. Other revisits may know the content only by what this record says.
+   * in the order of their names. Other revisits may find the content only through this record.
    */
   #namedByOwn(facts: RecordFacts): BlockKey | undefined {
     if (!this.#isOwn || facts.type !== 'revisit') return undefined;
@@ -191,8 +191,8 @@ export class Registrar {
   }
 
   /**
-   * Whether a foreign revisit that is about to be copied names a capture that is a revisit here, since the archive had
-   * its content.
+   * Whether a foreign revisit that is about to be copied names a capture that the archive stored as a revisit, since it
+   * had the content.
    */
   namesRevisit(facts: RecordFacts): boolean {
     return this.#revisits.namesRevisit(facts);
@@ -213,7 +213,10 @@ export class Registrar {
     return this.#fresh;
   }
 
-  /** The record that holds a block cannot be read. The next record that is entered with the content will hold it. */
+  /**
+   * Called when the record that holds a block cannot be read. The next entered record with this content becomes the
+   * holder.
+   */
   loseHolder(block: BlockKey): void {
     this.#lost.add(block);
   }
@@ -258,7 +261,7 @@ export class Registrar {
     this.#putAlias(declared, block);
   }
 
-  /** The same for a content of many records here, such as the empty one. */
+  /** Like `#declare`, but only once for a content that many of the records have, such as the empty content. */
   #declareOnce(text: string, block: BlockKey): void {
     if (this.#declared.get(text) === block) return;
     this.#declared.set(text, block);

@@ -1,6 +1,6 @@
 /**
- * The block of a record that is being stored: hashed while it arrives, and kept in memory while it is small or else in
- * a file (I9). Its payload is identified before a byte of it is written to a segment.
+ * The block of a record that is being stored. It is hashed while it arrives. A small block is kept in memory, a larger
+ * one in a file (I9). The payload is identified before the first byte is written to a segment.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
@@ -14,12 +14,12 @@ const WHOLE_BYTES_MAX = 256 * 1024;
 
 export type BlockSource = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** What is known of a block before it arrives. */
+/** The facts about a block that are known before it arrives. */
 export type BlockKind = {
   readonly type: string;
   readonly url: string;
   readonly contentType: string;
-  /** The HTTP head at its beginning, if it has been parsed. */
+  /** The HTTP head at the beginning of the block, if the caller has parsed it. */
   readonly http?: HttpHead | undefined;
 };
 
@@ -87,7 +87,7 @@ export class Spool {
     return new Spool(head, scanner.end(), [block], path);
   }
 
-  /** Of every byte of the block. */
+  /** The digest of every byte of the block. */
   get blockDigest(): Digest {
     return this.facts.blockDigests[0] ?? digestOf('sha256', this.bytes!);
   }
@@ -117,7 +117,7 @@ export class Spool {
 
 const WANTS = { payload: ['sha256'], block: ['sha256'] } as const;
 
-/** The part of the record's head that says how to read its block, with its length if that is known. */
+/** The part of the record's head that says how to read the block, with the length of the block if it is known. */
 function blockHead(kind: BlockKind, length?: number): RecordHead {
   const fields = [
     { name: 'WARC-Type', value: kind.type },

@@ -1,15 +1,15 @@
 /**
- * Storing: many callers store contents at the same time, and these are committed in groups, many stores to one sync
- * (I2).
+ * Storing: many callers store contents at the same time. The contents are committed in groups, so that one sync serves
+ * many stores (I2).
  *
  * Each content is spooled and identified first. Then one commit at a time decides, in order of arrival, whether the
- * archive has the content. A new content becomes a response or resource record. A held one becomes a revisit that
- * refers to its holder (I1, I7). The records are appended to their segments, the segments are synced, the catalog
- * writes the batch, and only then are the stores acknowledged.
+ * archive has the content. A new content becomes a response or resource record. A content that the archive has becomes
+ * a revisit that refers to its holder (I1, I7). The records are appended to their segments, the segments are synced,
+ * the catalog writes the batch, and only then are the stores acknowledged.
  *
- * In a large group, another thread encodes small contents that look new, all together, while this thread continues. A
- * content that turns out to be held, by an earlier store of the group, is encoded again: the decision is never made
- * ahead.
+ * In a large group, another thread encodes all small contents that look new, while this thread continues. If an earlier
+ * store of the group turns out to have the same content, the later one is encoded again as a revisit: decisions are
+ * never made ahead.
  */
 import { sep } from 'node:path';
 import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
@@ -54,7 +54,7 @@ export type StoreInput =
       readonly time: EpochMs;
       /** Status line and fields with the empty line, as received. */
       readonly responseHead: Uint8Array;
-      /** The same, if it has been parsed. */
+      /** The response head, if the caller has parsed it. */
       readonly http?: HttpHead;
       /** The body as received, including the transfer coding. Bytes in memory must not change until they are stored. */
       readonly body: BlockSource;
@@ -62,7 +62,7 @@ export type StoreInput =
       readonly request?: Uint8Array;
       /**
        * Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is called after the body was read,
-       * which may turn out to be truncated.
+       * since only then it is known whether the body is truncated.
        */
       readonly fields?: readonly Field[] | (() => readonly Field[]);
       /** The capture whose content is still right, according to a 304 reply to a conditional request. */
@@ -110,8 +110,8 @@ const GROUP_MAX = 512;
 const TEXT_LEVEL = 6;
 const PACKED_LEVEL = 0;
 /**
- * Contents up to this size are encoded ahead, with limits for all of them together. Fewer bytes are not worth the
- * transfer to another thread.
+ * Limits for encoding ahead: the most bytes of one content, and the most and the fewest bytes of all contents together.
+ * Fewer bytes are not worth the transfer to another thread.
  */
 const AHEAD_BYTES_EACH_MAX = 256 * 1024;
 const AHEAD_BYTES_MAX = 4 * 1024 * 1024;
@@ -125,7 +125,7 @@ export class StoreQueue {
   readonly #waiting = new CommitWindow<Waiting>(({ options }) => options.mayWait ?? false);
   #running: Promise<void> | undefined;
   #spools = 0;
-  /** Why no more stores are accepted, once the queue is closed. */
+  /** The reason why stores are refused. Undefined until the queue is closed. */
   #closed: PinakesError | undefined;
   /** Holders of blocks in the current commit, which cannot be read yet. */
   readonly #fresh = new Map<string, Holder>();
@@ -163,7 +163,7 @@ export class StoreQueue {
     while (this.#running) await this.#running.catch(() => {});
   }
 
-  /** Accepts no more stores, for this reason, and completes those that it has. */
+  /** Refuses further stores with this reason, and completes the waiting ones. */
   async close(reason: PinakesError): Promise<void> {
     this.#closed = reason;
     this.#waiting.flush();
@@ -190,8 +190,8 @@ export class StoreQueue {
         }
       }
     } finally {
-      // In the same turn as the last check for waiting stores. A store one turn later would wait for a run that has
-      // ended.
+      // Cleared in the same turn as the last check for waiting stores. Otherwise a store in between would wait for a
+      // run that has ended.
       this.#running = undefined;
     }
   }
@@ -239,7 +239,7 @@ export class StoreQueue {
     return this.#archive.fingerprint(spool.facts.payloadDigests[0]!.bytes);
   }
 
-  /** Encodes the contents that look new, all together; none of them when there are few bytes. */
+  /** Encodes all contents that look new, or none when they have few bytes. */
   async #encodeAhead(group: readonly Waiting[], draft: CatalogDraft): Promise<Map<Waiting, Ahead>> {
     const fresh = this.#freshOf(group, draft);
     if (fresh.reduce((sum, { spool }) => sum + spool.length, 0) < AHEAD_BYTES_MIN) return new Map();
@@ -255,7 +255,7 @@ export class StoreQueue {
       if (request) loose.push({ ...request, level: TEXT_LEVEL });
       made.push({ waiting, record, hasRequest: request !== undefined });
     }
-    // Without the thread it only takes longer.
+    // If the thread fails, this thread encodes the contents, which only takes longer.
     const members = await this.#threads.encode(loose).catch(() => undefined);
     if (!members) return new Map();
     let at = 0;
@@ -326,7 +326,7 @@ export class StoreQueue {
     const mayBeShared = mode !== 'force-new' && size > UNSHARED_BYTES_MAX && size >= this.#archive.dedupBytesMin;
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
     const holder = held && (unmodified || mayBeShared) ? await this.#holderOf(held, input) : undefined;
-    // The holder cannot be read, so no revisit refers to it: the new record holds the content from now on.
+    // A holder that cannot be read gets no revisit. The new record holds the content from now on.
     const isLost = held !== undefined && mayBeShared && holder === undefined;
     const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
     const revisit = holder && this.#revisitOf(waiting, this.#archive.newId(), key, holder, profile);
@@ -364,7 +364,7 @@ export class StoreQueue {
     return { key: formatContentKey(open.kind.volume, key), capture, isNew: !held };
   }
 
-  /** The content that a server says is still right, if the archive still has it. */
+  /** The content that is unmodified according to the server, if the archive still has it. */
   async #findUnmodified(draft: CatalogDraft, { block: key }: Capture): Promise<Block | undefined> {
     if (!key) return undefined;
     await draft.load([key.digest]);
@@ -387,7 +387,7 @@ export class StoreQueue {
     return undefined;
   }
 
-  /** A content that cannot be read cannot be compared, and counts as a different one. */
+  /** Compares the contents. A stored content that cannot be read counts as different. */
   async #isSame({ holder }: Block, { spool }: Waiting): Promise<boolean> {
     try {
       return await sameBytes((await this.#archive.access.open(holder)).payload, spool.payload());
