@@ -1,6 +1,6 @@
 /**
- * The page around a PDF document in a frame. Browsers show PDF documents in a viewer of their own. Some do not start
- * the viewer in a sandbox, and every frame of replay is in one: the frame would stay empty, or say that the page is
+ * The page around a PDF document in a frame. Browsers show PDF documents in a viewer of their own. Some browsers do not
+ * start the viewer in a sandbox, such as a frame of replay: the frame would stay empty, or say that the page is
  * blocked. This page shows the viewer where it starts, and elsewhere a link to download the document.
  */
 import { bareMime } from '../base/index.ts';

@@ -31,7 +31,7 @@ export function inPageScript(name: InPageName, ...values: unknown[]): string {
 
 /** A value as JSON that is safe anywhere in a script, also when the script is part of a page. */
 export function scriptJson(value: unknown): string {
-  // A `<` would let a URL end the script; the two separators end lines in old engines.
+  // With a `<`, a URL could end the script. The two separators end lines in old engines.
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

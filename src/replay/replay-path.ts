@@ -7,7 +7,7 @@
  *     /web/<url>                       the TimeGate
  *
  * The URL is taken as it is written, with its escapes. Slashes that proxies have merged (`http:/example.org`) and a
- * missing scheme are restored. No path makes it throw.
+ * missing scheme are restored. The parser does not throw for any path.
  */
 import { type EpochMs, formatTimestamp, parseTimestamp, parseTimestampEnd } from '../base/index.ts';
 import { type Modifier, modifierOf } from './rewrite/modifier.ts';

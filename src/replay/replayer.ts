@@ -3,8 +3,8 @@
  * requests in and sends the answers.
  *
  * First a capture is chosen. The capture's own record gives the head. The record that holds its content gives the
- * payload, and the codings that the payload is decoded from. Pages, style sheets and scripts are rewritten; other
- * content passes as it is.
+ * payload and its content codings, which are decoded. Pages, style sheets and scripts are rewritten; other content
+ * passes as it is.
  */
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
 import { bareMime, concat, EMPTY, type EpochMs, formatTimestamp, PinakesError, toHex, utf8 } from '../base/index.ts';
@@ -100,7 +100,7 @@ export class Replayer {
       await releaseBody(chosen.retrieved.payload);
       return (await this.#asLetters(request)) ?? this.#missing(request);
     }
-    // A program gets the redirection as it is. A browser would follow it until it gives up.
+    // A program gets the redirection as it is. A browser would follow the redirections until it gives up.
     if (chosen.redirectLoop && isNavigation(request) && request.fields('accept')?.includes('text/html')) {
       await releaseBody(chosen.retrieved.payload);
       return { status: 508, fields: this.#shortLived(), body: undefined, redirectLoop: chosen.redirectLoop };
@@ -118,7 +118,7 @@ export class Replayer {
     return withoutBody(request, await this.#answer(request, chosen, options));
   }
 
-  /** Answers with a redirection of a URL to itself, which leads to the capture that is shown in its place. */
+  /** Answers with a redirection of a URL to itself. Its Location is the capture that is shown in its place. */
   async #leadOn(
     request: ReplayRequest,
     self: Capture,
@@ -495,7 +495,10 @@ function plainPath(url: string): string | undefined {
   return unescaped.replace(/\/{2,}/g, '/');
 }
 
-/** The head of the answer: the capture's own, unless this is missing or says "not modified" (304). */
+/**
+ * The capture's own head, or the head of the record with the content if the own head is missing or "not modified"
+ * (304).
+ */
 function replayedHead({ http, holderHttp }: Retrieved): HttpHead | undefined {
   return http === undefined || http.status === 304 ? (holderHttp ?? http) : http;
 }

@@ -6,7 +6,7 @@
  * - Only the web interface and replay itself may frame a replayed page (`frame-ancestors`).
  * - A replayed page cannot open windows or navigate the topmost one (`sandbox`), and gets no camera, location or other
  *   device (`Permissions-Policy`).
- * - Workers have the same policy as pages, also those that are started from a script of replay itself.
+ * - Workers have the same policy as pages, also workers that are started from a script of replay itself.
  * - Stored bytes that a client requests unchanged (`id_`) run and load nothing at all.
  */
 import type { ReplayOrigins } from './memento.ts';
@@ -50,17 +50,17 @@ const SHARED: readonly [string, string][] = [
 ];
 
 /**
- * For the scripts of replay itself. A page could start a worker from one of them, and a worker has the policy of its
- * own script.
+ * The policy for the scripts of replay itself. A page could start a worker from such a script, and a worker has the
+ * policy of its script.
  */
 export const ASSET_POLICY = "default-src 'self' data: blob: 'unsafe-eval'";
 
 export class SecurityFields {
-  /** For documents, which run scripts. */
+  /** The fields for documents, which run scripts. */
   readonly document: readonly [string, string][];
-  /** For the parts of a document. */
+  /** The fields for the parts of a document. */
   readonly resource: readonly [string, string][];
-  /** For stored bytes that are sent unchanged. */
+  /** The fields for stored bytes that are sent unchanged. */
   readonly raw: readonly [string, string][];
 
   constructor({ uiOrigin }: ReplayOrigins) {

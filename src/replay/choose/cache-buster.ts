@@ -1,14 +1,14 @@
 /**
- * Numbers that scripts put into a URL so that no cache answers: `?_=1583020800123`, `?rnd=0.4416409465020576`. In
- * replay a script makes other numbers, so the URL that it requests is not in the archive. The page means a capture
- * whose URL differs only in such numbers.
+ * Finds captures in spite of cache busters, numbers that scripts put into a URL so that no cache answers:
+ * `?_=1583020800123`, `?rnd=0.4416409465020576`. In replay a script makes other numbers, so the URL that it requests is
+ * not in the archive. The page means a capture whose URL differs only in such numbers.
  *
  * An argument counts if its name and value look like a cache buster, or if its value looks like a random number. A time
  * that selects data does not count.
  *
  * Names that scripts make up for a callback (JSONP) differ in the same way: `?callback=jQuery1102_1583020800123`. The
- * captured script calls the function by the name at the time of capture; `withCallback` changes it to the name that the
- * page uses now.
+ * captured script calls the function by its name at the time of capture. `withCallback` changes this name to the name
+ * that the page uses now.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -52,7 +52,7 @@ function isMadeName(value: string): boolean {
   return FUNCTION_NAME.test(value) && /\d{3}/.test(value.slice(value.lastIndexOf('.') + 1));
 }
 
-/** The text of a script, in which the callback of the requested URL replaces that of the captured URL. */
+/** The text of a script, in which the callback of the captured URL is replaced by the callback of the requested URL. */
 export function withCallback(text: string, captured: string, requested: string): string {
   const from = callbackOf(captured);
   const to = callbackOf(requested);

@@ -28,7 +28,7 @@ export type Wanted = {
    * bytes is wanted.
    */
   readonly range?: string | undefined;
-  /** What the request sent. */
+  /** The method and data of a request that sends data. */
   readonly exchange?: Exchange | undefined;
 };
 
@@ -45,7 +45,7 @@ export function candidatesFor(
   const ordered = inOrder(ofScheme(siblings, wanted.url), wanted);
   if (ordered.length < 2) return ordered;
   const candidates = isOfVeryUrl(ordered[0]!, wanted.url) ? ordered : veryUrlFirst(ordered, wanted);
-  // A client that names a second gets a capture of that second; if it has several contents, the answer to a GET.
+  // A client that names a second gets a capture of that second; of several contents, the one that answers a GET.
   const ofSecond = siblings.filter((capture) => isOfSecond(capture, wanted));
   const mayAnswerExchange = (capture: Capture) =>
     hasOtherContent(capture, isOfSecond(capture, wanted) ? ofSecond : siblings);
@@ -54,8 +54,8 @@ export function candidatesFor(
 }
 
 /**
- * Moves answers to data of forms and scripts behind the other captures. These answers have the key of the page itself,
- * but a link does not lead to them.
+ * Moves answers to requests with data, of forms and scripts, behind the other captures. These answers have the key of
+ * the page itself, but a link does not lead to them.
  */
 async function* exchangesLast(
   archive: CaptureSource,

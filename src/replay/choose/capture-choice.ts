@@ -9,7 +9,7 @@
  *
  * - revisits whose content is not in the archive; redirections are shown, because their own head is all there is
  * - records that are not an answer of a server
- * - answers without content (304), and parts of a content (a 206 that does not have all of it)
+ * - answers without content (304), and parts of a content (a 206 that lacks bytes of it)
  * - preflights
  * - endless redirections: from a URL to another with the same key, and loops over other URLs. On the web a cookie that
  *   was set on the way ended the loop.
@@ -199,7 +199,7 @@ async function firstAnswer(
   return undefined;
 }
 
-/** Whether another capture is shown in place of one of the redirections of a loop. */
+/** Whether some redirection of the loop is replaced by a capture outside of a loop. */
 async function leadsOut(archive: CaptureSource, loop: readonly Capture[], side: Wanted['side']): Promise<boolean> {
   let { time } = loop[0]!;
   for (const { url, urlKey: key, time: own } of loop.slice(1)) {
@@ -234,7 +234,7 @@ export async function captureAt(
   return last && { capture: last, siblings };
 }
 
-/** Whether a capture is shown for its own time, and no other in its place. */
+/** Whether replay shows this capture itself at its own time. */
 export async function isShown(archive: CaptureSource, capture: Capture): Promise<boolean> {
   return (await suitabilityOf(archive, capture)) === 'shown';
 }
@@ -333,7 +333,7 @@ function isSelfRedirect(capture: Capture, retrieved: Retrieved): boolean {
   return target !== undefined && urlKey(target) === capture.urlKey;
 }
 
-/** Where a redirection leads. Without a Location it leads nowhere, and its body can be shown. */
+/** The target of a redirection; undefined without a Location. The body of such a redirection can be shown. */
 function targetOf(capture: Capture, { http }: Retrieved): string | undefined {
   const location = http?.get('location')?.trim() || undefined;
   return location === undefined ? undefined : URL.parse(location, capture.url)?.href;

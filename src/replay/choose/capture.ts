@@ -1,4 +1,4 @@
-/** What choosing a capture reads of an archive. */
+/** The parts of an archive that the choice of a capture reads. */
 import type { Archive } from '../../archive/index.ts';
 
 export type { Capture, CaptureRange } from '../../archive/index.ts';

@@ -22,7 +22,7 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
 const OVERHEAD_CHARACTERS = 256;
 
-/** The method of a request that sends something, and the key of its URL with what it sends. */
+/** The method of a request that sends data, and the key of its URL together with the data. */
 export type Exchange = { readonly method: string; readonly key: UrlKey };
 
 /** Whether a capture answers this exchange, or a request of another method; undefined if neither is known. */
@@ -36,7 +36,7 @@ export async function relationTo(
   return request && request.method !== method && isSending(request.method) ? 'other' : undefined;
 }
 
-/** Whether a capture may answer a link. Answers to a request that sent something, or to HEAD, do not. */
+/** Whether a capture may answer a link. Answers to a request that sent data, or to HEAD, may not. */
 export async function answersGet(archive: Records, capture: Capture): Promise<boolean> {
   const request = await requestOf(archive, capture);
   return request === undefined || request.method === 'GET';

@@ -1,7 +1,7 @@
 /**
  * Rewrites attributes that scripts set, on elements that they create and in HTML that they write: the code of handlers
- * and of `javascript:` links, the URL of a refresh, and the `formaction` of a button. Wombat does not rewrite these. In
- * the HTML of the page itself the server does.
+ * and of `javascript:` links, the URL of a refresh, and the `formaction` of a button. Wombat does not rewrite these.
+ * The server rewrites them in the HTML of the page itself.
  */
 import { wrapGetter } from './property.ts';
 import type { Noted, Wombat } from './wombat.ts';

@@ -13,7 +13,7 @@ export function patchDates(methods: Wombat): void {
     prepare.call(this, timestamp);
     if (win.Date === own) return;
     const shifted = win.Date;
-    // Read once, because a page may replace `Date.now` with a function that itself creates a Date.
+    // `now` is read once, because a page may replace `Date.now` with a function that itself creates a Date.
     const { now } = shifted;
     win.Date = new Proxy(shifted, {
       apply: () => String(new shifted()),

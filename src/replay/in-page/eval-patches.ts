@@ -55,8 +55,8 @@ function patchEval(wombat: Wombat, win: PageWindow): void {
 }
 
 /**
- * Makes the object that a rewritten script changes in place of `location`, which may be the location of the page or a
- * variable of that name. Rewritten scripts call the result with `new`, so it cannot be an arrow function.
+ * Returns a constructor of the object that a rewritten script changes in place of `location`, which may be the location
+ * of the page or a variable of that name. Scripts call the constructor with `new`, so it cannot be an arrow function.
  */
 function changedPlaceOf(win: PageWindow): NonNullable<PageWindow['__pinakes_place']> {
   function ChangedPlace(get: () => unknown, set: (value: unknown) => void): { value: unknown } {

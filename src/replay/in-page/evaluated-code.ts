@@ -51,7 +51,7 @@ export class EvaluatedCode {
     return this.withChangedLocation(this.withCheckedThis(code));
   }
 
-  /** Without this, `location = x` would overwrite the stand-in instead of navigating. */
+  /** Without this rewriting, `location = x` would overwrite the stand-in instead of navigating. */
   withChangedLocation(code: string): string {
     if (code.indexOf('location') < 0) return code;
     const { checkLocation, changedLocation } = this.settings;

@@ -11,7 +11,7 @@ export function patchFrames(methods: Wombat): void {
   patchFrameAttributes(methods);
 }
 
-/** Wombat rewrites the text of a frame (`srcdoc`), but does not start in that frame. */
+/** Wombat rewrites the text of a frame (`srcdoc`), but does not run in that frame. */
 function patchSourceDocuments(methods: Wombat): void {
   methods.overrideHtmlAssignSrcDoc = function (this: Wombat, owner, name) {
     const wombat = this;

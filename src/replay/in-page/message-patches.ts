@@ -28,7 +28,7 @@ export function patchMessages(methods: Wombat): void {
 
 /**
  * A missing target origin, or '/', means the origin of the sender; wombat sends to any origin. Wombat also sends
- * nothing to a document without a URL of its own, which has the origin of its page.
+ * nothing to a document without a URL of its own, which has the origin of the page around it.
  */
 function patchPostMessage(wombat: Wombat, win: PageWindow): void {
   const post = win.postMessage as PostMessage;

@@ -1,6 +1,6 @@
 /**
- * Shows the fields of responses to scripts under their original names. The server sends original fields that must not
- * act again under another name.
+ * Shows the fields of responses to scripts under their original names. An original field that must not act again has
+ * another name in the server's answer.
  */
 import { wrapGetter } from './property.ts';
 

@@ -46,8 +46,8 @@ function attributeSelector(
   flag: string,
   base: string,
 ): string {
-  // Links of the archive also begin with `/` or `http`. Links with `.` or `?` are relative; the server has resolved
-  // them.
+  // Links of the archive also begin with `/` or `http`. The server has resolved relative links, which begin with `.` or
+  // `?`.
   if (!isWhole && /^(?:\/|https?|[.?].*)$/i.test(link)) return all;
   // Absolute links that a reader can follow are still absolute.
   const guard = !isWhole && /^https?:/i.test(link) && /^href$/i.test(name) ? ':is([href^="http"],:not(a,area))' : '';

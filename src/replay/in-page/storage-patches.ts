@@ -8,7 +8,10 @@ export function patchStorage(methods: Wombat): void {
   patchCaches(methods);
 }
 
-/** Wombat stores values as they are, but a storage holds text: pages compare with 'true' and '1'. */
+/**
+ * Wombat stores values of any type. A storage of the browser turns them into text, and pages compare with 'true' or
+ * '1'.
+ */
 function patchLocalStorage(methods: Wombat): void {
   // All windows share wombat's class of storages, so it is patched once.
   let isPatched = false;
@@ -27,7 +30,7 @@ function patchLocalStorage(methods: Wombat): void {
 
 /**
  * Databases outlast the page. Wombat separates them by site. This patch also separates them by time, because one
- * capture would show data that a later capture stored. Wombat's `deleteDatabase` deletes nothing.
+ * capture would otherwise show data that a later capture stored. Wombat's `deleteDatabase` deletes nothing.
  */
 function patchDatabases(methods: Wombat): void {
   const prepare = methods.initIndexedDBOverride;

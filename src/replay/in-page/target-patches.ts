@@ -169,7 +169,10 @@ function isWithin(win: Window, other: Window): boolean {
   }
 }
 
-/** Finds the way that the element leads. If its own window can follow the way, sets the attribute for the browser. */
+/**
+ * Finds the way of a link or form. If its own window can follow the way, sets the attribute and leaves the rest to the
+ * browser.
+ */
 function settle(win: PageWindow, element: Element, name: string): Way {
   const base: HTMLBaseElement | null = element.ownerDocument.querySelector('base[target]');
   const target = element.getAttribute(name) || base?.target || '';
@@ -193,7 +196,7 @@ function follow(way: Way, url: string): void {
   link.click();
 }
 
-/** Sends a copy of the form from another window. */
+/** Sends a copy of the form from the window of the way. */
 function send(win: PageWindow, form: HTMLFormElement, button: Button | null, way: Way): void {
   const document = way.from.document;
   const copy = document.createElement('form');

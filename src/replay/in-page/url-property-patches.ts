@@ -51,8 +51,8 @@ function patchPartGetters(methods: Wombat): void {
   methods.makeGetLocProp = function (this: Wombat, part, getter) {
     const wombat = this;
     const get = makeGetter.call(this, part, getter);
-    // Pages compare the origin of messages. In a frame without a URL wombat returns 'null' instead of the origin of its
-    // page.
+    // Pages compare the origin of messages. In a frame without a URL wombat returns 'null' instead of the page's
+    // origin.
     if (part === 'origin') {
       return function () {
         const origin = get.call(this);
@@ -92,7 +92,7 @@ function patchMoreProperties(methods: Wombat): void {
   methods.initAttrOverrides = function (this: Wombat) {
     prepare.call(this);
     const win = this.$wbwindow;
-    // Wombat restores only the first URL of several.
+    // Wombat restores only the first of several URLs in a `srcset`.
     const withoutPrefixes = (text: string) => text.replace(this.wb_unrewrite_rx, '');
     wrapGetter(win.HTMLImageElement, 'srcset', withoutPrefixes);
     wrapGetter(win.HTMLSourceElement, 'srcset', withoutPrefixes);

@@ -3,7 +3,7 @@ import { blobUrl, readBlob } from './blob.ts';
 import { withModuleLinks } from './module-patches.ts';
 import type { Wombat } from './wombat.ts';
 
-/** Wombat does not prepare workers that are modules, and starts others without the time of the page. */
+/** Wombat does not prepare workers that are modules. It starts other workers without the time of the page. */
 export function patchWorkers(methods: Wombat): void {
   const rewriteWorker = methods.rewriteWorker;
   methods.rewriteWorker = function (this: Wombat, url, options) {

@@ -39,7 +39,7 @@ export function defineWorkerStart(originalFieldPrefix: string): void {
     separateState(place, info);
     patchInnerWorkers(wombat);
     restoreResponseFields(originalFieldPrefix);
-    // Wombat leaves import() in workers as it is.
+    // Wombat drops the options of import().
     self.____wb_rewrite_import__ = importerOf((name, base) => wombat.rewriteURL(new URL(name, base).href));
     return wombat;
   } as unknown as typeof Wombat;

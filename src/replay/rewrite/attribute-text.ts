@@ -1,4 +1,4 @@
-/** The text of an attribute: decodes its references, and encodes a new value. */
+/** Decodes the references in the text of an attribute, and encodes a new value. */
 import { Tokenizer } from 'htmlparser2';
 
 const QUOTE_SINGLE = 2;

@@ -3,8 +3,8 @@
  * tokens of the CSS standard, into which any text can be split, so broken rules do not matter. Everything but the links
  * stays as it is, byte for byte.
  *
- * Selectors of absolute links, `a[href^="https://example.org"]`, become selectors of links of the archive, which have
- * the URL after a time: `a[href*="_/https://example.org"]`. Selectors of links from the root of a site,
+ * Selectors of absolute links, `a[href^="https://example.org"]`, become selectors of links of the archive, which
+ * contain the URL after a time: `a[href*="_/https://example.org"]`. Selectors of links from the root of a site,
  * `a[href^="/blog"]`, mean the site of the style sheet.
  */
 import { string, tokenize, tokenTypes, url } from 'css-tree';

@@ -1,6 +1,6 @@
 /**
- * Whether an HTML parser is inside SVG or MathML. There `<style>`, `<script>` and `<title>` have markup instead of raw
- * text, and some HTML elements end the foreign part (HTML, "the rules for parsing tokens in foreign content").
+ * Tracks whether an HTML parser is inside SVG or MathML. There `<style>`, `<script>` and `<title>` have markup instead
+ * of raw text, and some HTML elements end the foreign part (HTML, "the rules for parsing tokens in foreign content").
  */
 
 /** HTML elements that end the foreign part. */
@@ -21,7 +21,7 @@ const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
 const VOID: ReadonlySet<string> = new Set(
   'area base br col embed hr img input link meta param source track wbr'.split(' '),
 );
-/** HTML elements that end at the next one of the same name. */
+/** HTML elements that end at the next element of the same name. */
 const SELF_ENDING: ReadonlySet<string> = new Set('a button dd dt li nobr option p td th tr'.split(' '));
 
 const DEPTH_MAX = 256;
@@ -78,7 +78,7 @@ export class ForeignContext {
     if (this.#around.size < NAMES_MAX) this.#around.set(element, around);
   }
 
-  /** Drops the elements that ended together with an outer one. */
+  /** Drops the elements that ended together with an outer element. */
   #aroundOf(element: string): number[] | undefined {
     const around = this.#around.get(element);
     while (around && around.length > 0 && around.at(-1)! > this.#open.length) around.pop();

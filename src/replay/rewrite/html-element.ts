@@ -1,4 +1,4 @@
-/** Which attributes of an element change, and to what. All others stay as they are. */
+/** Decides which attributes of an element change, and their new values. All other attributes stay as they are. */
 import { rewriteCss } from './css-rewriter.ts';
 import type { LinkRewriter } from './link-rewriter.ts';
 import type { Modifier } from './modifier.ts';

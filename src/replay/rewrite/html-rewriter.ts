@@ -23,10 +23,10 @@ const SRCDOC_DEPTH_MAX = 3;
 
 export type HtmlOptions = {
   readonly links: LinkRewriter;
-  /** What is written at the start of the head; nothing if empty. */
+  /** The text to write at the start of the head; may be empty. */
   readonly head: string;
   readonly isXml?: boolean;
-  /** How many documents are around this one (`srcdoc`). */
+  /** How many documents are around this document (`srcdoc`). */
   readonly depth?: number;
 };
 
@@ -349,9 +349,9 @@ const CDATA_START = '<![CDATA[';
 const CDATA_END = ']]>';
 
 /**
- * Rewrites the text of an element in XML or SVG, which may have references and CDATA sections. It is rewritten as the
- * browser sees it. Pages put the delimiters of sections into comments of the script, `//<![CDATA[`; the end of such a
- * comment shows only without the delimiters.
+ * Rewrites the text of an element in XML or SVG, which may have references and CDATA sections. The text is rewritten as
+ * the browser sees it. Pages put the delimiters of sections into comments of the script, `//<![CDATA[`; the end of such
+ * a comment shows only without the delimiters.
  */
 function rewriteMarkup(text: string, isXml: boolean, rewrite: (text: string) => string): string {
   const plain = textOfMarkup(text, isXml);

@@ -55,7 +55,7 @@ export class LinkRewriter {
     return this.#parsedBase().url;
   }
 
-  /** The time that links have, in digits. */
+  /** The time in rewritten links, in digits. */
   get stamp(): string {
     return this.#stamp;
   }
@@ -80,7 +80,7 @@ export class LinkRewriter {
     return prefix;
   }
 
-  /** The absolute URL of a link; undefined for links that no archive has: fragments, `data:`, broken ones. */
+  /** The absolute URL of a link; undefined for links that no archive has: fragments, `data:` and broken links. */
   resolve(link: string): string | undefined {
     const url = cleaned(link);
     if (url === '' || url.startsWith('#')) return undefined;
@@ -99,15 +99,16 @@ export class LinkRewriter {
   }
 
   /**
-   * What to write before a link of the archive that a reader can follow. Style sheets find links to other sites by how
-   * they begin, `a[href^="http"]`, so absolute links stay absolute.
+   * The text to write before a link of the archive that a reader can follow. Style sheets find links to other sites by
+   * how they begin, `a[href^="http"]`, so absolute links stay absolute.
    */
   before(link: string): string {
     return WHOLE_URL.test(link) ? this.#replayOrigin : '';
   }
 
   /**
-   * What to write before a plain link to make it one of the archive; undefined if it needs `rewrite`, which is slower.
+   * The text to write before a plain link to make it a link of the archive; undefined if the link needs `rewrite`,
+   * which is slower.
    */
   insertion(link: string, modifier: Modifier): string | undefined {
     const first = link.charCodeAt(0);
@@ -145,7 +146,7 @@ function isDigit(code: number): boolean {
 /** Dot segments, plain or escaped, need a URL parser. */
 const DOTTED = /(?:^|\/)(?:\.|%2e)/i;
 
-/** Whether a URL parser would change no letter of a link: printable ASCII without backslashes. */
+/** Whether a URL parser would return a link unchanged: printable ASCII without backslashes. */
 function isPlain(link: string, charset: string): boolean {
   for (let at = 0; at < link.length; at++) {
     const code = link.charCodeAt(at);

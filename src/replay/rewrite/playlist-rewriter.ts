@@ -12,7 +12,7 @@ export function rewriteHls(text: string, links: LinkRewriter): string {
   });
 }
 
-/** Only absolute links: relative ones are templates, which the player resolves by a base that is rewritten. */
+/** Rewrites only absolute links: relative links are templates, which the player resolves against a rewritten base. */
 export function rewriteDash(text: string, links: LinkRewriter): string {
   const pattern =
     /(<(?:\w+:)?(?:BaseURL|Location)\b[^>]{0,2000}>\s*|\b(?:media|initialization|sourceURL|index|href)=["'])(https?:[^"'<\s]+)/g;

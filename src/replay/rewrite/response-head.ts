@@ -11,7 +11,7 @@ import type { Modifier } from './modifier.ts';
 
 /** The prefix of the names of original fields that are kept without effect. */
 export const ORIGINAL_PREFIX = 'X-Archive-Orig-';
-/** Clients refuse heads of more than about 16 KiB; archived ones may have a megabyte. */
+/** Clients refuse heads of more than about 16 KiB; archived heads may have a megabyte. */
 const ORIGINAL_CHARACTERS_MAX = 6 * 1024;
 const VALUE_CHARACTERS_MAX = 2 * 1024;
 

@@ -5,7 +5,7 @@
  * A classic script is put into a block whose `let window`, `let location`... hide the real ones. Other scripts must
  * still see the declarations of the script outside of the block. They see functions and `var`. `let`, `const` and
  * `class` at the top become `var`. Asynchronous functions and generators are assigned to the window. A module gets the
- * same names as declarations of its own. Names that a script declares itself are left out.
+ * same names as declarations of its own. Names that a script declares itself get no stand-in.
  *
  * Within the code, and never in its strings or comments:
  *
@@ -43,12 +43,12 @@ const STAND_IN_SET: ReadonlySet<string> = new Set(STAND_INS);
 const BEFORE_BOUND_NAME: ReadonlySet<string> = new Set(['{', '[', ',', ':', '...']);
 const ASSIGN = '_____WB$wombat$assign$function_____';
 const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
-/** Reads the location only if it is initialized: in the default value of a parameter of this name it is not. */
+/** Reads the location only if it is initialized. It is not in the default value of a parameter named `location`. */
 export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
 /**
- * Stands for the location where a script changes it. This code begins with a word, so that the line before it also ends
- * without a semicolon.
+ * Stands for the location where a script changes it. This code begins with a word, so that a line before it ends there
+ * even without a semicolon.
  */
 export const CHANGED_LOCATION =
   'new (typeof __pinakes_place==="function"?__pinakes_place:function(get,set){return{get value(){return get()},set value(to){set(to)}}})' +
@@ -375,7 +375,7 @@ class ScriptRewriting {
     }
   }
 
-  /** For a script that could not be read to its end: names that any declaration mentions are left out. */
+  /** For a script that could not be read to its end: names that any declaration mentions get no stand-in. */
   #declareAllFound(): void {
     for (const match of this.#text.matchAll(DECLARES_STAND_IN)) this.#declared.add(match[1]!);
   }

@@ -8,7 +8,7 @@ export type TextRewriter = {
 /** A longer text that would have to be rewritten as a whole passes as it is, and the policy of the page confines it. */
 const HELD_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** For kinds of text that are rewritten as a whole. */
+/** Rewrites kinds of text that can only be rewritten as a whole. */
 export class WholeText implements TextRewriter {
   readonly #rewrite: (text: string) => string;
   #held: string[] = [];

@@ -21,7 +21,10 @@ function parsed(text: string): JsonObject | undefined {
 
 const URL_SPECIFIER = /^(?:\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i;
 
-/** An import map. Names that are links, and all URLs, become links of the archive, as in the modules that use them. */
+/**
+ * Rewrites an import map. Names that are links, and all URLs, become links of the archive, as in the modules that use
+ * them.
+ */
 export function rewriteImportMap(text: string, links: LinkRewriter): string {
   const map = parsed(text);
   if (!map) return text;
