@@ -84,8 +84,8 @@ export class Database {
    * The rows are written to a file first. When the engine fails while it streams a result, the stream simply ends, as
    * if the result were complete.
    *
-   * All values of a row are fetched as one text and split here: fetching them one by one costs several times as much. A
-   * null becomes an empty text; values in manifests do not contain tabs.
+   * All values of a row are fetched as one text and split here: fetching the values one by one costs several times as
+   * much. A null becomes an empty text; values in manifests do not contain tabs.
    */
   async *rows(columns: readonly string[], from: string): AsyncGenerator<string[]> {
     const path = join(this.#directory, `rows-${this.#results++}.txt`);

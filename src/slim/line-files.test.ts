@@ -43,7 +43,7 @@ test('a torn line at the end of a file is cut off', () => {
   });
 });
 
-test('manifest lines are grouped by the first digits of their digest, and pointers are in a file of their own', () => {
+test('manifest lines are grouped by the first digits of their digest, and pointers have their own file', () => {
   inDirectory((directory) => {
     const lines = new ManifestLinesFile(directory, 2);
     for (const hex of ['aa1', 'ab2', 'aa3', '']) lines.add(`${hex}\n`, hex);

@@ -38,7 +38,7 @@ function directoryBeside(out: string): string {
   });
 }
 
-/** Removes the directories of killed stages: those of this user that were once locked, and are not locked now. */
+/** Removes the directories of killed stages: directories of this user that were once locked and are not locked now. */
 function removeAbandoned(out: string): void {
   const prefix = `.${basename(out)}-`;
   for (const name of namesIn(dirname(out))) {

@@ -1,7 +1,7 @@
 /**
  * The manifest of a running run: text lines in several files, chosen by the first hexadecimal digits of the digest. So
  * all lines of one digest are in one file, and each file can be resolved with bounded memory (I9). Lines of records
- * that only refer to others are in a file of their own.
+ * that only refer to other records have their own file.
  *
  * ```
  *   lines-.tsv  or  lines-0.tsv ... lines-f.tsv  or  lines-00.tsv ... lines-ff.tsv  or  with three digits

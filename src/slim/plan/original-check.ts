@@ -81,7 +81,7 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
   const { originals } = check;
   const verdicts: OriginalVerdict[] = [];
   try {
-    /** Originals whose declared digest is not that of the plain payload; it may cover other bytes. */
+    /** Originals whose declared digest is not the digest of the plain payload; it may cover other bytes. */
     const unclear: number[] = [];
     reader.read(originals, {
       wants: (index, head) => plainWants(originals[index]!, head),
@@ -105,9 +105,7 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
   }
 }
 
-/**
- * The digests to compute: the one of the manifest, and the one that `plainDigestText` returns.
- */
+/** The digests to compute: the digest in the manifest, and the digest that `plainDigestText` returns. */
 function plainWants(original: CheckedOriginal, head: RecordHead): BlockScanOptions {
   const algorithm = algorithmOf(original);
   if (head.format === 'arc') return { payload: [...new Set([algorithm, ARC_ALGORITHM])] };
@@ -165,9 +163,9 @@ function faultOf(original: CheckedOriginal, record: SpanRecord | undefined): str
 
 /**
  * The payload digest for the revisits, as text. Replay tools look up the original under exactly this text. So a revisit
- * repeats the digest that the original declares. For an original without one, it has the digest that indexers compute:
- * the SHA-1 of the stored body, chunk framing included. For an ARC record, it has the digest that the conversion will
- * declare. Undefined when the declared digest is not that of the plain payload.
+ * repeats the digest that the original declares. For an original without a declared digest, the revisit has the digest
+ * that indexers compute: the SHA-1 of the stored body, chunk framing included. For an ARC record, the revisit has the
+ * digest that the conversion will declare. Undefined when the declared digest is not the digest of the plain payload.
  */
 function plainDigestText(head: RecordHead, facts: BlockFacts): string | undefined {
   if (head.format === 'arc') return textIn(facts.payloadDigests, ARC_ALGORITHM);
@@ -207,8 +205,8 @@ function codingsOf(http: HttpHead | undefined): string {
 }
 
 /**
- * Whether the codings are the same. They must be, because replay decodes the body of the original and shows it with the
- * head of the duplicate.
+ * Whether the codings are the same. They must be the same, because replay decodes the body of the original and shows it
+ * with the head of the duplicate.
  */
 export function hasCodings(http: HttpHead, codings: string | null): boolean {
   return codings === null || codingsOf(http) === codings;

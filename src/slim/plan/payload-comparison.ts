@@ -1,7 +1,7 @@
 /**
  * Compares payloads byte by byte, which decides whether two records with the same digest have the same content (I7). An
- * original of ordinary size is held in memory while its duplicates are read. A larger one is read again in parallel
- * with each duplicate, so that memory is bounded (I9).
+ * original of ordinary size is held in memory while its duplicates are read. A larger original is read again in
+ * parallel with each duplicate, so that memory is bounded (I9).
  */
 import { closeSync, readSync } from 'node:fs';
 import { equal, openToRead, PinakesError, readingFile } from '../../base/index.ts';
@@ -18,7 +18,7 @@ export type PayloadComparison = {
   readonly duplicates: readonly PayloadPlace[];
 };
 
-/** `unreadable`: one of the two is not a complete record any more. */
+/** `unreadable`: one of the two records is not complete any more. */
 export type ComparisonVerdict = 'same' | 'different' | 'unreadable';
 
 export function comparePayloads({ original, payloadBytes, duplicates }: PayloadComparison): ComparisonVerdict[] {

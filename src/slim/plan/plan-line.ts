@@ -48,7 +48,10 @@ export function* readPlan(path: string, countMax: number): Generator<PlannedDupl
   }
 }
 
-/** The offset of the duplicate of each line, and the place of each line; one more place for the end. */
+/**
+ * The offset of the duplicate of each line, and the place of each line. The places have one more entry, for the end of
+ * the file.
+ */
 function indexOf(descriptor: number): { offsets: Float64Array; places: Float64Array } {
   const { size } = fstatSync(descriptor);
   let offsets = new Float64Array(1024);

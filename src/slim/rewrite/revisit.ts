@@ -1,5 +1,5 @@
 /**
- * The revisit that replaces a duplicate. Date, URI, IP address and HTTP head are those of the duplicate. The revisit
+ * The revisit that replaces a duplicate. Date, URI, IP address and HTTP head come from the duplicate. The revisit
  * refers to the URI, date and id of the original.
  *
  * The record id is derived from the ids of the two records and from the place of the duplicate, so that a killed and

@@ -3,8 +3,7 @@
  * within or across files. The files are only read; temporary lines are written to a directory of the caller.
  *
  * Originals of existing revisits are counted like other records, although a run does not replace them. The size of a
- * revisit is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over
- * half.
+ * revisit is estimated: its fields come from the duplicate and the original, and this text deflates to a bit over half.
  */
 import { type DigestAlgorithm, digestOf, utf8 } from '../../base/index.ts';
 import { ARC_NAME } from '../collection.ts';

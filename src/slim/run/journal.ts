@@ -92,8 +92,8 @@ export class Journal {
   }
 
   /**
-   * Adds an entry that becomes durable with the next one. Only for an entry that can be derived from the entries before
-   * it and the files.
+   * Adds an entry that becomes durable with the next one. Use this only for an entry that can be derived from the
+   * entries before it and from the files.
    */
   addLazily(entry: JournalEntry): void {
     const bytes = Buffer.from(`${JSON.stringify(entry)}\n`);

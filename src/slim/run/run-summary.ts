@@ -19,7 +19,7 @@ export type RunSummary = {
   readonly revisits: number;
   /** Duplicates that were not replaced, by reason. `original`: no revisit can refer to the original. */
   readonly stayed: Readonly<Record<StayReason | 'original', number>>;
-  /** Records whose digest is that of a different content. They were not replaced. */
+  /** Records with the digest of a different content. They were not replaced. */
   readonly collisions: number;
   readonly payloadBytesSaved: number;
   readonly bytesBefore: number;
