@@ -93,7 +93,7 @@ function failure(status: number, text: string): ApiError {
     const { error } = JSON.parse(text) as ErrorReply;
     if (typeof error.message === 'string') return new ApiError(status, error);
   } catch {
-    // Not a reply of our server; perhaps of a proxy.
+    // The reply is not from our server; perhaps it is from a proxy.
   }
   return new ApiError(status, { code: `HTTP_${status}`, message: `The server answered with status ${status}.` });
 }

@@ -1,6 +1,6 @@
 /**
- * Merges updates of jobs into the known jobs. Updates may arrive out of order; older ones are ignored. Does not use the
- * browser.
+ * Merges updates of jobs into the known jobs. Updates may arrive out of order; older updates are ignored. Does not use
+ * the browser.
  */
 import type { Job, JobState } from './replies.ts';
 

@@ -1,4 +1,7 @@
-/** Light or dark theme: that of the reader's system, unless the reader chose one. This browser stores the choice. */
+/**
+ * The light or dark theme: the theme of the reader's system, unless the reader chose a theme. This browser stores the
+ * choice.
+ */
 export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'pinakes.theme';

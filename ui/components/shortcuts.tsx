@@ -62,7 +62,7 @@ export function Shortcuts() {
 
 export function ShortcutList() {
   const [isOn, setIsOn] = useState(areShortcutsOn());
-  // The list may be on the screen twice, so both follow the setting.
+  // The list may be on the screen twice, so both lists follow the setting.
   useEffect(() => onShortcutSettingChange(() => setIsOn(areShortcutsOn())), []);
   return (
     <>

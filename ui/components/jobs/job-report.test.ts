@@ -11,7 +11,7 @@ test('a number that the report does not have is not shown', () => {
       assert.deepEqual(reportSentences(kind, report), [], kind);
 });
 
-test('a report is summed up in sentences, and "no damage" is shown only if the report has the counts', () => {
+test('a report is summed up in sentences; without the counts, "no damage" is not shown', () => {
   const verified = { exitCode: 1, records: 12, segments: 2, bytes: 3000, errors: 3, warnings: 0 };
   assert.deepEqual(reportSentences('verify', verified), [
     'Read: 12 records in 2 segments, 3.0 KB.',
