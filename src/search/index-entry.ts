@@ -1,6 +1,6 @@
 /**
- * The entries that the indexer passes to the writer: a capture, and its content if the index does not have it yet. They
- * are plain values, so that they can be sent to another thread.
+ * The entries that the indexer passes to the writer: a capture, and its content if the index does not have this content
+ * yet. They are plain values, so that they can be sent to another thread.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { Link } from '../page/index.ts';

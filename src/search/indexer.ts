@@ -121,8 +121,8 @@ export class Indexer {
    * Opens the index of an archive for writing, on its own thread. Waits while this process has another indexer of the
    * same index.
    *
-   * With a stopwatch, which returns milliseconds, the writer runs on this thread, and the tally has the times.
-   * With `isRebuild` the indexer builds a new index next to the old one, which other indexers can keep up to date
+   * With a stopwatch, which returns milliseconds, the writer runs on this thread, and the tally has the times. With
+   * `isRebuild` the indexer builds a new index next to the old one. Other indexers can keep the old index up to date
    * meanwhile. `close` swaps the two if the new index has caught up.
    */
   static async open(
@@ -173,9 +173,9 @@ export class Indexer {
   }
 
   /**
-   * A stream can expire while it is read: if a segment is emptied and compacted away before its turn, or if the archive
-   * is rebuilt. A catalog that is being rebuilt does not have all captures yet, so a capture that it does not have may
-   * still exist. That is why removals count only if the incarnation stayed the same.
+   * A stream can expire while it is read: if a segment is emptied and compacted away before the stream reads it, or if
+   * the archive is rebuilt. A catalog that is being rebuilt does not have all captures yet, so a capture that it does
+   * not have may still exist. That is why removals count only if the incarnation stayed the same.
    */
   async #catchUpWithRetries(report: StreamReport, options: IndexOptions): Promise<void> {
     for (let attempt = 1; ; attempt++) {
@@ -323,7 +323,7 @@ export class Indexer {
     await this.#adding;
     if (unresolved.length > 0) await this.#writer.setUnresolved(unresolved, true);
     this.#adding = this.#add(entries, options);
-    // The next await of #adding gets the failure. Until then it must not count as an unhandled rejection.
+    // The next await of #adding gets the failure. Before that, the failure must not count as an unhandled rejection.
     this.#adding.catch(() => {});
   }
 

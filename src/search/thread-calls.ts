@@ -65,7 +65,10 @@ export class ThreadCalls {
   }
 }
 
-/** The other side: creates the object at the first call, `open`, and then runs the calls one after another. */
+/**
+ * The code on the other thread: creates the object at the first call, `open`, and then runs the calls one after
+ * another.
+ */
 export function answerCalls(open: () => object): void {
   let target: object | undefined;
   let last: Promise<void> = Promise.resolve();

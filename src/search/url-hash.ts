@@ -9,7 +9,7 @@ import { isCiting } from './document-links.ts';
 
 const HEX_DIGITS = 13;
 
-/** Two lanes of 32 bits with different multipliers. At the end each is mixed into the other. */
+/** Two lanes of 32 bits with different multipliers. At the end each lane is mixed into the other. */
 export function hashOfKey(key: UrlKey): number {
   let high = 0x2545f491;
   let low = 0x6c8e9cf5;

@@ -8,7 +8,10 @@ export const CANDIDATES_MAX = 5000;
 
 /** Weights of title, headings, description and body. */
 const WEIGHTS = '8.0, 4.0, 2.0, 1.0';
-/** The weight of a page whose last response was an error. "Not found" pages are short, so they would come first. */
+/**
+ * The weight of a page whose last response was an error. "Not found" pages are short, so without this weight they would
+ * come first.
+ */
 const ERROR_WEIGHT = 0.25;
 const ERROR_STATUS_MIN = 400;
 
@@ -34,9 +37,9 @@ export type CandidateQuery = {
   readonly matches: number;
 };
 
-/** The number of contents in a sample that estimates the share that meets a condition. */
+/** The number of contents in a sample, which estimates the share of contents that meet a condition. */
 const SAMPLE = 200;
-/** Below this share it is faster to look at all contents than at the best ones first. */
+/** If the share is smaller, looking at all contents is faster than looking at the best contents first. */
 const SHARE_MIN = 0.25;
 /** If a site has at most this many URLs, the URLs are selected before the words. */
 const SITE_URLS_MAX = 10_000;

@@ -40,7 +40,7 @@ export type FieldName = (typeof FIELDS)[number];
 const FIELD = /([A-Za-z][A-Za-z-]*)(:(?:>=|<=|>|<)?|>=|<=|>|<|=)/y;
 /** Straight quotation marks, and the English, German, Polish, French and Russian ones that word processors insert. */
 const QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb';
-/** The marks that close a phrase, by the mark that opened it. Other marks may occur inside it. */
+/** The marks that close a phrase, by the mark that opened it. Other marks may occur inside the phrase. */
 const PARTNERS: Readonly<Record<string, string>> = {
   '"': '"',
   '\u201c': '\u201d"',

@@ -56,7 +56,7 @@ export type SearchPage = {
   /** False if there are too many results to count. `total` is then the number of contents, or a lower bound. */
   readonly isTotalExact: boolean;
   readonly facets?: Facets;
-  /** The number of values of a facet that are not listed, the smallest ones; absent if all are listed. */
+  /** For each facet, the number of values that are not listed, which are the smallest; absent if all are listed. */
   readonly facetsLeftOut?: Readonly<Partial<Record<FacetName, number>>>;
   /** The batch of the index that was searched. */
   readonly batch: number;

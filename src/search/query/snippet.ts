@@ -1,6 +1,6 @@
 /**
- * The piece of a text that best shows why it was found, with the places of the found words. Words are compared by their
- * folded form; in scripts without spaces the characters themselves are compared.
+ * The piece of a text that best shows why the text was found, with the places of the found words. Words are compared by
+ * their folded form; in scripts without spaces the characters themselves are compared.
  */
 import { foldedForm, plainForm, unsegmentedRuns } from '../token-form.ts';
 

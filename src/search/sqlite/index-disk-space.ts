@@ -39,7 +39,7 @@ export function truncateLog(database: DatabaseSync): void {
   runCheckpoint(database, 'TRUNCATE');
 }
 
-/** A checkpoint only saves space. If it fails, or would have to wait, the next one does its work. */
+/** A checkpoint only saves space. If it fails, or would have to wait, the next checkpoint does its work. */
 function runCheckpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): void {
   const timeoutMs = numberOf(database, 'busy_timeout', 'timeout');
   try {

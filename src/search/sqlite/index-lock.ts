@@ -1,6 +1,6 @@
 /**
- * Locks a path within this process, so that one indexer at a time writes to the path. Others wait in the order of their
- * calls.
+ * Locks a path within this process, so that one indexer at a time writes to the path. Other indexers wait in the order
+ * of their calls.
  */
 import { resolve } from 'node:path';
 

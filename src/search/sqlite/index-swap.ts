@@ -29,7 +29,7 @@ export async function dropIndexFile(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 }
 
-/** Replaces the old index by the new one. Nothing may have the new index open. */
+/** Replaces the old index by the new one. No connection to the new index may be open. */
 export async function swapIndex(directory: string): Promise<void> {
   const [from, to] = [join(directory, NEW_SEARCH_FILE), join(directory, SEARCH_FILE)];
   const batch = batchOf(to);

@@ -145,7 +145,7 @@ export class IndexWriter {
     else tally.captures++;
   }
 
-  /** Adds a capture of a document. False if the capture was known and only its segment changed. */
+  /** Adds a capture of a document. Returns false if the capture was known and only its segment changed. */
   #addCapture(document: number, isNew: boolean, entry: IndexEntry, page: Page | undefined, tally: IndexTally): boolean {
     const knownUrl = this.#statements.findUrl.get(entry.key);
     const url = knownUrl ? Number(knownUrl.id) : this.#addUrl(entry);

@@ -21,7 +21,7 @@ const PAGE_KEYS = 512;
 const BUSY_MS_MAX = 10_000;
 
 const TABLE = 'CREATE TABLE ranked (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, key TEXT)';
-/** Created after all rows, because sorting once takes a fraction of the time. */
+/** Created after all rows, because sorting all rows once takes a fraction of the time. */
 const DIGESTS = 'CREATE UNIQUE INDEX ranked_digest ON ranked (digest)';
 
 /** Writes a new file. Returns a digest of its keys. */

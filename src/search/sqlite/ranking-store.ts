@@ -140,7 +140,7 @@ export class RankingStore {
     return names.filter((name) => name.endsWith(SUFFIX));
   }
 
-  /** Removes URLs from all files if the archive has no captures of them any more (I6). */
+  /** Removes URLs from all files if the archive no longer has captures of these URLs (I6). */
   async forget(keys: readonly UrlKey[]): Promise<void> {
     const files = await this.#files();
     if (files.length === 0) return;
