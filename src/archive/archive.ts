@@ -116,7 +116,7 @@ export class Archive implements CaptureReader {
   readonly #opened: OpenedArchive;
   readonly #pages: PageIndex;
   readonly #store: StoreQueue;
-  /** Work that writes segments anew, moves them or numbers them runs one at a time. */
+  /** Runs one piece of work at a time that writes segments anew, moves them or numbers them. */
   readonly #compactions = new Exclusive();
   #closing: Promise<void> | undefined;
 
@@ -181,7 +181,7 @@ export class Archive implements CaptureReader {
   /** Adds WARC, ARC and WACZ files: copies what is new, or with `inPlace` makes the files read-only segments. */
   async add(wanted: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
     const archive = this.#opened;
-    // Checked once here, otherwise every file would be refused because of it.
+    // Checked once here. Otherwise an invalid name would be reported for every file.
     if (options.collection !== undefined) archive.collections.check(options.collection);
     await this.keepRoom();
     const files = await withoutOwnFiles(archive, wanted);
@@ -274,7 +274,10 @@ export class Archive implements CaptureReader {
     return this.#opened.retrieval.captures(url, span);
   }
 
-  /** The capture of a URL that is nearest to a time, or the latest. With `notAfter`, none after that time. */
+  /**
+   * The capture of a URL that is nearest to a time, or the latest. With `notAfter`, captures after that time are left
+   * out.
+   */
   findCapture(url: string, at?: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
     const { retrieval } = this.#opened;
     const typed = typedUrl(url);
@@ -328,7 +331,7 @@ export class Archive implements CaptureReader {
    * catalogues the rest.
    */
   addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<void> {
-    // This heals, and healing would remove a segment that a compaction is writing.
+    // Adding a volume heals the archive, which would remove a segment that a compaction is writing.
     return this.#compactions.run(() => addVolume(this.#opened, volume, options));
   }
 
@@ -351,22 +354,24 @@ export class Archive implements CaptureReader {
     return RecordStream.open(this.#opened, query);
   }
 
-  /** The same records as the bytes of a WARC file. */
+  /** The records of a stream as the bytes of a WARC file. */
   streamWarc(query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
     return streamWarc(this.#opened, query);
   }
 
-  /** The same records as JSON lines that describe them. */
+  /** The records of a stream as JSON lines that describe them. */
   streamJson(query: StreamQuery = {}, extend?: LineExtension): AsyncGenerator<StreamPiece> {
     return streamJson(this.#opened, query, extend);
   }
 
-  /** A stream that shares its reading with the other subscribers of the hub. */
+  /** A stream whose records are read together with the other subscribers of the hub. */
   subscribe(hub: ScanHub, wanted: HubQuery, options: SubscriberOptions = {}): Promise<Subscriber> {
     return Subscriber.open(this.#opened, hub, wanted, options);
   }
 
-  /** Records durably under a name which segments the archive has now. Compaction leaves these segments unchanged. */
+  /**
+   * Durably records, under a name, the segments that the archive has now. Compaction leaves these segments unchanged.
+   */
   createSnapshot(name: string): Promise<NamedSnapshot> {
     return this.#opened.snapshots.create(this.#opened, name);
   }
@@ -420,7 +425,7 @@ export class Archive implements CaptureReader {
     return this.#opened.segmentRegistry.unread;
   }
 
-  /** Changes when a rebuild begins. Segment numbers learned before that are invalid afterwards. */
+  /** A number that changes when a rebuild begins. Segment numbers from before the rebuild are invalid afterwards. */
   async incarnation(): Promise<number> {
     return this.#opened.segmentRegistry.numbering;
   }
@@ -443,14 +448,13 @@ export class Archive implements CaptureReader {
     await this.#opened.catalog.write({ durable: true });
   }
 
-  /** Publishes that a server has this archive open and at which address. `undefined` withdraws that. */
+  /** Publishes the address of a server that has this archive open. `undefined` withdraws the address. */
   announceServer(server: AnnouncedServer | undefined): Promise<void> {
     return this.#opened.announceServer(server);
   }
 
   /**
-   * Completes the waiting stores and the change in progress. The next step of any longer work fails with
-   * ARCHIVE_CLOSED.
+   * Completes the waiting stores and the change in progress. Longer work fails with ARCHIVE_CLOSED at its next step.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

@@ -11,14 +11,14 @@
  *   hash         8 hexadecimal digits that tell captures of one URL and time apart
  *   collection   its number
  * ```
- * A catalog that was lost and made again may number its collections differently. An id then still finds its capture, as
- * long as only one collection has it.
+ * A catalog that was lost and made again may number its collections differently. An id still finds its capture if only
+ * one collection has a capture with this key, time and hash.
  */
 import { digestOf, fromUtf8, utf8 } from '../base/index.ts';
 import type { Capture, CatalogView } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 
-/** Ids are much shorter than the paths that servers accept. */
+/** Longer keys are shortened, so that ids are much shorter than the paths that servers accept. */
 const KEY_BYTES_MAX = 1500;
 const KEY_START_CHARACTERS = 375;
 const KEY_DIGEST_BYTES = 16;

@@ -1,6 +1,6 @@
 /**
- * Queries on what the catalog knows of captures: a few words instead of many options. The query language of search has
- * more; what both have means the same.
+ * Queries on the facts of captures in the catalog: a few words instead of many options. The query language of search
+ * has more fields. Fields of both languages mean the same.
  *
  * ```
  *   query   = { [-] name ( : | = | > | >= | < | <= ) value }            blanks mean AND, a minus before a field NOT
@@ -14,8 +14,8 @@
  *
  *   site, type, status, collection and kind take several values with commas between them: any of them
  * ```
- * A query with an error is refused, with the place marked. A size is that of the payload; a capture whose content is
- * unknown does not have a size and matches none.
+ * A query with an error is refused, with the place marked. A size is the size of the payload. A capture whose content
+ * is unknown does not have a size and matches no condition on size.
  */
 import { MEDIA_KIND_ADVICE, mediaTypesOf, PinakesError, parseAskedTime } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
@@ -141,8 +141,8 @@ const LONE_FIELDS = [
 ] as const;
 
 /**
- * The query for these facts; undefined when there are none. A single value means the same as in a query. A value that
- * no capture could ever have is refused, since an empty result would look as if there were no captures.
+ * The query for these facts. Undefined when no facts are given. A single value means the same as in a query. A value
+ * that no capture could ever have is refused, since an empty result would look as if there were no captures.
  */
 export function askedQuery(asked: AskedFacts, names: QueryNames): CaptureQuery | undefined {
   const queries = asked.query === undefined ? [] : [parseCaptureQuery(asked.query, names)];

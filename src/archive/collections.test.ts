@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { MemoryCatalog } from '../catalog/index.ts';
 import { Collections } from './collections.ts';
 
-test('a new collection gets a number that no other has, however many there are', async () => {
+test('a new collection gets an unused number, however many collections there are', async () => {
   const catalog = new MemoryCatalog();
   const numbers = Array.from({ length: 200_000 }, (_, index) => index + 1);
   const putNotes = Object.fromEntries(numbers.map((number) => [`collection:c${number}`, String(number)]));

@@ -35,7 +35,7 @@ export class Collections {
     if (known !== undefined) return known;
     this.check(name);
     const number = this.#lastNumber + 1;
-    // Remembered before it is written, so that two calls at the same time never get one number for different names.
+    // Remembered before it is written, so that two calls at the same time never give one number to different names.
     this.#remember(name, number);
     try {
       await this.#catalog.write({ putNotes: { [NOTE_PREFIX + name]: String(number) } });
@@ -66,7 +66,7 @@ export class Collections {
     return [...this.#numbers].map(([name, number]) => ({ name, number }));
   }
 
-  /** The notes of the catalog about them. */
+  /** The notes of the catalog about the collections. */
   notes(): Record<string, string> {
     return Object.fromEntries([...this.#numbers].map(([name, number]) => [NOTE_PREFIX + name, String(number)]));
   }

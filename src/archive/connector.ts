@@ -1,6 +1,6 @@
 /**
- * The connector: `archive.yaml`, which makes a directory an archive. It has the volumes and the policies. Together with
- * the segments, it is everything that is needed to keep the captures.
+ * The connector: `archive.yaml`, which makes a directory an archive. It lists the volumes and the policies. The
+ * connector and the segments are all that is needed to keep the captures.
  */
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -21,7 +21,7 @@ export type VolumeSetting = {
 };
 
 export type Policies = {
-  /** A segment past this size is sealed, and another one begins. */
+  /** A segment larger than this is sealed, and a new one begins. */
   readonly segmentBytesMax: number;
   /**
    * `auto`: a payload is shared when it is larger than what a revisit adds to a head (I7, see isWorthRevisit). With a
@@ -53,7 +53,9 @@ export type Connector = {
 
 export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 'auto' };
 
-/** The default before there was `auto`. An archive with this value did not choose it. */
+/**
+ * The default before there was `auto`. A connector with this value has the former default, not a choice of its user.
+ */
 const FORMER_DEDUP_BYTES_MIN = 1024;
 
 export const DEFAULT_CRAWL: CrawlPolicy = { privateNetworks: [] };

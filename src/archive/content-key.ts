@@ -4,8 +4,8 @@
  * ```
  *   <volume>:<algorithm>:<hex digest>[~<overflow number>]        main:sha256:9f86d081...~1
  * ```
- * The volume is where the content was when the key was made. It is a hint: after a migration the catalog finds the
- * content elsewhere.
+ * The volume is a hint: it had the content when the key was made. After a migration, the catalog finds the content in
+ * another volume.
  */
 import { fromHex, PinakesError, toHex } from '../base/index.ts';
 import type { BlockKey } from '../catalog/index.ts';

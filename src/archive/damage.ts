@@ -1,6 +1,6 @@
 /**
- * Damage that is found when records are read: in which segment, where, and what is wrong. It is reported to the reader,
- * who still gets everything readable.
+ * Damage that is found when records are read: the segment, the offset and the kind of damage. It is reported to the
+ * caller, which still gets everything readable.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
@@ -18,12 +18,12 @@ export type Damage = {
 };
 
 /**
- * Damage of a record in a stream or an export, and how much of the record comes. `all`: as it is stored, with the
- * damage. `part`: what can be read, marked as truncated.
+ * Damage of a record in a stream or an export, and how much of the record is in the output. `all`: the record as it is
+ * stored, with the damage. `part`: the readable part, marked as truncated.
  */
 export type OutputDamage = Damage & { readonly comes: 'all' | 'part' | 'nothing' };
 
-/** One line: where, of which page, what. Contains text from the archive. */
+/** One line with the place, the URL and the kind of damage. Contains text from the archive. */
 export function formatDamage({ volume, segment, offset, code, message, url }: Damage): string {
   const what = url === undefined ? '' : ` (${url})`;
   return `damaged: volume ${volume}, ${segment}:${offset}${what}: ${code}, ${message}`;
@@ -42,8 +42,8 @@ export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'out
 }
 
 /**
- * Records that cannot be read one by one do not have places of their own. Copying loses nothing of them, but a segment
- * leaves them out.
+ * Records that cannot be read one by one do not have places of their own. An add by copying takes all of them, but a
+ * file that is itself a segment is read without them.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set(['coding-changed', 'member-shared']);
 
@@ -77,8 +77,8 @@ export function isDamage(error: unknown): error is PinakesError {
 }
 
 /**
- * Whether the disk cannot read bytes that it should have. That costs only the segment with these bytes, unlike a disk
- * that cannot be written to.
+ * Whether the disk cannot read bytes that it should have. Only the segment with these bytes is affected, unlike with a
+ * disk that cannot be written to.
  */
 export function isBadSector(error: unknown): error is PinakesError {
   if (!(error instanceof PinakesError) || !['DEVICE_FAILED', 'VOLUME_IO'].includes(error.code)) return false;

@@ -1,6 +1,7 @@
 /**
  * How many captures were deleted from each collection so far. A file that was added before is not read when it is added
- * again, so it does not bring back deleted captures. This number lets the report say that something may be left out.
+ * again, so it does not bring back deleted captures. With this number, the report of the add can say that captures may
+ * be left out.
  *
  * ```
  *   note  deleted:<number of the collection>     a number

@@ -19,9 +19,9 @@ export type CollectionDuplication = {
   readonly urls: number;
   /** Captures whose content is known. */
   readonly contents: number;
-  /** Among these, all but one capture of each content. */
+  /** Among `contents`, all captures of each content except one. */
   readonly duplicates: number;
-  /** Among these, captures whose content the previous collection has. Undefined for the first collection. */
+  /** Among `contents`, captures whose content the previous collection has. Undefined for the first collection. */
   readonly duplicatesOfPrevious: number | undefined;
   /** URLs that the previous collection has. Undefined for the first collection. */
   readonly persistentUrls: number | undefined;
@@ -95,7 +95,7 @@ function countOf(counts: Map<number, Count>, collection: number, time: EpochMs):
   return count;
 }
 
-/** For one content after another, how many captures of each collection have it. */
+/** Yields for each content how many captures of each collection have it. */
 async function* grouped(lines: AsyncIterable<string>): AsyncGenerator<Map<number, number>> {
   let content = '';
   let group = new Map<number, number>();

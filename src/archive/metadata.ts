@@ -1,4 +1,4 @@
-/** Metadata records: what belongs to a collection and is not a capture, such as the report of a crawl. */
+/** Metadata records: data of a collection that is not a capture, such as the report of a crawl. */
 import { type EpochMs, formatW3cDate } from '../base/index.ts';
 import { MemberEncoder, recordParts } from '../warc/index.ts';
 import type { OpenedArchive } from './opened-archive.ts';

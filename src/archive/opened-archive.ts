@@ -79,7 +79,7 @@ export class OpenedArchive {
   readonly #onFinding: ((finding: Finding) => void) | undefined;
   readonly #exclusive = new Exclusive();
   #connector: Connector;
-  /** Why no change begins any more, once the archive is being closed. */
+  /** The reason why changes are refused. Undefined until the archive is being closed. */
   #closed: PinakesError | undefined;
 
   private constructor({ directory, connector, owner, catalog, reserve, volumes, options }: OpenedArchiveOptions) {
@@ -151,7 +151,7 @@ export class OpenedArchive {
     this.#connector = connector;
   }
 
-  /** The smallest payload that is shared. With 0, only the size of the revisit decides. */
+  /** The smallest payload that is shared. With 0, the size of the revisit decides alone. */
   get dedupBytesMin(): number {
     const { dedupBytesMin } = this.#connector.policies;
     return dedupBytesMin === 'auto' ? 0 : dedupBytesMin;
@@ -175,7 +175,7 @@ export class OpenedArchive {
     try {
       await this.catalog.write(draft.batch());
     } catch (error) {
-      // The catalog may have written the batch all the same. The next opening finds out.
+      // The catalog may have written the batch all the same. The next opening finds out whether it did.
       this.segmentRegistry.abandon(segments);
       throw error;
     }
@@ -213,7 +213,7 @@ export class OpenedArchive {
     return this.#reserve.giveUp();
   }
 
-  /** Refuses a change that the catalog would not write, since it would leave traces in the volumes. */
+  /** Refuses a change that the catalog would not write, since the change would leave records in the volumes. */
   #assertTaking(): void {
     if (this.catalog.refusal) throw this.catalog.refusal;
   }

@@ -1,7 +1,7 @@
 /**
  * The owner file: it says which process has the archive open, for processes that find the catalog locked. The lock
- * decides. It ends with its process, while the process number in the file may belong to another process later. Only for
- * a process on another machine, whose lock may be invisible here, the file alone counts.
+ * decides who has the archive open. It ends with its process, while the process number in the file may later belong to
+ * another process. The file decides only for a process on another machine, whose lock may be invisible here.
  */
 import { access, constants, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';

@@ -25,19 +25,19 @@ import {
   unbracketed,
 } from '../warc/index.ts';
 
-/** The identity of a capture, on a record that was written anew for it. */
+/** The identity of a capture. A field of records that were written anew for the capture. */
 export const CAPTURE_ID_FIELD = 'pinakes-capture-id';
-/** The overflow number of a block that shares its digest with another one. */
+/** The overflow number of a block that shares its digest with another block. */
 export const OVERFLOW_FIELD = 'pinakes-overflow';
 
 /**
  * The content of a foreign revisit that was written anew, since its old reference may be gone: <hex digest>~<overflow>.
  */
 export const CONTENT_FIELD = 'pinakes-content';
-/** The digest that the writer of a record declared, on the revisit that replaced the record. */
+/** The digest that the writer of a record declared. A field of the revisit that replaced the record. */
 export const DECLARED_FIELD = 'pinakes-declared-digest';
 
-/** In the order in which `ScanFacts` reads them. */
+/** Fields that the archive writes, in the order in which `ScanFacts` reads them. */
 export const ARCHIVE_FIELDS: readonly string[] = [
   CAPTURE_ID_FIELD,
   OVERFLOW_FIELD,
@@ -47,8 +47,8 @@ export const ARCHIVE_FIELDS: readonly string[] = [
 ];
 
 /**
- * Fields of a response that are true for every record of its capture: for the revisit that replaces it, and for the
- * full record that this revisit may become.
+ * Fields of a response that stay true when the record of the capture changes: on the revisit that replaces the
+ * response, and on the full record that this revisit may become.
  */
 export const CARRIED_FIELDS: readonly string[] = [
   'warc-ip-address',
@@ -69,7 +69,7 @@ export type RecordFacts = CaptureFacts & {
   readonly innerOffset: number;
   readonly type: string;
   readonly url: string;
-  /** The date as the standard writes it. If it is not a valid time, as it is written. */
+  /** The date in the form of the standard. An invalid date is unchanged. */
   readonly date: string;
   readonly recordId: string;
   readonly isComplete: boolean;
@@ -89,7 +89,7 @@ export type RecordFacts = CaptureFacts & {
   readonly concurrentTo: string;
   readonly captureId: string;
   readonly overflow: number;
-  /** The content as the archive named it; empty if it did not. */
+  /** The name that the archive gave to the content. Empty if the record does not have one. */
   readonly content: string;
   readonly alsoDeclared: string;
 };
@@ -98,7 +98,7 @@ export type RecordFacts = CaptureFacts & {
 type CaptureFacts = {
   /** The kind of capture. Undefined for records that only go with captures: requests, metadata, warcinfo. */
   readonly kind: CaptureKind | undefined;
-  /** The next three are meaningful only for captures. */
+  /** This and the next two facts are meaningful only for captures. */
   readonly time: EpochMs | undefined;
   readonly urlKey: UrlKey;
   /** See `captureIdOf`. */
@@ -106,8 +106,8 @@ type CaptureFacts = {
 };
 
 /**
- * Facts of a record of a scan with ARCHIVE_FIELDS. Most facts are used for few records, so they are looked up in the
- * batch only then. The batch stays in memory as long as the facts do.
+ * Facts of a record of a scan with ARCHIVE_FIELDS. Most facts are needed for few records, so each is looked up in the
+ * batch when it is needed. The batch stays in memory as long as its facts.
  */
 export class ScanFacts implements RecordFacts {
   readonly kind: CaptureKind | undefined;
@@ -325,14 +325,14 @@ export function factsOfRecord(
   };
 }
 
-/** For each record the captures that it may be: those with its key, time and hash. */
+/** For each record, the captures that it may be: captures with its key, time and hash. */
 export function findCapturesOf(catalog: CatalogView, records: readonly RecordFacts[]): Promise<(readonly Capture[])[]> {
   return catalog.findCaptures(
     records.map(({ urlKey: key, time, hash: ofHash }) => ({ urlKey: key, time: time!, ofHash })),
   );
 }
 
-/** For each record of a segment the capture that it is, in a list of one or none. */
+/** For each record of a segment, its capture: a list of one capture or none. */
 export function findCapturesIn(
   catalog: CatalogView,
   segment: number,
@@ -362,8 +362,8 @@ function captureFacts(named: Named & Pick<RecordFacts, 'type' | 'isArc' | 'isHtt
 }
 
 /**
- * Tells a capture from others of the same URL and time: the id of the record, or for ARC records, which do not have
- * ids, a name made from what was captured. Records that are written anew for a capture keep it.
+ * Distinguishes a capture from others of the same URL and time. It is the id of the record. ARC records do not have
+ * ids, and get a name made from the captured data. Records that are written anew for a capture keep this id.
  */
 export function captureIdOf(facts: Named): string {
   if (facts.captureId || facts.recordId) return facts.captureId || facts.recordId;

@@ -14,7 +14,7 @@ async function place(t: TestContext): Promise<{ directory: string; path: string 
   return { directory, path: join(directory, 'reserve') };
 }
 
-/** Makes every write fail after the first ones. */
+/** Makes every write fail after the first `after` writes. */
 async function failWrites(t: TestContext, code: string, after: number): Promise<() => void> {
   const handle = await open(tmpdir());
   const writes = Object.getPrototypeOf(handle) as FileHandle;
@@ -28,7 +28,7 @@ async function failWrites(t: TestContext, code: string, after: number): Promise<
   return () => mock.restore();
 }
 
-test('a quota that is reached while the reserve grows leaves the earlier size, and the reserve can grow later', async (t) => {
+test('a reserve that reaches a quota while it grows keeps its earlier size and can grow later', async (t) => {
   const { directory, path } = await place(t);
   const reserve = new Reserve(directory);
   let repair = await failWrites(t, 'EDQUOT', 3);

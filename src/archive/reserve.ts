@@ -1,5 +1,5 @@
 /**
- * The reserve: a file that takes up space beside the catalog, so that some can be freed when the disk is full.
+ * The reserve: a file that takes up space beside the catalog. When the disk is full, removing it frees space.
  *
  * Nothing can be done with an archive before its catalog is open, and LevelDB writes to open one: its logs become
  * tables, and it begins a log and a list of files. Deleting and compacting, which free space, write before they free.
@@ -7,12 +7,12 @@
  *
  * - Work that lets the archive grow first makes sure that the reserve exists, and is refused when there is no room for
  *   it.
- * - When less space is free than the reserve takes, it is given up: after the catalog was opened, for opening it, or
- *   before work that frees space.
+ * - The reserve is given up when less space is free than it takes up. That happens after the catalog was opened, when
+ *   the catalog cannot be opened otherwise, or before work that frees space.
  * - Closing the archive restores as much of a given up reserve as there is room for.
  *
  * LevelDB has two write buffers of 8 MiB in its logs, and merges tables of 8 MiB, a dozen of them at a time in a large
- * catalog. The file is never read. Its bytes cannot be compressed, as a file system might do.
+ * catalog. The file is never read. Its bytes look random, so that a file system cannot compress them.
  */
 import { createHash } from 'node:crypto';
 import { open, stat, statfs, truncate, unlink } from 'node:fs/promises';
@@ -48,14 +48,14 @@ export class Reserve {
    */
   async keep(catalog: { bytes(): Promise<number> }): Promise<void> {
     if (this.#changesUntilCheck-- > 0) return;
-    // An unknown size of the catalog is not a reason to refuse a change.
+    // A change is not refused because the size of the catalog is unknown.
     const catalogBytes = await catalog.bytes().catch(() => 0);
     const steps = Math.ceil((CATALOGS * catalogBytes) / STEP_BYTES);
     const wanted = STEP_BYTES * Math.min(Math.max(steps, 1), STEPS_MAX);
     const bytes = await this.#bytes();
     const lacking = wanted - bytes;
     if (lacking > 0) {
-      // With less space left, the next opening would give it up again.
+      // With less space left, the next opening would give the reserve up again.
       const missing = lacking + wanted - (await this.#freeBytes());
       if (missing > 0) throw this.#full(missing);
       await this.#growTo(wanted).catch(async (cause: unknown) => {
@@ -69,13 +69,14 @@ export class Reserve {
     this.#givenUpBytes = 0;
   }
 
-  /** Gives it up when less space is free than it takes. */
+  /** Gives the reserve up when less space is free than it takes. */
   async giveUpIfShort(): Promise<void> {
     if ((await this.#freeBytes()) < (await this.#bytes())) await this.giveUp();
   }
 
   /**
-   * Gives it up. Returns whether that freed space. If the file cannot be removed, work continues without that space.
+   * Gives the reserve up. Returns whether that freed space. If the file cannot be removed, work continues without that
+   * space.
    */
   async giveUp(): Promise<boolean> {
     const bytes = await this.#bytes();
@@ -90,7 +91,7 @@ export class Reserve {
     return true;
   }
 
-  /** Restores what was given up, as far as there is room. */
+  /** Restores a reserve that was given up, as far as there is room. */
   async takeBack(): Promise<void> {
     // A smaller reserve is still useful.
     if (this.#givenUpBytes > 0) await this.#growTo(this.#givenUpBytes).catch(() => {});
@@ -103,7 +104,7 @@ export class Reserve {
     );
   }
 
-  /** Not every file system reports its free space. On the others, a full disk shows only at a write. */
+  /** Infinite if the file system does not report its free space: a full disk then shows only when a write fails. */
   async #freeBytes(): Promise<number> {
     const told = await statfs(this.#directory).catch(() => undefined);
     return told && told.blocks > 0 ? told.bavail * told.bsize : Number.POSITIVE_INFINITY;
@@ -116,7 +117,7 @@ export class Reserve {
       size += (await file.write(piece, 0, Math.min(piece.length, bytes - size))).bytesWritten;
   }
 
-  /** The limit of a quota is not known before a write fails, and neither is the missing amount. */
+  /** The error of a full disk. At the limit of a quota, the number of missing bytes is unknown. */
   #full(missingBytes: number): PinakesError {
     const detail = missingBytes > 0 ? `${Math.ceil(missingBytes / MIB)} MiB more have to be free` : '';
     return new PinakesError('ARCHIVE_FULL', { where: this.#directory, detail });

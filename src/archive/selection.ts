@@ -46,8 +46,8 @@ export async function* selectCaptures(
 }
 
 /**
- * The ranges of URL keys of a selection. One unbounded range when it names no URL, and none when its conditions
- * contradict each other.
+ * The ranges of URL keys of a selection. One unbounded range when the selection names no URL, and no range when its
+ * conditions contradict each other.
  */
 export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 'keyTo'>[] {
   const named = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
@@ -93,7 +93,7 @@ export async function selected(
   return known.filter((capture, index) => query.isMet({ ...capture, size: blocks[index]?.size }));
 }
 
-/** The same without the size of the payload, which is in another table of the catalog. */
+/** Like `isMeant` without the size of the payload, which is in another table of the catalog. */
 function isSelected(capture: Capture, selection: Selection): boolean {
   if (selection.collection !== undefined && capture.collection !== selection.collection) return false;
   if (selection.from !== undefined && capture.time < selection.from) return false;

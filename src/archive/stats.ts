@@ -1,6 +1,6 @@
 /**
- * What an archive contains, how much space it takes, and what deduplication and compression save. From one view of the
- * catalog.
+ * Statistics of an archive from one view of the catalog: what it contains, how much space it takes, and what
+ * deduplication and compression save.
  */
 import type { CatalogView } from '../catalog/index.ts';
 import { type CollectionDuplication, countDuplication } from './duplication.ts';
@@ -16,7 +16,9 @@ export type ArchiveStats = {
   readonly revisits: number;
   /** Revisits whose content is not in the archive. */
   readonly unresolvedRevisits: number;
-  /** Records that other readers stop at. Among them, records without a valid date, which are not in the index. */
+  /**
+   * Records at which other readers stop, and among these the records without a valid date, which are not in the index.
+   */
   readonly oddRecords: number;
   readonly undatedRecords: number;
   /** Payloads as captured: every capture counts. */
@@ -27,7 +29,7 @@ export type ArchiveStats = {
   readonly storedPayloadBytes: number;
   /** Bytes of the segments in the volumes. */
   readonly storedBytes: number;
-  /** Among these, deleted records that wait for compaction. */
+  /** Bytes of deleted records that wait for compaction. Part of `storedBytes`. */
   readonly deadBytes: number;
   /** Payload bytes that need not be stored, because another record holds them. */
   readonly savedByDeduplicationBytes: number;

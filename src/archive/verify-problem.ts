@@ -45,15 +45,15 @@ export type ProblemCode = keyof typeof PROBLEM_CATALOGUE;
 export type Problem = {
   readonly code: ProblemCode;
   readonly level: ProblemLevel;
-  /** The volume and the segment concerned, if any. */
+  /** The affected volume and segment, if any. */
   readonly volume: string | undefined;
   readonly segment: string | undefined;
   /** Where the record begins in the segment. */
   readonly offset: number | undefined;
   readonly message: string;
-  /** How many captures cannot be read, or not correctly, because of it. */
+  /** How many captures cannot be read, or not correctly, because of the problem. */
   readonly leaning: number;
-  /** URLs of some of them. */
+  /** URLs of some of these captures. */
   readonly examples: readonly string[];
 };
 

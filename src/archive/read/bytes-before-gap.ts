@@ -1,7 +1,7 @@
 /**
  * The bytes of a segment up to the first bytes that the disk cannot read. A volume reads many bytes at a time, so near
- * a bad sector it is asked for single sectors. Everything readable before the gap is returned, and the gap ends at the
- * next readable sector.
+ * a bad sector single sectors are read. All readable bytes before the gap are returned. The gap ends at the next
+ * readable sector.
  */
 import { READ_CHUNK_BYTES } from '../../base/index.ts';
 import type { Volume } from '../../volume/index.ts';
@@ -17,7 +17,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
   readonly #end: number;
   /** The offset of the next bytes. */
   position: number;
-  /** Known when all bytes before it were read. Undefined when there is no gap. */
+  /** The gap, known when all bytes before it were read. Undefined when there is no gap. */
   gap: Gap | undefined;
 
   constructor(volume: Volume, name: string, from: number, end: number) {
@@ -51,7 +51,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** The steps grow with the gap, since a dying disk takes seconds for each. */
+  /** Searches for the end of the gap. The steps grow with the gap, since a dying disk takes seconds for each read. */
   async #endOfGap(): Promise<number> {
     for (let to = this.position; ; ) {
       const step = Math.max(SECTOR_BYTES, (to - this.position) / 8);

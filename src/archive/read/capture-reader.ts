@@ -1,6 +1,7 @@
 /**
- * What other rooms read of captures and blocks. The archive has these methods and reads what is committed now. A view
- * has the same methods and reads the state at the moment it was opened. The methods are described at `CatalogView`.
+ * The methods with which other rooms read captures and blocks. The archive has these methods and reads the committed
+ * state of this moment. A view has the same methods and reads the state at the moment when the view was opened. The
+ * methods are described at `CatalogView`.
  */
 import type { CatalogView } from '../../catalog/index.ts';
 

@@ -34,9 +34,9 @@ type Waiting = ConcurrentRecord & {
 
 export type ConcurrentRule = {
   readonly isChosen: (head: RecordHead) => boolean;
-  /** When only one of two captures with one URI and date is chosen: whether a record without a link goes along. */
+  /** Whether a record without a link is included when only one of two captures with its URI and date is chosen. */
   readonly whenDoubtful: boolean;
-  /** Called with damaged records that are linked to no capture. The damage may have removed the link. */
+  /** Called with damaged records that have no link to a capture. The damage may have removed the link. */
   readonly onUnlinked?: (damage: Finding) => void;
 };
 
@@ -102,7 +102,8 @@ class ConcurrentFinder {
   }
 
   /**
-   * Decides about records whose neighbours were all seen, and forgets captures that are too far back for later records.
+   * Decides about records whose neighbours were all seen, and forgets captures that are more than WINDOW_RECORDS before
+   * later records.
    */
   *#settle(upTo: number): Generator<ConcurrentRecord> {
     const settled = this.#waiting.filter(({ at }) => at <= upTo);
@@ -124,8 +125,8 @@ class ConcurrentFinder {
   }
 
   /**
-   * The choice for the captures that a record is linked to, or else for those of its URI and date. Undefined when there
-   * are none.
+   * The choice for the captures that a record is linked to, or else for the captures of its URI and date. Undefined
+   * when there are no such captures.
    */
   #choiceOf({ named, recordId, visit }: Waiting): Choice | undefined {
     const links = [

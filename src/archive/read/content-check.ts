@@ -2,8 +2,8 @@
  * Checks records in members without a checksum against the known digests.
  *
  * The digest that the archive computed when it stored the record is used only when the digests in the record's own head
- * do not decide. Some tools declare wrong digests for sound records. A record without any known digest cannot be
- * checked.
+ * do not decide. They may not decide, because some tools declare wrong digests for sound records. A record without any
+ * known digest cannot be checked.
  */
 import { equal, type Finding } from '../../base/index.ts';
 import type { CatalogView, Place } from '../../catalog/index.ts';
@@ -65,7 +65,7 @@ export class ContentCheck {
     return payload === 'none' && isSame === undefined ? 'payload-digest-mismatch' : undefined;
   }
 
-  /** Whether the payload is the stored one. Undefined when the archive does not know it. */
+  /** Whether the payload is the stored content. Undefined when the archive does not know the content of the record. */
   async #isSameContent({ segment, offset }: RecordPlace, head: RecordHead, facts: BlockFacts) {
     const { targetUri, time, type } = head;
     if (type === 'revisit' || !isCaptureType(type) || targetUri === undefined || time === undefined) return undefined;

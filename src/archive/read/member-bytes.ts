@@ -1,6 +1,6 @@
 /**
- * The bytes that a member decodes to, unchanged: heads, blocks and everything after them. Short members are decoded at
- * once, long ones in pieces (I9).
+ * The decoded bytes of a member, unchanged: heads, blocks and everything after them. Short members are decoded at once,
+ * long ones in pieces (I9).
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -31,7 +31,7 @@ export class MemberBytes implements Disposable {
     this.#decoder.close();
   }
 
-  /** All bytes of a member. Undefined when it is too long. */
+  /** All bytes of a member. Undefined when the member is larger than WHOLE_BYTES_MAX. */
   async whole(member: Member): Promise<Uint8Array | undefined> {
     if (member.length > WHOLE_BYTES_MAX) return undefined;
     const [packed] = await this.#volume.read([{ name: this.#name, ...member }]);
@@ -66,7 +66,7 @@ export class MemberBytes implements Disposable {
   }
 }
 
-/** A volume's pieces are valid only until the next one is read, and a pipeline reads ahead. */
+/** Copies the pieces, since a pipeline reads ahead, and a piece is valid only until the next one is read. */
 async function* copies(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) yield Buffer.from(piece);
 }

@@ -1,8 +1,8 @@
 /**
  * A cache of small decoded records: a style sheet or a logo is read with every page of its site.
  *
- * A place in a segment always holds the same record, so the cache never becomes wrong. A deleted record is not found in
- * the catalog any more, so it is not asked for. A check of what is on disk does not use the cache.
+ * A place in a segment always holds the same record, so the cache never becomes wrong. Readers find places in the
+ * catalog, which no longer has deleted records. Verification reads the disk and does not use the cache.
  */
 import { LruCache } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
@@ -15,7 +15,7 @@ const RECORD_BYTES_MAX = 128 * 1024;
 const OVERHEAD_BYTES = 1024;
 
 export class RecentRecords {
-  /** By place. */
+  /** The records by their place. */
   readonly #records: LruCache<string, WholeRecord>;
 
   constructor(bytesMax = BYTES_MAX) {
@@ -30,7 +30,7 @@ export class RecentRecords {
     if (bytesOf(record) <= RECORD_BYTES_MAX) this.#records.keep(keyOf(place), record);
   }
 
-  /** For a rebuild, which may give segments other numbers. */
+  /** Called for a rebuild, which may give segments other numbers. */
   forget(): void {
     this.#records.clear();
   }

@@ -1,9 +1,9 @@
 /**
  * Reads single records of segments: small ones whole, which is faster, and large ones in pieces.
  *
- * Both ways verify the checksum of the member, or if it does not have one, the known digests of the record. Reading
- * whole returns only sound records. Other records are read in pieces, which returns everything readable and reports
- * what is damaged.
+ * Both ways verify the checksum of the member. If it does not have one, they verify the known digests of the record.
+ * Reading a record whole succeeds only if it is sound. Other records are read in pieces, which returns everything
+ * readable and reports the damage.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { CatalogView, Place, Segment } from '../../catalog/index.ts';
@@ -32,7 +32,7 @@ import { ContentCheck } from './content-check.ts';
 const WHOLE_BYTES_MAX = 1024 * 1024;
 /** The number of cached dictionaries. Each takes at most a few hundred kilobytes. */
 const DICTIONARIES_MAX = 64;
-/** Enough of a member to read the head of its record, except for very long heads. */
+/** So many bytes of a member contain the head of its record, except for very long heads. */
 const HEAD_START_BYTES = 4 * 1024;
 
 export type OpenedRecord = {
@@ -49,11 +49,12 @@ export type OpenedRecord = {
 type RecordsOptions = {
   /** Called with damage where no record could be read. */
   readonly onUnreadable?: ((finding: Finding) => void) | undefined;
-  /** How many bytes are kept in memory, to read as much as possible of a damaged member. */
+  /** How many bytes of a member are kept in memory, to read as much as possible of it when it is damaged. */
   readonly lookBackBytes?: number | undefined;
   /**
-   * For callers that report missing bytes. Bytes that the disk cannot read are skipped and reported as unreadable. So
-   * are bytes missing at the end of the segment, and NULs in segments where the archive wrote only records.
+   * For callers that report missing bytes. Bytes that the disk cannot read are skipped and reported as unreadable.
+   * Bytes that are missing at the end of the segment are reported too, and so are NULs in segments that the archive
+   * began.
    */
   readonly skipsGaps?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -63,7 +64,7 @@ type RecordsOptions = {
 export type WholeRecord = {
   readonly head: RecordHead;
   readonly http: HttpHead | undefined;
-  /** Bytes of the block. Head and payload are views of it. */
+  /** Bytes of the block. Head and payload are views of the block. */
   readonly blockBytes: number;
   /** Body without transfer coding and with its content coding, in order. */
   readonly payload: readonly Uint8Array[];
@@ -77,7 +78,7 @@ export type RecordLocation = Pick<Place, 'offset' | 'length'> & {
   readonly segmentBytes: number;
 };
 
-/** What other rooms read of single records. */
+/** The methods with which other rooms read single records. */
 export type RecordReader = Pick<RecordAccess, 'locate' | 'heads' | 'open' | 'memberPieces' | 'recordsBehind'>;
 
 export class RecordAccess {
@@ -104,7 +105,7 @@ export class RecordAccess {
     this.#decoder.close();
   }
 
-  /** Forgets what it knows by segment number, for a rebuild. */
+  /** Empties the caches whose keys are segment numbers, for a rebuild. */
   forget(): void {
     this.#dictionaries.clear();
     this.#own.clear();
@@ -146,7 +147,7 @@ export class RecordAccess {
 
   /**
    * Opens a record that will be written anew, or returns its damage. With a new length and a new checksum, a damaged
-   * record would look sound. A record that is too large to be known as sound beforehand is read twice.
+   * record would look sound. A large record is read twice: first to find out whether it is sound.
    */
   async openSound(place: Place, url: string | undefined): Promise<OpenedRecord | Damage> {
     try {
@@ -246,8 +247,8 @@ export class RecordAccess {
   }
 
   /**
-   * Whether the archive itself began a segment, according to its warcinfo. Then every member in it was whole, unless
-   * compaction copied a damaged one. Another writer's file may end in half a record.
+   * Whether the archive itself began a segment, according to the warcinfo of the segment. Then every member in it was
+   * whole when it was written, unless compaction copied a damaged one. Another writer's file may end in half a record.
    */
   async isOwn(segment: Segment): Promise<boolean> {
     const known = this.#own.get(segment.number);
@@ -270,7 +271,7 @@ export class RecordAccess {
   /** The record at a place in pieces, when it is large, damaged, or shares its member. */
   records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
     const { segment, offset, length } = place;
-    // Only this record is read, and many may be read at the same time, each as slowly as its client.
+    // Only this record is read. Many records may be read at the same time, each as slowly as its client.
     return this.recordsIn(this.#segmentRegistry.get(segment), offset, offset + length, {
       lookBackBytes: 0,
       ...options,
@@ -291,7 +292,7 @@ export class RecordAccess {
     end: number,
     { skipsGaps = false, ...options }: RecordsOptions = {},
   ): AsyncGenerator<ReadingRecord> {
-    // One more generator in between would delay every record.
+    // Another generator in between would delay every record.
     return skipsGaps
       ? this.#recordsAroundGaps(segment, from, end, options)
       : this.#recordsBetween(segment, from, end, options);
@@ -333,7 +334,7 @@ export class RecordAccess {
         onFinding: (finding) => {
           if (isOwn && finding.code === 'padding-skipped') reading.onUnreadable?.(finding);
         },
-        // What follows a gap is the rest of a record that was reported with the gap.
+        // The bytes after a gap are the rest of a record that was reported with the gap.
         onUnreadable: (finding) => {
           if (at === from || finding.offset !== at) reading.onUnreadable?.(finding);
         },
@@ -410,8 +411,8 @@ export class RecordAccess {
 }
 
 /**
- * A small damaged member is kept in memory completely, to read as much of it as possible. A large one is not, since
- * many may be open at the same time.
+ * A small member is kept in memory completely, to read as much of it as possible when it is damaged. Large members are
+ * not, since many may be open at the same time.
  */
 export function lookBackOf({ length }: Pick<Place, 'length'>): number {
   return length <= WHOLE_BYTES_MAX ? length : 0;

@@ -1,6 +1,6 @@
 /**
- * Retrieval of captures and contents: the head is from the capture's own record, and the payload from the record that
- * holds the block, decoded with that record's transfer coding.
+ * Retrieval of captures and contents: the head is from the capture's own record, and the payload is from the record
+ * that holds the block, decoded with the transfer coding of that record.
  *
  * Records are checked while they are read (see record-access.ts). A damaged record is returned as far as it can be
  * read, with its damage.
@@ -27,8 +27,8 @@ const ATTEMPTS = 3;
 /** Captures within this time of each other belong to one visit of the crawler. */
 export const VISIT_MS = 12 * 60 * 60 * 1000;
 /**
- * How many captures of one key are searched for exactly the requested URL, before a time and after it. Some URLs are
- * requested thousands of times in a visit.
+ * How many captures of one key, before a time and after it, are searched for one with exactly the requested URL. Some
+ * URLs are requested thousands of times in a visit.
  */
 const VISIT_CAPTURES_MAX = 1000;
 
@@ -38,20 +38,20 @@ export type Retrieved = {
   readonly head: RecordHead;
   /** HTTP head of the capture's own record. */
   readonly http: HttpHead | undefined;
-  /** HTTP head of the record that holds the payload: its content codings are the payload's. */
+  /** HTTP head of the record that holds the payload. It declares the content codings of the payload. */
   readonly holderHttp: HttpHead | undefined;
   /** Body without transfer coding and with its content coding. */
   readonly payload: AsyncIterable<Uint8Array>;
-  /** Whether it is already known to be undamaged. */
+  /** Whether the records are already known to be undamaged. */
   readonly isSound: boolean;
-  /** The damage of the records that it is from. It is complete when the payload was read to its end. */
+  /** The damage of the records of the capture. It is complete when the payload was read to its end. */
   damage(): readonly Damage[];
 };
 
 export type RetrievedContent = {
   readonly block: Block;
   readonly payload: AsyncIterable<Uint8Array>;
-  /** The damage of the record that holds it. It is complete when the payload was read to its end. */
+  /** The damage of the record that holds the content. It is complete when the payload was read to its end. */
   damage(): readonly Damage[];
 };
 
@@ -60,7 +60,7 @@ export type RetrieveOptions = {
   readonly checksDigest?: boolean;
 };
 
-/** Times, both inclusive; the latest come first with `reverse`. */
+/** A span of time, both ends inclusive. With `reverse`, the latest captures come first. */
 export type CaptureSpan = { readonly from?: EpochMs; readonly to?: EpochMs; readonly reverse?: boolean };
 
 /** The record at a place, as it was opened. */
@@ -92,8 +92,8 @@ export class Retrieval {
 
   /**
    * The capture of a URL that is nearest to a time. One key stands for several URLs (`http` and `https`, `/a` and
-   * `/A`), and redirects between them are captured too. So among the captures of one visit, those of exactly this URL
-   * come first.
+   * `/A`), and redirects between them are captured too. So among the captures of one visit, captures of exactly this
+   * URL are preferred.
    */
   async nearest(url: string, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
     const nearest = await this.#catalog.nearest(urlKey(url), time, side);
@@ -173,7 +173,7 @@ export class Retrieval {
     return { ...found, payload: hashed(), isSound: false, damage: () => [...damage(), ...changed] };
   }
 
-  /** Forgets what it knows by segment number, for a rebuild. */
+  /** Empties the cache of recent records, for a rebuild. */
   forget(): void {
     this.#recent.forget();
   }
@@ -203,7 +203,7 @@ export class Retrieval {
     }
   }
 
-  /** Tries again with the capture as the catalog has it now, when its record was moved. */
+  /** Does the work. If the record of the capture was moved meanwhile, does it again with its new place. */
   async #withRetries<T>(capture: Capture, work: (capture: Capture) => Promise<T>): Promise<T> {
     let current = capture;
     for (let attempt = 1; ; attempt++) {
@@ -227,8 +227,9 @@ export function isRedirection({ status }: Pick<Capture, 'status'>): boolean {
 }
 
 /**
- * Whether a capture is a revisit without an answer: its original is not in the archive, and it is not a redirect, whose
- * own head is the whole answer (ISO 28500, 6.7.2). Without its HTTP head, every redirect counts as one with a target.
+ * Whether a capture is a revisit without an answer: its original is not in the archive, and it is not a redirect. The
+ * head of a redirect is the whole answer (ISO 28500, 6.7.2). If `http` is not given, every redirect is assumed to have
+ * a target.
  */
 export function lacksAnswer(capture: Pick<Capture, 'kind' | 'block' | 'status'>, http?: HttpHead): boolean {
   if (capture.kind !== 'revisit' || capture.block) return false;
@@ -240,8 +241,8 @@ function samePlace(a: Place, b: Place): boolean {
 }
 
 /**
- * The payload for callers that must not use damaged bytes: damage fails with RECORD_DAMAGED. Damage can show only after
- * the last byte, so the last piece is held back until then.
+ * The payload for callers that must not use damaged bytes: reading fails with RECORD_DAMAGED at damage. Some damage is
+ * found only after the last byte, so the last piece is held back until the end.
  */
 export function soundPayload(retrieved: Pick<Retrieved, 'payload' | 'isSound' | 'damage'>): AsyncIterable<Uint8Array> {
   return retrieved.isSound ? retrieved.payload : heldBack(retrieved);
