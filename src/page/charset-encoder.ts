@@ -1,7 +1,7 @@
 /**
- * Encodes text in the charset of an old page, for the queries of its links. The platform can decode all charsets but
- * encode only UTF-8. So the tables are made with the decoder, from all single bytes, and from all pairs of bytes if the
- * charset has pairs.
+ * Encodes text in the charset of an old page, for the queries of its links. The platform decodes all charsets but
+ * encodes UTF-8 alone. So this encoder makes its tables with the decoder: it decodes all single bytes, and all pairs of
+ * bytes if the charset has pairs.
  */
 
 /** Charsets with pairs of bytes. ISO-2022-JP is left out, because it switches by escape sequences. */
@@ -17,7 +17,9 @@ export class CharsetEncoder {
     this.#escapes = UNICODE.test(charset) ? new Map() : tableOf(charset);
   }
 
-  /** The encoder of a charset by its name in the WHATWG standard. For an unknown charset it encodes as UTF-8. */
+  /**
+   * The encoder of a charset, by its name in the WHATWG standard. The encoder of an unknown charset encodes as UTF-8.
+   */
   static of(charset: string): CharsetEncoder {
     let encoder = encoders.get(charset);
     if (!encoder) {

@@ -1,7 +1,8 @@
 /**
- * Guesses the charset of a text that does not declare it. Valid UTF-8, also plain ASCII, is UTF-8. A zero in every
- * second byte means UTF-16. Otherwise each legacy charset is tried on a sample, and the most readable result wins: runs
- * of letters of one script score well; undefined bytes, controls, rare symbols and capitals inside words score badly.
+ * Guesses the charset of a text that does not declare it. Text that is valid UTF-8 or plain ASCII counts as UTF-8. A
+ * zero in nearly every second byte means UTF-16. Otherwise each legacy charset is tried on a sample, and the most
+ * readable result wins: runs of letters of one script score well; undefined bytes, controls, rare symbols and capitals
+ * inside words score badly.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -143,12 +144,14 @@ const DIVIDED_BY = 0xf7;
 /** No-break space, copyright, and the two guillemets. */
 const COMMON_SYMBOLS: ReadonlySet<number> = new Set([0xa0, 0xa9, 0xab, 0xbb]);
 
-/** Called a dozen times for every character. Destructuring the range would make a guess take twice as long. */
+/** This is called a dozen times for every character. Destructuring the range would double the time of a guess. */
 function isIn(range: Range, code: number): boolean {
   return code >= range[0] && code < range[1];
 }
 
-/** The score of one character. Characters of two bytes count twice, so that charsets can be compared. */
+/**
+ * The score of one character. Characters of two bytes count twice, so that the scores of all charsets can be compared.
+ */
 function scoreOf(code: number, previous: number, charset: string): number {
   if (code === REPLACEMENT || isIn(CONTROLS, code)) return -20;
   if (isIn(PRIVATE_USE, code)) return -10;
@@ -171,7 +174,7 @@ function cyrillicScore(code: number, previous: number): number {
   if (code < 0x410 || code > 0x44f)
     return code === 0x401 || code === 0x451 || (code >= 0x454 && code <= 0x457) ? 0.8 : -0.2;
   if (previous < 0x410 || previous > 0x44f) return 0.6;
-  // Capitals after small letters are typical of KOI8 read as windows-1251, and the reverse.
+  // Capitals after small letters are typical of KOI8 text read as windows-1251, and of windows-1251 text read as KOI8.
   return code < 0x430 && previous >= 0x430 ? -1 : 1.2;
 }
 
@@ -193,7 +196,7 @@ function isLower(code: number): boolean {
   return letter === letter.toLowerCase() && letter !== letter.toUpperCase();
 }
 
-/** The most common characters of each script. Wrongly decoded text has them only by accident. */
+/** The most common characters of each script, which are rare in wrongly decoded text. */
 const COMMON_SIMPLIFIED =
   '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活尔更别打女变四神总何电数安少报才结反受目太量再感建务做接必场件计管期市直德资命山金指克许统区保至队形社便空决治展马科司五基眼书非则听白却界达光放强即像难且权思王象完设式色路记南品住告类求据程北边死张该交规万取拉格望觉术领共确传师观清今切院让识候带导争运';
 const COMMON_TRADITIONAL =

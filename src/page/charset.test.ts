@@ -20,7 +20,7 @@ function encode(text: string, charset: string): Uint8Array {
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
 
-test('a byte order mark takes precedence over the HTTP field, and the HTTP field over the document', () => {
+test('the charset comes from the byte order mark, else the HTTP field, else the document', () => {
   assert.equal(sniffCharset(Uint8Array.of(0xef, 0xbb, 0xbf, 0x41), 'text/html; charset=koi8-r'), 'utf-8');
   assert.equal(sniffCharset(Uint8Array.of(0xff, 0xfe, 0x41, 0), 'text/html'), 'utf-16le');
   assert.equal(sniffCharset(Uint8Array.of(0xfe, 0xff, 0, 0x41), 'text/html'), 'utf-16be');
@@ -29,7 +29,7 @@ test('a byte order mark takes precedence over the HTTP field, and the HTTP field
   assert.equal(sniffCharset(meta, 'text/html; charset=nonsense'), 'shift_jis');
 });
 
-test('meta elements and the XML declaration declare a charset, but not in comments', () => {
+test('meta elements and the XML declaration outside comments declare a charset', () => {
   const cases: [string, string][] = [
     ['<meta charset=gbk>', 'gbk'],
     ["<META content='text/html; charset=windows-1251' HTTP-EQUIV=Content-Type>", 'windows-1251'],
@@ -80,7 +80,7 @@ test('undeclared UTF-8, UTF-16 and ISO-2022-JP are recognised, also with a cut l
   assert.equal(sniffCharset(new Uint8Array(0)), 'utf-8');
 });
 
-test('decoding removes the byte order mark, and replaces only invalid bytes', () => {
+test('decoding removes the byte order mark and replaces invalid bytes', () => {
   assert.deepEqual(decodeText(Uint8Array.of(0xef, 0xbb, 0xbf, 0x41)), { text: 'A', charset: 'utf-8' });
   assert.equal(decodeText(Uint8Array.of(0x41, 0xff, 0x42), 'text/plain; charset=utf-8').text, 'A\ufffdB');
   assert.equal(decodeText(Uint8Array.of(0x80), 'text/html; charset=iso-8859-1').text, '\u20ac');

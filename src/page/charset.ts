@@ -1,7 +1,7 @@
 /**
- * Finds the charset of a text and decodes it, as browsers do (WHATWG Encoding; HTML, "determining the character
- * encoding"): from the byte order mark, the HTTP field, a `meta` element or XML declaration near the start. If nothing
- * declares the charset it is guessed from the bytes.
+ * Finds the charset of a text and decodes the text, as browsers do (WHATWG Encoding; HTML, "determining the character
+ * encoding"). The charset comes from the byte order mark, the HTTP field, or a `meta` element or XML declaration near
+ * the start. If none of them declares it, it is guessed from the bytes.
  *
  * Charset names are those of the WHATWG standard, in lower case. Labels that the standard replaces for safety
  * (`iso-2022-kr`, `hz-gb-2312`) count as undeclared.
@@ -9,7 +9,7 @@
 import { fromLatin1, fromUtf8 } from '../base/index.ts';
 import { guessCharset } from './charset-guess.ts';
 
-/** Declarations are searched in this many bytes. The standard has 1,024, but real pages begin with long scripts. */
+/** How many bytes are searched for declarations. The standard says 1,024, but real pages begin with long scripts. */
 const PRESCAN_BYTES = 4096;
 
 const labels = new Map<string, string | undefined>();
@@ -51,7 +51,7 @@ export function sniffCharset(start: Uint8Array, contentType?: string): string {
 
 /** The charset that `meta` elements or the XML declaration in the first bytes declare. */
 function declaredCharset(start: Uint8Array): string | undefined {
-  // A declaration that can be read as ASCII is not in UTF-16.
+  // The bytes are read as ASCII, so a declaration of UTF-16 in them is wrong.
   const head = fromLatin1(start, 0, Math.min(start.length, PRESCAN_BYTES));
   const xml = /^\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([^"'>]{1,40})["']/.exec(head)?.[1];
   const charset = (xml === undefined ? undefined : charsetOfLabel(xml)) ?? charsetOfMeta(head);
@@ -62,7 +62,8 @@ function declaredCharset(start: Uint8Array): string | undefined {
 const TAG = /<!--.*?-->|<meta[\s/]([^>]{0,1000})>/gis;
 
 function charsetOfMeta(head: string): string | undefined {
-  // Cut off a comment that does not end in the first bytes. The pattern would be slow if it tried every start of one.
+  // Cut off a comment that does not end in these bytes. The pattern below would be slow if it tried each unclosed
+  // comment.
   const cut = /<!--(?!.*-->)/s.exec(head);
   const searched = cut ? head.slice(0, cut.index) : head;
   for (const match of searched.matchAll(TAG)) {
@@ -75,7 +76,7 @@ function charsetOfMeta(head: string): string | undefined {
   return undefined;
 }
 
-/** The guess uses this many bytes of a text. */
+/** How many bytes of a text the guess uses. */
 const GUESS_BYTES = 256 * 1024;
 
 /** Decodes a document and removes its byte order mark. Invalid bytes become U+FFFD. */

@@ -1,6 +1,6 @@
 /**
- * Detects the language of a text from its sequences of letters, for pages that do not declare it. The tables of the
- * detector are loaded for the first such page.
+ * Detects the language of a page that does not declare it, from the sequences of letters in its text. The tables of the
+ * detector are loaded when it is first used.
  */
 const SAMPLE_LENGTH = 4000;
 const SAMPLE_LENGTH_MIN = 20;

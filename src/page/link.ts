@@ -1,8 +1,8 @@
 /**
  * Links of a page, a style sheet, a feed or an HTTP head. Raw values are collected while reading and resolved at the
  * end, because a `base` element applies to the whole document. Only links that can be fetched (http, https, ftp) are
- * kept. Fragments are removed, and a fragment alone is not a link. Queries are encoded in the charset of the document,
- * as browsers do.
+ * kept. Fragments are removed. A value that is just a fragment is not a link. Queries are encoded in the charset of the
+ * document, as browsers do.
  */
 import { CharsetEncoder } from './charset-encoder.ts';
 
@@ -27,9 +27,12 @@ export type LinkKind =
   | 'data';
 
 export type Link = {
-  /** Absolute, without fragment. */
+  /** The absolute URL without its fragment. */
   readonly url: string;
-  /** The value as written, if it is relative: its target depends on the URL of the document. */
+  /**
+   * The value as written; undefined if it is absolute. The target of a relative value depends on the URL of the
+   * document.
+   */
   readonly href?: string;
   readonly kind: LinkKind;
   /** Text of the anchor or the alternative text of the image, at most LINK_TEXT_LENGTH_MAX characters. */
@@ -41,7 +44,7 @@ export type Link = {
 
 export type RawLink = { value: string; kind: LinkKind; text: string; isNofollow: boolean; isEmbed: boolean };
 
-/** Longer values are data, not addresses. */
+/** A value longer than this is data and not an address. */
 export const URL_LENGTH_MAX = 8192;
 /** The maximum number of links of one document. Documents with more links are crawler traps. */
 const LINKS_MAX = 100_000;
@@ -97,11 +100,15 @@ const ABSOLUTE =
   /^https?:\/\/(?:(?!xn--)[a-z0-9][a-z0-9-]*\.)+(?!xn--)[a-z]{2,}\/(?:[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?)?(?:\?[\w~.=&%+/:@!$()*,;-]*)?$/;
 
 /**
- * Resolves values against the base of a document. Plain paths and URLs, the most common, do not need the URL parser.
+ * Resolves values against the base of a document. Most values are plain paths and URLs, which do not need the URL
+ * parser.
  */
 export class LinkBase {
   readonly #url: string;
-  /** The base up to its path, and up to the last slash of its path; '' if the fast paths cannot be used. */
+  /**
+   * The base up to its path (`#root`), and up to the last slash of its path (`#directory`). Both are '' if the fast
+   * paths cannot be used.
+   */
   readonly #root: string;
   readonly #directory: string;
 
@@ -127,8 +134,8 @@ export class LinkBase {
 }
 
 /**
- * A value with white space before the fragment stays as it is. Without the fragment the white space would be at the
- * end, where the parser removes it.
+ * Removes the fragment of a value, unless white space precedes the fragment. Without the fragment this white space
+ * would be at the end, where the parser removes it.
  */
 function withoutFragment(value: string): string {
   const hash = value.indexOf('#');
@@ -138,7 +145,7 @@ function withoutFragment(value: string): string {
 const FOREIGN_SCHEME =
   /^[\x00-\x20]*(?:data|javascript|mailto|tel|about|blob|sms|callto|skype|whatsapp|news|file|chrome|res):/i;
 
-/** A cheap test before parsing: not empty, not a fragment alone, and not a scheme that is never fetched. */
+/** A cheap test before parsing. False if the value is empty, just a fragment, or has a scheme that is never fetched. */
 function canBeLink(value: string): boolean {
   if (value.length === 0 || value.charCodeAt(0) === 0x23) return false;
   const colon = value.indexOf(':');
@@ -157,7 +164,10 @@ export function resolveUrl(value: string, baseUrl: string): string | undefined {
 
 const UNTIDY = /^ | $|[^\S ]| {2}/;
 
-/** One line of at most `lengthMax` characters. White space becomes single spaces, with none at the ends. */
+/**
+ * The text as one line of at most `lengthMax` characters. Runs of white space become single spaces, and are removed at
+ * the ends.
+ */
 export function tidyText(text: string, lengthMax: number): string {
   if (text.length <= lengthMax && !UNTIDY.test(text)) return text;
   return text

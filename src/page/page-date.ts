@@ -4,7 +4,7 @@
  */
 import { type EpochMs, parseTimestamp, parseW3cDate } from '../base/index.ts';
 
-/** Earlier than the web, because libraries publish old books and papers. */
+/** The earliest accepted date. It is long before the web, because libraries publish old books and papers. */
 const EARLIEST: EpochMs = Date.UTC(1000, 0, 1);
 const LATEST: EpochMs = Date.UTC(2200, 0, 1);
 

@@ -1,8 +1,8 @@
 /**
  * Reads pages with limits on memory and time (I9). PDF and office documents are like programs: a few kilobytes can draw
  * for ever or unpack to gigabytes. They are read in a child process, one at a time. A document that exceeds a limit
- * ends only this process. Ordinary pages are read on the thread of the caller, because sending them to another process
- * would cost more.
+ * ends the child process, and the program goes on. Ordinary pages are read on the thread of the caller, because sending
+ * them to another process would cost more.
  *
  * The child process belongs to the main thread. Other threads send their documents to the main thread, so there is one
  * child process for all threads.
@@ -26,13 +26,15 @@ import type { PageJob } from './page-worker.ts';
 
 /** Markup of this size takes at most about a tenth of a second to read. Few pages are larger. */
 const SYNC_BYTES_MAX = 1024 * 1024;
-/** An ordinary PDF document takes a hundredth of a second per page; the worst large HTML page about ten seconds. */
+/**
+ * An ordinary PDF document takes a hundredth of a second per page. The worst large HTML page takes about ten seconds.
+ */
 const READING_MS_MAX = 60_000;
-/** The process needs 150 to 250 MB for ordinary documents, mostly for the code that reads them. */
+/** For ordinary documents the child process needs 150 to 250 MB, mostly for the code that reads them. */
 const DOCUMENT_MEMORY_DEFAULT = 512_000_000;
 
 export type ReadingBounds = {
-  /** The total memory of the process. */
+  /** The total memory that the child process may use. */
   readonly memoryBytesMax?: number | undefined;
   readonly msMax?: number | undefined;
 };
@@ -40,7 +42,10 @@ export type ReadingBounds = {
 /** A page whose bytes may still have content codings. */
 export type CodedSource = PageSource & { readonly codings?: readonly string[] };
 
-/** Reads a page: PDF and office documents in the child process, all others here. Undefined if it is not a page. */
+/**
+ * Reads a page: PDF and office documents in the child process, and all others on this thread. Returns undefined if the
+ * source is not a page.
+ */
 export async function readPage(
   source: PageSource,
   options: PageReadOptions = {},
@@ -65,7 +70,7 @@ export async function readPageInBackground(
     return kind && readPageOnThisThread({ ...source, bytes }, options);
   const read = await readInProcess({ ...source, codings, bytesMax: PAGE_BYTES_MAX + 1 }, options, bounds);
   if (read !== TOO_COSTLY) return read;
-  // The beginning of markup or text is still useful.
+  // The beginning of markup or text is still useful, so read it here.
   const page = await readPageOnThisThread({ ...source, bytes: bytes.subarray(0, SYNC_BYTES_MAX) }, options);
   return page && { ...page, isTruncated: true };
 }
@@ -144,7 +149,7 @@ async function runOnMainThread(task: ReadTask): Promise<ReadBytes> {
   try {
     await postMessageToThread(0, request, [port2, bytes.buffer]);
   } catch (error) {
-    // A program that uses this as a library may have loaded it only on this thread.
+    // A program that uses this library may have loaded it on this thread and not on the main thread.
     if ((error as { code?: string }).code !== 'ERR_WORKER_MESSAGING_FAILED') throw error;
     return runInProcess(task);
   }
@@ -165,7 +170,7 @@ async function answer({ task, port }: Request): Promise<void> {
   if (!gone.signal.aborted) port.postMessage(reply, buffersOf(reply));
 }
 
-/** The buffers to transfer, so that a long page is not in memory twice. */
+/** The buffers to transfer. Copying them would put a long page into memory twice. */
 function buffersOf(reply: Reply): ArrayBuffer[] {
   return 'page' in reply && reply.page !== TOO_COSTLY ? [reply.page.buffer as ArrayBuffer] : [];
 }

@@ -65,7 +65,7 @@ test('Atom and JSON feeds are read as pages', async () => {
   );
 });
 
-test('sitemaps are read as XML, as an index, as text, and compressed', () => {
+test('XML sitemaps, sitemap indexes, text sitemaps and compressed sitemaps are read', () => {
   const xml =
     '<urlset xmlns="x" xmlns:image="y"><url><loc> http://example.org/a?x=1&amp;y=2 </loc><lastmod>2024-03-01</lastmod><image:image><image:loc>http://example.org/i.png</image:loc></image:image></url><url><loc>/b</loc></url></urlset>';
   const expected = {
@@ -173,7 +173,7 @@ test('a compressed sitemap that inflates beyond the limit is cut', () => {
   assert.deepEqual(readSitemap(bomb, url), { urls: [], sitemaps: [], isTruncated: true });
 });
 
-test('the readable part of a cut compressed sitemap is read, and it is marked as truncated', () => {
+test('the readable part of a cut compressed sitemap is marked as truncated', () => {
   const urls = Array.from({ length: 2000 }, (_, number) => `http://example.org/${(number * 2_654_435_761) % 2 ** 32}`);
   const whole = gzipSync(urls.join('\n'));
   assert.deepEqual(
@@ -232,7 +232,7 @@ function pdf(): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-test('text, links, title and date of a PDF are read, and a broken PDF is an empty truncated page', async () => {
+test('a PDF is read with its links, title and date; a broken PDF gives an empty truncated page', async () => {
   const page = (await readPageOnThisThread({ bytes: pdf(), mime: 'application/pdf', url }))!;
   assert.equal(page.title, 'A paper');
   assert.equal(page.text, 'Hello from a document');
@@ -285,7 +285,7 @@ test('a document that is too large is read up to the limit, and marked as trunca
   assert.equal(page.isTruncated, true);
 });
 
-test('queries of links are encoded in the charset of the page, as browsers do, and paths in UTF-8', async () => {
+test('as in browsers, queries of links are encoded in the charset of the page and paths in UTF-8', async () => {
   const url = 'http://a.example/d/';
   const linksOf = async (bytes: Uint8Array, contentType: string) =>
     (await readPageOnThisThread({ bytes, mime: 'text/html', url, contentType }))!.links.map((link) => [

@@ -1,9 +1,9 @@
 /**
- * Reads a document of any kind into a page: title, text, language, links, dates. The kind is the declared media type.
- * If the type is missing, unknown (`application/octet-stream`) or XML, the first bytes decide.
+ * Reads a document of any kind into a page: title, text, language, links, dates. The declared media type decides the
+ * kind. If the type is missing, unknown (`application/octet-stream`) or XML, the first bytes decide.
  *
- * Markup and text are read up to PAGE_BYTES_MAX. Other documents are read completely or not at all. `isTruncated` says
- * that something was left out.
+ * Markup and text are read up to PAGE_BYTES_MAX. Other documents are read completely or not at all. If something was
+ * left out, `isTruncated` is true.
  */
 import { bareMime, type EpochMs, OFFICE_MIMES } from '../base/index.ts';
 import { decodeText } from './charset.ts';
@@ -39,12 +39,12 @@ export type Page = {
   readonly modifiedAt?: EpochMs;
   /** True if a limit cut something off, or a part could not be read. */
   readonly isTruncated: boolean;
-  /** True if reading exceeded the limit of memory or time, so that nothing was read. */
+  /** True if nothing was read because reading exceeded a limit of memory or time. */
   readonly isTooCostly?: boolean;
 };
 
 export type PageSource = {
-  /** The payload with its content coding removed. */
+  /** The payload, without content coding. */
   readonly bytes: Uint8Array;
   readonly mime: string;
   readonly contentType?: string;
@@ -56,9 +56,9 @@ export type PageSource = {
 /** The parts of a page to read. Both are read by default. */
 export type PageReadOptions = { readonly text?: boolean; readonly links?: boolean };
 
-/** The bytes read of markup and text. */
+/** How many bytes of markup and text are read. */
 export const PAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** Larger PDF and office documents are not read, because reading needs several times their size in memory. */
+/** PDF and office documents larger than this are not read, because reading needs several times their size in memory. */
 export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export type PageKind = 'html' | 'xhtml' | 'feed' | 'json-feed' | 'sitemap' | 'svg' | 'css' | 'text' | 'pdf' | 'office';
@@ -107,7 +107,7 @@ export function pageKind(mime: string, start: Uint8Array): PageKind | undefined 
   return HTML_START.test(head) ? 'html' : undefined;
 }
 
-/** The beginnings that browsers take for HTML if the type is unknown (MIME Sniffing, 7.1). */
+/** If the type is unknown, browsers treat a document with one of these beginnings as HTML (MIME Sniffing, 7.1). */
 const HTML_START =
   /^(?:\s|\u00ef\u00bb\u00bf)*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>])/i;
 
@@ -115,7 +115,7 @@ const BEGINNING_BYTES = 2048;
 /** Comments before the first element are skipped up to this length. */
 const PROLOG_BYTES_MAX = 64 * 1024;
 
-/** The first bytes. If a prolog of declarations and comments fills them, also the bytes of the first element. */
+/** The first bytes as text. If declarations and comments fill these bytes, the text goes on with the first element. */
 function beginningOf(start: Uint8Array): string {
   const bytes = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, PROLOG_BYTES_MAX));
   const first = bytes.toString('latin1', 0, BEGINNING_BYTES);
@@ -126,7 +126,10 @@ function beginningOf(start: Uint8Array): string {
   return first + text.slice(prolog.lastIndex, prolog.lastIndex + BEGINNING_BYTES);
 }
 
-/** True if contents of this type can be pages. This includes types that only the first bytes can decide. */
+/**
+ * True if contents of this type can be pages. For some of these types the first bytes decide whether a content is a
+ * page.
+ */
 export function isPageMime(mime: string): boolean {
   return kindOf(mime) !== undefined;
 }

@@ -5,7 +5,7 @@ import { robotsDirectives, robotsTagDirectives } from './robots-directives.ts';
 const flagsOf = ({ nofollow, noindex }: { nofollow: boolean; noindex: boolean }) =>
   `${nofollow ? 'F' : '-'}${noindex ? 'I' : '-'}`;
 
-test('directives are read, and values of other directives are ignored', () => {
+test('a directive name in the value of another directive is ignored', () => {
   for (const [content, expected] of [
     ['', '--'],
     ['index, follow', '--'],

@@ -1,5 +1,5 @@
 /**
- * Reads the directives of a page for robots, in `meta` elements and X-Robots-Tag fields.
+ * Reads the directives for robots of a page, from `meta` elements and X-Robots-Tag fields.
  *
  * ```
  *   <meta name="robots" content="noindex, max-image-preview:none">    the name is `robots` or that of one robot
@@ -8,11 +8,11 @@
  */
 export type RobotsDirectives = { readonly nofollow: boolean; readonly noindex: boolean };
 
-/** Directives with a value. The value may be any word, even `none`. */
+/** Matches directives with a value. The value may be any word, even `none`. */
 const VALUED = /max-[a-z-]+[ \t]*:[ \t]*[^\s,]*|unavailable_after[ \t]*:[^,]*/g;
 const AGENT = /^\s*([\w*.-]+)\s*:/;
 
-/** True if directives with this name, in lower case, apply to this program. */
+/** True if directives for the robot with this name, in lower case, apply to this program. */
 export function appliesToUs(name: string): boolean {
   return name === 'robots' || name === 'pinakes';
 }

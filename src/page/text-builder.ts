@@ -1,7 +1,7 @@
 /**
  * Builds the text of a document. Runs of white space and control characters become one space, blocks begin new lines,
- * and empty lines are removed. It also collects the headings, and the places of margins (menus, footers), so that the
- * main text can be separated.
+ * and empty lines are removed. It also collects the headings, and the places of margins (menus, footers), which are not
+ * part of the main text.
  */
 
 /** Longer text is cut. The longest novels have four million characters. */
@@ -10,7 +10,7 @@ const HEADINGS_MAX = 500;
 const HEADING_LENGTH_MAX = 500;
 const MAIN_SHARE_MIN = 0.2;
 
-/** White space and control characters; for example a file of zeros has only these. */
+/** White space and control characters. For example, a file of zeros consists of them. */
 const SPACES = /[\0- \x7f\u00a0\u2028\u2029]+/g;
 const HAS_ODD_SPACE = /[\0-\x1f\x7f\u00a0\u2028\u2029]| {2}/;
 
@@ -19,13 +19,13 @@ const INVISIBLE = /^[ \p{Default_Ignorable_Code_Point}]+$/u;
 export class TextBuilder {
   isTruncated = false;
   readonly headings: string[] = [];
-  /** The depth of elements in which line ends are kept. */
+  /** How many open elements keep line ends. */
   preserved = 0;
   #text = '';
   #gap: '' | ' ' | '\n' = '';
   /** The current heading. It is collected separately: slicing it from the text would flatten the string each time. */
   #heading: string | undefined;
-  /** The offsets in the text where margins begin and end, alternately. */
+  /** The offsets in the text where margins begin (at even indexes) and end (at odd indexes). */
   readonly #margins: number[] = [];
 
   add(raw: string): void {
@@ -65,7 +65,7 @@ export class TextBuilder {
     if (this.#gap === '') this.#gap = ' ';
   }
 
-  /** Adds a heading of its own line. */
+  /** Adds a heading on its own line. */
   addHeading(text: string): void {
     this.break();
     this.beginHeading();

@@ -4,7 +4,7 @@ import { isAppManifest, linksOfManifest } from './app-manifest.ts';
 
 const URL = 'http://a.test/app/manifest.json';
 
-test('a manifest is recognised by its media type, or for plain JSON by the last part of its name', () => {
+test('a manifest is recognised by its media type, or by its file name if it is plain JSON', () => {
   const json = 'application/json';
   for (const [mime, url, is] of [
     ['application/manifest+json', 'http://a.test/app', true],
@@ -14,7 +14,7 @@ test('a manifest is recognised by its media type, or for plain JSON by the last 
     [json, 'http://a.test/manifest/data.json', false],
     [json, 'http://manifest.test/', false],
     ['text/html', URL, false],
-    // A long name is searched in linear time.
+    // This long name must be searched in linear time.
     [json, `http://a.test/${'manifest'.repeat(100_000)}/data.json`, false],
   ] as const)
     assert.equal(isAppManifest(mime, url), is, `${mime} ${url.slice(0, 100)}`);

@@ -1,11 +1,11 @@
-/** The manifest of a web application (W3C): JSON with its icons, screenshots and start pages. */
+/** Reads the manifest of a web application (W3C), which is JSON with icons, screenshots and start pages. */
 import { arrayOf, objectOf, stringOf } from '../json-value.ts';
 import { type Link, LinkCollector } from '../link.ts';
 
 const ICONS_MAX = 1000;
 const JSON_MIMES: ReadonlySet<string> = new Set(['application/json', 'text/json']);
 
-/** True if this is a manifest. Many manifests are served as plain JSON, and are recognised by their name. */
+/** True if this is a manifest. Many manifests are served as plain JSON, and are recognised by their file name. */
 export function isAppManifest(mime: string, url: string): boolean {
   if (mime === 'application/manifest+json' || mime === 'application/x-web-app-manifest+json') return true;
   return JSON_MIMES.has(mime) && url.split(/[?#]/).some(isNamedManifest);

@@ -1,7 +1,8 @@
 /**
  * Reads sitemaps: XML (a list of URLs, or an index of other sitemaps), plain text with one URL per line, and feeds.
- * They may be compressed with gzip. The standard allows 50,000 URLs and 50 MB; real sitemaps can exceed it, so twice as
- * much is read. The images, videos and video players of an XML sitemap are counted separately, with the same limit.
+ * They may be compressed with gzip. The standard allows 50,000 URLs and 50 MB. Real sitemaps can exceed these limits,
+ * so twice as much is read. The images, videos and video players of an XML sitemap are counted separately, with the
+ * same limit.
  */
 import { gunzipSync } from 'node:zlib';
 import type { EpochMs } from '../../base/index.ts';
@@ -33,14 +34,14 @@ export function readSitemap(bytes: Uint8Array, url: string): Sitemap {
   return sitemap;
 }
 
-/** Removes gzip if the bytes begin with its magic, because servers declare it in many ways. */
+/** Removes gzip if the bytes begin with the magic bytes of gzip, because servers declare it in many ways. */
 function inflated(bytes: Uint8Array): { content: Uint8Array; isBroken: boolean } {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return { content: bytes, isBroken: false };
   try {
-    // Reads all members of a file with several.
+    // This reads all members of a gzip file.
     return { content: gunzipSync(bytes, { maxOutputLength: BYTES_MAX }), isBroken: false };
   } catch {
-    // A damaged or too long file is read below, as far as possible.
+    // The readable part of a damaged or too long file is read below.
   }
   // One byte beyond the limit shows that there is more.
   const start = new DecodedStart(['gzip'], BYTES_MAX + 1);
@@ -50,7 +51,7 @@ function inflated(bytes: Uint8Array): { content: Uint8Array; isBroken: boolean }
 
 function readXmlSitemap(text: string, baseUrl: string): Sitemap {
   const sitemap: Sitemap = { urls: [], sitemaps: [] };
-  // Every language version of a page lists all versions, so they are collected in a set.
+  // Every language version of a page lists all versions, so a set removes the duplicates.
   const alternates = new Set<string>();
   let place: string | undefined;
   let modifiedAt: EpochMs | undefined;
@@ -111,7 +112,7 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
   return sitemap;
 }
 
-/** The elements of the image and video extensions, as parent and child. */
+/** The elements of the image and video extensions, each as the names of parent and child. */
 const NEEDS: ReadonlyMap<string, SitemapNeed['kind']> = new Map([
   ['image loc', 'image'],
   ['video thumbnail_loc', 'image'],

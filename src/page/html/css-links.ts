@@ -1,18 +1,18 @@
 /**
- * Finds the links of a style sheet: `url()`, `@import`, and strings in `image-set()`. Fonts and images are different
- * kinds. It uses the tokenizer of css-tree, so comments and strings cannot be mistaken for links.
+ * Finds the links of a style sheet: `url()`, `@import`, and strings in `image-set()`. Links to fonts and images have
+ * different kinds. It uses the tokenizer of css-tree, so comments and strings are not mistaken for links.
  */
 import { tokenize, tokenTypes } from 'css-tree/tokenizer';
 import { string, url } from 'css-tree/utils';
 import type { LinkCollector, LinkKind } from '../link.ts';
 
-/** The characters read of a style sheet. */
+/** How many characters of a style sheet are read. */
 const CSS_LENGTH_MAX = 16 * 1024 * 1024;
 
 /** A style sheet without any of these has no links. Most style sheets inside pages have none. */
 const MAY_HAVE_LINKS = /url\(|src\(|image(?:-set)?\(|@import/i;
 
-/** At-rules whose URL is only a name and never loaded. */
+/** At-rules whose URL is a name that is never loaded. */
 const NAMING_RULES: ReadonlySet<string> = new Set(['@namespace', '@document', '@-moz-document']);
 
 /** Adds the links of a style sheet, or of a list of declarations, to a collector. */

@@ -1,7 +1,7 @@
 /**
  * The attributes of elements that are links, and the kinds of these links. Old and vendor attributes are included,
- * because an archive has pages of thirty years. `data-src` and similar attributes are for scripts that load images when
- * they scroll into view.
+ * because an archive has pages from thirty years. `data-src` and similar attributes are for scripts that load images
+ * when they scroll into view.
  */
 import type { LinkCollector, LinkKind, RawLink } from '../link.ts';
 import { collectCssLinks } from './css-links.ts';
@@ -165,7 +165,10 @@ const KIND_OF_AS: Readonly<Record<string, LinkKind>> = {
   fetch: 'data',
 };
 
-/** The kind of link of a `link` element or HTTP Link field, by its relation; undefined if it is never fetched. */
+/**
+ * The kind of the link in a `link` element or HTTP Link field, from its relation; undefined if the target is never
+ * fetched.
+ */
 export function meaningOfRelation(rel: string, as: string, type: string): Meaning | undefined {
   const words = rel.toLowerCase().split(/\s+/);
   const has = (word: string) => words.includes(word);

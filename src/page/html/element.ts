@@ -6,16 +6,16 @@
 import { isNameAt } from './markup.ts';
 
 export type Element = {
-  /** In lower case. */
+  /** The name in lower case. */
   readonly name: string;
-  /** Begins and ends on its own lines. */
+  /** True if the element begins and ends on its own lines. */
   readonly isBlock: boolean;
-  /** Is around the main content, such as a menu. */
+  /** True if the element is outside the main content, such as a menu. */
   readonly isMargin: boolean;
   readonly isHeading: boolean;
-  /** Keeps line ends. */
+  /** True if the element keeps line ends. */
   readonly isPreserved: boolean;
-  /** Has no content and no end tag. */
+  /** True if the element has no content and no end tag. */
   readonly isVoid: boolean;
 };
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { decodeAttribute, decodeRawText } from './entity.ts';
 import { HtmlReader } from './html-reader.ts';
 
-test('values are decoded as they would have been in the document', () => {
+test('a value is decoded as inside a document', () => {
   const values = [
     '?a=1&amp;b=2',
     '?a=1&b=2',
@@ -58,7 +58,7 @@ const PIECES = [
   ],
 ];
 
-test('links are the same with and without the text', () => {
+test('the same links are found with and without the text option', () => {
   const markup = fc.array(fc.constantFrom(...PIECES), { maxLength: 30 }).map((pieces) => pieces.join(''));
   fc.assert(
     fc.property(markup, (html) => {

@@ -1,9 +1,9 @@
 /**
- * Decodes the entities of a piece of a document. It uses a tokenizer, so that the piece is decoded as it would have
- * been in the document.
+ * Decodes the entities in a piece of a document. It uses a tokenizer, so that the piece is decoded as inside the
+ * document.
  *
- * A tokenizer that decodes everything looks at every character. The reader of HTML skips characters instead, and
- * decodes only the few values that have an entity.
+ * A tokenizer that decodes everything looks at every character. `MarkupReader` skips characters instead, and this file
+ * decodes the few values that have an entity.
  */
 import { Tokenizer } from 'htmlparser2';
 

@@ -23,7 +23,7 @@ export function linksOfHeaders(fields: Iterable<readonly [string, string]>, url:
 
 const REDIRECTING = new Set([301, 302, 303, 307, 308]);
 
-/** The link of a redirect to its target; undefined if the response is not a redirect. */
+/** The link from a redirect to its target; undefined if the response is not a redirect. */
 export function redirectOf(status: number, location: string | undefined, url: string): Link | undefined {
   if (!REDIRECTING.has(status) || location === undefined) return undefined;
   const links = new LinkCollector();

@@ -19,7 +19,7 @@ async function read(html: string, mime = 'text/html'): Promise<Page> {
 const linesOf = (links: readonly Link[]) =>
   links.map((link) => `${link.kind}${link.isEmbed ? '!' : ''} ${link.url.replace('http://example.org/', '')}`);
 
-test('the links of every kind of element are found, with their kind and whether the page needs them', async () => {
+test('links are found in every kind of element, and embeds are told from other links', async () => {
   const cases: [string, string[]][] = [
     ['<a href="x y.html#part">t</a>', ['anchor dir/x%20y.html']],
     ['<area href="/x?a=1&amp;b=2">', ['anchor x?a=1&b=2']],
@@ -118,7 +118,7 @@ test('anchors have their text, the alternative text of their images, and nofollo
   );
 });
 
-test('the text has blocks on lines and decoded entities, and only visible text', async () => {
+test('the text is the visible text, with blocks on lines and decoded entities', async () => {
   const page = await read(
     '<!doctype html><html lang=fr-CA><head><title> A &lt;title&gt;\n here </title><style>p{color:red}</style></head><body>' +
       '<nav>Menu</nav><h1>One <i>h</i>eading</h1><p>caf&eacute;&nbsp;&#x4e2d;&hellip;<br>line<script>hidden()</script> two' +
@@ -135,7 +135,7 @@ test('the text has blocks on lines and decoded entities, and only visible text',
   assert.ok(!page.mainText.includes('Menu') && !page.mainText.includes('End'));
 });
 
-test('ruby text is kept together, and its readings follow at the end of the line', async () => {
+test('the readings of ruby text follow at the end of the line', async () => {
   const cases: [string, string][] = [
     [
       '<p><ruby>図<rt>と</rt>書<rt>しょ</rt>館<rt>かん</rt></ruby>で<ruby>本<rp>(</rp><rt>ほん</rt><rp>)</rp></ruby>を読む</p>次',
@@ -269,7 +269,7 @@ test('text and links equal those of a full parser on generated documents', async
   );
 });
 
-test('hostile documents do not overflow the stack or take for ever', async () => {
+test('hostile documents are read in bounded time and stack', async () => {
   const deep = await read(`${'<div><a href=x>'.repeat(200_000)}end`);
   assert.equal(deep.text, 'end');
   assert.equal(deep.isTruncated, true);
@@ -290,7 +290,7 @@ test('hostile documents do not overflow the stack or take for ever', async () =>
   }
 });
 
-test('control characters count as spaces, and a page of zeros is empty', async () => {
+test('control characters count as spaces, so the text of a page of zeros is empty', async () => {
   const zeros = new Uint8Array(100_000);
   assert.equal((await readPageOnThisThread({ bytes: zeros, mime: 'text/html', url: 'http://a.test/' }, {}))?.text, '');
   const mixed = Buffer.from('<p>one\0\0two\x1f\x7fthree');

@@ -2,9 +2,10 @@
  * Reads links, title, headings, text and `meta` elements of an HTML document in one pass over its tokens. It does not
  * build a tree, so nesting costs nothing and cannot overflow the stack. Memory is bounded by the text and LINKS_MAX.
  *
- * The text is the visible text: blocks on their own lines, white space as one space, entities decoded. It does not
- * include `script`, `style`, `template`, `noscript`, frames and the head. Links inside `noscript`, `noframes`,
- * `noembed` and `template` count, because crawlers need them. Without the text option links do not have their text.
+ * The text is the visible text: blocks are on their own lines, runs of white space are one space, and entities are
+ * decoded. The contents of `script`, `style`, `template`, `noscript`, frames and the head are left out. Links inside
+ * `noscript`, `noframes`, `noembed` and `template` are found, because crawlers need them. Without the text option, the
+ * text of links is left out too.
  */
 import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from '../link.ts';
 import { TextBuilder } from '../text-builder.ts';
@@ -21,7 +22,8 @@ export type HtmlReadOptions = { readonly text: boolean; readonly links: boolean;
 
 const NAME_LENGTH_MAX = 31;
 /**
- * The first letters and lengths of wanted attributes. This rejects `class` and `id`, the most common, without a slice.
+ * The first letters and lengths of wanted attributes. They exclude the most common attributes, `class` and `id`,
+ * without slicing their names.
  */
 const WANTED_SHAPES = new Uint8Array(26 * (NAME_LENGTH_MAX + 1));
 for (const name of WANTED_ATTRIBUTES)
@@ -34,7 +36,7 @@ function mayBeWanted(first: number, length: number): boolean {
 
 const RAW_TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const SRCDOC_DEPTH_MAX = 2;
-/** Longer text is not a reading, but the text after a reading that was not closed. */
+/** Text longer than this is not a reading: it follows a reading that was not closed. */
 const READINGS_LENGTH_MAX = 64 * 1024;
 /** Elements whose content is for browsers that do not support frames or embedded objects. */
 const FALLBACK_ELEMENTS: ReadonlySet<string> = new Set(['noframes', 'noembed']);
@@ -192,7 +194,7 @@ export class HtmlReader implements MarkupSink {
     if (this.#ruby !== undefined) this.#ruby = part;
   }
 
-  /** Adds the readings at the end of the line. Between the letters they would split words that readers see whole. */
+  /** Adds the readings at the end of the line. Between the letters they would split words. */
   #endRuby(): void {
     this.#ruby = undefined;
     if (this.#readings === '') return;

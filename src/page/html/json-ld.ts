@@ -1,5 +1,6 @@
 /**
- * Finds links and dates in JSON-LD of schema.org. It uses an explicit list, so that nesting cannot overflow the stack.
+ * Finds links and dates in JSON-LD of schema.org. It uses a list of values to visit and no recursion, so that nesting
+ * cannot overflow the stack.
  */
 import type { LinkCollector, LinkKind } from '../link.ts';
 import { parsePageDate } from '../page-date.ts';

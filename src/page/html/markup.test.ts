@@ -6,7 +6,7 @@ import { MarkupReader, type MarkupSink } from './markup.ts';
 
 type Token = string;
 
-/** The tokens of MarkupReader as lines; attributes have name and value. */
+/** The tokens of MarkupReader as lines. Attributes are lines with name and value. */
 function ours(source: string, isInForeign = false, isXml = false): Token[] {
   const tokens: Token[] = [];
   let open: Token[] = [];
@@ -146,12 +146,10 @@ const PIECES = [
   ],
 ];
 
-/**
- * Closes everything that is open, because htmlparser2 reports an unfinished tag at the end as text; browsers do not.
- */
+/** Closes everything that is open. Unlike browsers, htmlparser2 reports an unfinished tag at the end as text. */
 const TAIL = `"'>--></script></style></title></textarea></xmp></iframe></noembed></noframes>.`;
 
-test('MarkupReader and htmlparser2 have the same tokens, also for broken markup', () => {
+test('MarkupReader and htmlparser2 find the same tokens, even in broken markup', () => {
   const markup = fc.array(fc.constantFrom(...PIECES), { maxLength: 14 }).map((pieces) => pieces.join('') + TAIL);
   fc.assert(
     fc.property(markup, (source) => assert.deepEqual(ours(source), theirs(source), source)),
@@ -179,7 +177,7 @@ test('in SVG a title can contain tags, and in XML a self-closing script is empty
   assert.deepEqual(ours('<script/><b>', false, true), ['tag "script"', 'self-closing', 'tag "b"', 'open']);
 });
 
-test('an unfinished tag at the end is ignored, and other unfinished markup is text or a comment', () => {
+test('unfinished markup at the end is text or a comment, except for a tag, which is ignored', () => {
   for (const source of ['<p', '<p class', '<p class=', '<p class=a', '<p class="a>', '<p /', '</p', '<titl']) {
     assert.deepEqual(ours(`x${source}`), ['text "x"'], source);
   }

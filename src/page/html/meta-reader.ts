@@ -121,7 +121,7 @@ export class MetaReader {
     this.robots.noindex ||= noindex;
   }
 
-  /** Fills missing facts from elements for social networks, and from `time` elements. */
+  /** Fills in missing facts from elements for social networks, and from `time` elements. */
   finish(): void {
     this.title ||= this.#socialTitle;
     this.description ||= this.#socialDescription;
@@ -129,7 +129,10 @@ export class MetaReader {
   }
 }
 
-/** The target of a Refresh value such as `5; url=next.html`, as browsers read it; undefined if it only reloads. */
+/**
+ * The target of a Refresh value such as `5; url=next.html`, as browsers read it; undefined if the value has no target
+ * and reloads the page.
+ */
 export function refreshTarget(value: string): string | undefined {
   const rest = /^\s*[\d.]+\s*[;,\s]\s*(.*)$/s.exec(value.slice(0, 10_000))?.[1];
   if (rest === undefined) return undefined;

@@ -17,7 +17,7 @@ async function ofPage(html: string): Promise<string[]> {
   return page!.links.map(({ url, kind }) => `${kind} ${url.slice('http://a.test'.length)}`);
 }
 
-test('imports and re-exports of a module are found, written by hand or by bundlers', () => {
+test('imports and re-exports are found in modules written by hand and by bundlers', () => {
   assert.deepEqual(named(`import{a as b,c}from"./one.js";import d from'../two.js';import*as e from"/three.js"`), [
     'script /base/assets/one.js',
     'script /base/two.js',
@@ -31,12 +31,12 @@ test('imports and re-exports of a module are found, written by hand or by bundle
   assert.deepEqual(named('/*! (c) */import"./one.js";'), ['script /base/assets/one.js']);
 });
 
-test('dynamic imports are found if the name is a literal', () => {
+test('dynamic imports of literal names are found', () => {
   const text = 'e(()=>import("./one.js"));import( /* lazy */ `./two.js` );import(x);import("./"+x);a.import("./no.js")';
   assert.deepEqual(named(text), ['script /base/assets/one.js', 'script /base/assets/two.js']);
 });
 
-test('bare names and imports in comments are ignored in files', () => {
+test('bare names and imports in comments are ignored in script files', () => {
   assert.deepEqual(
     named(
       "import a from 'react';\n// import b from './b.js';\n/**\n * import c from './c.js'\n */\nlet from = './d.js'",
@@ -56,7 +56,7 @@ test('assets of a module, and the files that Vite lists for its imports, are fou
   ]);
 });
 
-test('a list of very many files is read, and a list with other values is ignored', () => {
+test('a list of very many files is read; a list with other values is ignored', () => {
   const files = Array.from({ length: 400_000 }, (_, number) => `"assets/${number % 50_000}.js"`).join();
   assert.equal(named(`import("./a.js");f=[${files}]`).length, 100_000);
   assert.equal(named(`import("./a.js");f=[${files}`).length, 1);
@@ -66,7 +66,7 @@ test('a list of very many files is read, and a list with other values is ignored
   ]);
 });
 
-test('files of a list are relative to the root of the site, also with a double slash in the path', () => {
+test('files of a list are relative to the root of the site, even if the path has a double slash', () => {
   const text = Buffer.from('import("./a.js");f=["assets/b.js"]');
   assert.deepEqual(
     linksOfScript(text, 'http://a.test//assets/a.js').map(({ url }) => url),
@@ -74,7 +74,7 @@ test('files of a list are relative to the root of the site, also with a double s
   );
 });
 
-test('a comment sign far before an import in a long line does not hide the import', () => {
+test('in a long line, a comment sign far before an import does not hide the import', () => {
   for (const sign of ['*', '//', '/*', ' *'])
     assert.deepEqual(named(`a=b${sign.padEnd(200, ';')}import("./one.js")`), ['script /base/assets/one.js'], sign);
 });

@@ -2,13 +2,13 @@
  * Finds the files that scripts load by literal names: `import ... from '../x.js'`, `export ... from`,
  * `import('../x.js')`, `new URL('x.png', import.meta.url)`, and the file lists of Vite. It also reads import maps.
  *
- * It uses patterns and not a parser. A match in a string or comment only causes a useless request. Names that a script
- * computes are not found. Every pattern is bounded, so that the time is linear for any text.
+ * It uses patterns instead of a parser. A match in a string or comment costs a useless request, and does no other harm.
+ * Names that a script computes are not found. Every pattern is bounded, so that the time is linear for any text.
  */
 import { arrayOf, objectOf, stringOf } from '../json-value.ts';
 import { type Link, LinkCollector } from '../link.ts';
 
-/** Longer texts are not import maps. */
+/** A text longer than this is not read as an import map. */
 const MAP_LENGTH_MAX = 2 * 1024 * 1024;
 const NAMES_MAX = 5000;
 
@@ -20,8 +20,8 @@ const DYNAMIC = new RegExp(
 );
 const ASSET = new RegExp(`\\bnew\\s{1,20}URL\\(\\s{0,20}(["'\`])${NAME}\\1\\s{0,20},\\s{0,20}import\\.meta\\.url`, 'g');
 /**
- * The files that Vite loads before an import: a list relative to the root of the site. It is matched file by file,
- * because one pattern for the whole list runs out of memory on very long lists.
+ * The start of a list of files that Vite loads before an import. The files are relative to the root of the site. They
+ * are matched one by one, because one pattern for the whole list runs out of memory on very long lists.
  */
 const LIST = /\[(?=["'`])/g;
 const FILE = /(["'`])([^"'`\\\s]{1,300}\.(?:m?js|css))\1,?(\]?)/y;
@@ -76,7 +76,9 @@ function addName(links: LinkCollector, name: string | undefined): void {
   if (name !== undefined) links.add(name, name.endsWith('.css') ? 'style' : 'script', true);
 }
 
-/** True if the line before `at` begins as a comment. If the line begins too far back, it does not count. */
+/**
+ * True if the line that contains `at` begins as a comment. False if the line begins more than 200 characters before.
+ */
 function isInComment(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 200), at);
   const start = before.lastIndexOf('\n') + 1;
@@ -85,13 +87,16 @@ function isInComment(text: string, at: number): boolean {
   return /^\s*(?:\/\/|\/?\*)/.test(line) && !line.includes('*/');
 }
 
-/** Resolves a name whose first directory also contains the script: `assets/x.css` in `/base/assets/y.js`. */
+/**
+ * Resolves a name whose first directory also contains the script: in `/base/assets/y.js`, `assets/x.css` is
+ * `/base/assets/x.css`.
+ */
 function fromRoot(file: string, { origin, pathname }: URL): string | undefined {
   const at = pathname.lastIndexOf(`/${file.slice(0, file.indexOf('/') + 1)}`);
   return file.includes('/') && at >= 0 ? origin + pathname.slice(0, at + 1) + file : undefined;
 }
 
-/** Looks up a name in an import map: the whole name, or its longest prefix that ends with a slash. */
+/** Looks up a name in an import map: the whole name, or else its longest prefix that ends with a slash. */
 function lookUp(name: string, map: ImportMap | undefined): string | undefined {
   for (let end = name.length; map && map.size > 0 && end > 0; end = name.lastIndexOf('/', end - 2) + 1) {
     const place = map.get(name.slice(0, end));
@@ -101,8 +106,8 @@ function lookUp(name: string, map: ImportMap | undefined): string | undefined {
 }
 
 /**
- * Reads an import map and adds its files, because external scripts may import them by their lookUp names. Entries of
- * earlier maps of the page take precedence.
+ * Reads an import map and adds the files in it, because external scripts may import them by their names in the map.
+ * Entries of earlier maps of the page take precedence.
  */
 export function collectImportMap(text: string, links: LinkCollector, earlier?: ImportMap): ImportMap {
   const map = new Map(earlier);

@@ -8,11 +8,11 @@ type Entry = {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly isStored?: boolean;
-  /** A wrong size in the headers. */
+  /** A wrong size to write into the headers. */
   readonly declaredBytes?: number;
 };
 
-/** A ZIP file (APPNOTE 4.3): local headers with their bytes, the directory, and its end. */
+/** A ZIP file (APPNOTE 4.3): local headers with their bytes, the directory, and the end record. */
 function zip(entries: readonly Entry[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -179,7 +179,7 @@ const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 const links = (page: Page) => page.links.map(({ url, text }) => `${url} ${text}`);
 
 describe('office documents', () => {
-  test('paragraphs, tables, notes and links of a Word document are read, without deleted text', async () => {
+  test('a Word document is read with its tables, notes and links, and without deleted text', async () => {
     const page = await read(WRITING, DOCX);
     assert.equal(page.title, 'The tables & the library');
     assert.equal(page.description, 'A test.');
@@ -259,7 +259,7 @@ describe('office documents', () => {
     assert.equal(sheet.text, 'Books\na b\nc d');
   });
 
-  test('are recognised by their first bytes if the media type is unknown', async () => {
+  test('documents of an unknown media type are recognised by their first bytes', async () => {
     assert.match((await read(WRITING, 'application/octet-stream')).text, /Callimachus/);
     assert.equal((await read(openDocument('text', ''), '')).title, 'An open document');
     const other = zip([{ name: 'a.txt', bytes: Buffer.from('text') }]);
@@ -269,7 +269,7 @@ describe('office documents', () => {
     );
   });
 
-  test('links can be read without the text', async () => {
+  test('without the text option, links are read', async () => {
     const page = await readPageOnThisThread({ bytes: WRITING, mime: DOCX, url: 'http://host.test/' }, { text: false });
     assert.equal(page?.text, '');
     assert.equal(page?.links.length, 2);
@@ -281,7 +281,7 @@ describe('hostile office documents', () => {
     Buffer.alloc(bytes, '<w:p><w:r><w:t>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</w:t></w:r></w:p>');
   const heavy = (entries: Entry[]) => openXml('word/document.xml', ...entries);
 
-  test('a part that inflates too much is cut, and the page is marked as truncated', async () => {
+  test('cutting a part that inflates too much marks the page as truncated', async () => {
     const start = Buffer.from('<w:document><w:body>');
     const bytes = Buffer.concat([start, bomb(40 * 1024 * 1024)]);
     const document = heavy([{ name: 'word/document.xml', bytes }]);
@@ -291,8 +291,8 @@ describe('hostile office documents', () => {
     assert.ok(page.text.length <= 8 * 1024 * 1024);
   });
 
-  test('all parts together are read up to a limit', async () => {
-    // Without text, which has its own limit.
+  test('all parts together are read up to TOTAL_BYTES_MAX', async () => {
+    // The parts have no text, because text has its own limit.
     const bytes = Buffer.alloc(12 * 1024 * 1024, `<!--${'x'.repeat(1000)}-->`);
     const parts = Array.from({ length: 7 }, (_, at) => ({ name: `word/footnotes${at}.xml`, bytes }));
     const list = parts.map(({ name }, at) => [`r${at}`, 'footnotes', `/${name}`] as const);
@@ -310,7 +310,7 @@ describe('hostile office documents', () => {
     assert.equal((await read(fewer, DOCX)).isTruncated, false, 'parts without a relation are not read');
   });
 
-  test('wrong sizes, cyclic relations and deep nesting do no harm', async () => {
+  test('documents with wrong sizes, cyclic relations or deep nesting are read', async () => {
     const lying = heavy([
       {
         name: 'word/document.xml',
@@ -329,7 +329,7 @@ describe('hostile office documents', () => {
     assert.equal((await read(circle, DOCX)).text, '');
   });
 
-  test('invalid bytes are an empty truncated page, and never crash the reader', async () => {
+  test('invalid bytes give an empty truncated page', async () => {
     for (const bytes of [Buffer.from('nothing'), WRITING.subarray(0, 600), zip([])]) {
       const page = await read(bytes, DOCX);
       assert.deepEqual([page.text, page.isTruncated], ['', true]);

@@ -1,7 +1,8 @@
 /**
  * Reads text, links, title and dates of office documents: Office Open XML (docx, pptx, xlsx) and OpenDocument (odt,
  * odp, ods), and their variants for templates and macros. Visible text is read in order: paragraphs on lines, cells of
- * a row on one line. Macros, comments and deleted text are skipped. A document that cannot be read has an empty text.
+ * a row on one line. Macros, comments and deleted text are skipped. For a document that cannot be read, the text is
+ * empty.
  */
 
 import type { DocumentTarget } from '../document-target.ts';

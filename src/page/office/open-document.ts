@@ -5,7 +5,7 @@ import type { RawLink } from '../link.ts';
 import { attributeOf, type OfficePackage } from './package.ts';
 import { walkXml } from './xml-reader.ts';
 
-/** Comments and tracked deletions. */
+/** The elements of comments and tracked deletions, whose text is skipped. */
 const HIDDEN = new Set(['office:annotation', 'text:tracked-changes']);
 
 export async function readOpenDocument(office: OfficePackage, { text, links }: DocumentTarget): Promise<void> {
@@ -14,7 +14,7 @@ export async function readOpenDocument(office: OfficePackage, { text, links }: D
   /** True inside the title frame of a slide. */
   let isTitle = false;
   let hidden = 0;
-  /** The depth of paragraphs. Text outside of paragraphs does not count. */
+  /** How many paragraphs are open. Text outside of paragraphs is ignored. */
   let paragraphs = 0;
   let cells = 0;
   let link: RawLink | undefined;

@@ -3,7 +3,7 @@
  *
  * The file is not trusted (I9). Only parts with a relation are read: at most PARTS_MAX parts, PART_BYTES_MAX bytes of
  * each, and TOTAL_BYTES_MAX bytes together. Declared sizes are ignored. Embedded files (pictures, other documents) are
- * not opened. Nothing is fetched.
+ * not opened, and nothing is fetched.
  */
 import { MemoryByteSource, readZipDirectory, readZipEntry, type ZipEntry } from '../../warc/index.ts';
 import { decodeText } from '../charset.ts';
@@ -20,7 +20,7 @@ export type OfficePart = { readonly name: string; readonly xml: string };
 export type Relation = { readonly type: string; readonly target: string; readonly isExternal: boolean };
 
 export class OfficePackage {
-  /** True if nothing has been left out so far. */
+  /** False once a part was cut or left out. */
   isWhole = true;
   readonly #source: MemoryByteSource;
   readonly #entries = new Map<string, ZipEntry>();
@@ -37,7 +37,7 @@ export class OfficePackage {
     const opened = new OfficePackage(source);
     const { entries, isSalvaged } = await readZipDirectory(source, () => {});
     opened.isWhole = !isSalvaged;
-    // Names are compared without case. The first of several equal names counts.
+    // Names are compared in lower case. Of several equal names, the first counts.
     for (const entry of entries) {
       const name = entry.name.toLowerCase();
       if (!opened.#entries.has(name)) opened.#entries.set(name, entry);
@@ -74,7 +74,7 @@ export class OfficePackage {
     return decodeText(Buffer.concat(pieces), 'application/xml').text;
   }
 
-  /** The relations of a part of an Office Open XML document, by id. The part '' is the document itself. */
+  /** By id, the relations of a part of an Office Open XML document. The part '' is the document itself. */
   async relations(part: string): Promise<Map<string, Relation>> {
     const slash = part.lastIndexOf('/') + 1;
     const [folder, name] = [part.slice(0, slash), part.slice(slash)];

@@ -1,6 +1,6 @@
 /**
  * Reads text and links of spreadsheets: one line per row, with the name of each sheet as a heading. Numbers and dates
- * are as stored, without the format of their cells.
+ * are written as they are stored, without the format of their cells.
  */
 
 import type { DocumentTarget } from '../document-target.ts';

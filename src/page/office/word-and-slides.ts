@@ -1,4 +1,6 @@
-/** Reads text and links of Word documents and slides. Both have paragraphs of runs, with the same element names. */
+/**
+ * Reads text and links of Word documents and slides. In both, paragraphs consist of runs, with the same element names.
+ */
 
 import type { DocumentTarget } from '../document-target.ts';
 import type { RawLink } from '../link.ts';
@@ -14,7 +16,7 @@ type PartOptions = {
 
 const MARGINS = new Set(['header', 'footer']);
 const NOTES = new Set(['footnotes', 'endnotes']);
-/** The instructions of a field are collected up to this length. */
+/** How many characters of the instructions of a field are collected. */
 const FIELD_LENGTH_MAX = 10_000;
 
 export async function readWordDocument(office: OfficePackage, main: OfficePart, target: DocumentTarget): Promise<void> {
@@ -82,14 +84,14 @@ class ParagraphReader implements XmlHandler {
   readonly #target: DocumentTarget;
   readonly #headingStyles: ReadonlySet<string> | undefined;
   #link: RawLink | undefined;
-  /** True if the link belongs to a run and ends with it. */
+  /** True if the link belongs to a run and ends with this run. */
   #isLinkOfRun = false;
-  /** The depth of text elements, and of fallbacks, which repeat content for older programs. */
+  /** How many text elements are open, and how many fallbacks. A fallback repeats content for older programs. */
   #texts = 0;
   #fallbacks = 0;
   /** True inside the title shape of a slide. */
   #isTitle = false;
-  /** The instructions of a field, which are split into pieces. */
+  /** The instructions of the current field, which the document has in several pieces. */
   #field = '';
 
   constructor(

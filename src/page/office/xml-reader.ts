@@ -80,7 +80,7 @@ export function walkXml(source: string, handler: XmlHandler): void {
       },
       onclosetag(start, end) {
         const closing = localName(source.slice(start, Math.min(end, start + 200)));
-        // An end tag also closes the open elements inside its element. An end tag without a start tag is ignored.
+        // An end tag also closes the open elements inside its element. An end tag without an open element is ignored.
         if (beyond === 0 && names.at(-1) !== closing && !names.includes(closing)) return;
         while (beyond === 0 && names.length > 0 && names.at(-1) !== closing) close();
         close();

@@ -27,7 +27,10 @@ const stream = (fields: string, content: string) =>
 const line = (text: string) => `BT /F1 12 Tf (${text}) Tj ET`;
 const FONT = '/Font << /F1 5 0 R >>';
 
-/** Two pages: one with a line, and one with a form that draws another form ten times, and so on: a trillion forms. */
+/**
+ * A PDF of two pages. One has a line. The other has a form that draws another form ten times, and so on, in all a
+ * trillion forms.
+ */
 function endlessPdf(): Buffer {
   const page = (content: number) =>
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents ${content} 0 R /Resources << ${FONT} /XObject << /X 8 0 R >> >> >>`;
@@ -51,7 +54,7 @@ function endlessPdf(): Buffer {
 
 const WORDS = 'BT /F1 12 Tf 14 TL 0 700 Td';
 
-/** A page with this content, compressed: some kilobytes for many megabytes. */
+/** A PDF of one page with this content, compressed from many megabytes to some kilobytes. */
 function pdfWith(content: string): Buffer {
   const packed = deflateSync(content).toString('latin1');
   return pdfOf([
@@ -69,7 +72,7 @@ const sound = (text: string) => pdfWith(`${WORDS} (${text}) Tj ET`);
 const source = (bytes: Uint8Array) => ({ bytes, mime: 'application/pdf', url: 'http://one.example/a.pdf' });
 const BOUNDS = { memoryBytesMax: 300_000_000 };
 
-test('a document that takes too much memory ends only its process and has no text, and the next ones are read', async () => {
+test('after a document that takes too much memory ended the child process, the next documents are read', async () => {
   const before = process.memoryUsage.rss();
   const [first, costly, next] = await Promise.all(
     [sound('the first'), bomb(), sound('the next')].map((bytes) => readPage(source(bytes), {}, BOUNDS)),
@@ -80,13 +83,13 @@ test('a document that takes too much memory ends only its process and has no tex
   assert.ok(process.memoryUsage.rss() - before < 150_000_000, 'this process did not read the document');
 });
 
-test('a document that never ends is abandoned after the time limit', async () => {
+test('a document that draws without end is given up at the time limit', async () => {
   const endless = await readPage(source(endlessPdf()), {}, { msMax: 1 });
   assert.deepEqual([endless?.text, endless?.isTooCostly], ['', true]);
   assert.equal((await readPage(source(sound('the next'))))?.text, 'the next');
 });
 
-test('all threads share one process that reads documents, and it is reused', async (t) => {
+test('all threads share one child process, which reads one document after another', async (t) => {
   const script = `
     const { workerData, parentPort } = require('node:worker_threads');
     import(workerData.module).then(async ({ readPage, documentProcessId }) => {
@@ -101,12 +104,12 @@ test('all threads share one process that reads documents, and it is reused', asy
   const worker = new Worker(script, { eval: true, workerData });
   t.after(() => worker.terminate());
   const [message] = await once(worker, 'message');
-  // The thread did not start a process.
+  // The thread did not start its own process.
   assert.deepEqual(message, ['another', undefined]);
   assert.equal(documentProcessId(), pid);
 });
 
-test('the process ends with the program that started it, even in the middle of a document', async () => {
+test('the child process ends with the program that started it, even in the middle of a document', async () => {
   const module = new URL('../page-process.ts', import.meta.url).href;
   const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, module], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -140,7 +143,7 @@ async function untilGone(pid: number): Promise<void> {
   }
 }
 
-test('a document that is too large is not read, with or without a content coding', async () => {
+test('a document with more than DOCUMENT_BYTES_MAX is not read, with or without a content coding', async () => {
   const large = Buffer.concat([sound('the text'), Buffer.alloc(DOCUMENT_BYTES_MAX, '%')]);
   for (const coded of [{ ...source(large) }, { ...source(gzipSync(large, { level: 1 })), codings: ['gzip'] }]) {
     const page = await readPageInBackground(coded);

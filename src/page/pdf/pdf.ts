@@ -1,9 +1,9 @@
 /**
- * Reads text, links, title and dates of a PDF document with pdf.js. A document that cannot be read has an empty text.
- * Scripts in the document do not run, and nothing is fetched.
+ * Reads text, links, title and dates of a PDF document with pdf.js. For a document that cannot be read, the text is
+ * empty. Scripts in the document do not run, and nothing is fetched.
  *
- * A kilobyte of PDF can draw a picture a trillion times, or unpack to more than the memory. So it is read in a child
- * process, which can be ended at any moment; see `page-process.ts`.
+ * A kilobyte of PDF can draw a picture a trillion times, or unpack to more than the memory. So PDF documents are read
+ * in a child process, which can be ended at any moment; see `page-process.ts`.
  */
 
 import type { DocumentTarget } from '../document-target.ts';
@@ -12,7 +12,10 @@ import { parsePageDate } from '../page-date.ts';
 import { TEXT_LENGTH_MAX } from '../text-builder.ts';
 
 const PAGES_MAX = 3000;
-/** Reading stops after the page that is current at this time. A single page that takes much longer ends the process. */
+/**
+ * After this time, reading stops at the end of the current page. If a single page takes much longer, `page-process.ts`
+ * ends the process.
+ */
 const READING_TIMEOUT_MS = 45_000;
 const DESCRIPTION_LENGTH_MAX = 4000;
 
@@ -40,7 +43,7 @@ async function readDocument(bytes: Uint8Array, { meta, text, links }: DocumentTa
     readInfo((await document.getMetadata()).info as Readonly<Record<string, unknown>>, meta);
     let length = 0;
     for (let number = 1; number <= document.numPages; number++) {
-      // Gives the timer a chance to run.
+      // Let pending timers run.
       await new Promise((resolve) => setImmediate(resolve));
       if (isLate || number > PAGES_MAX || length >= TEXT_LENGTH_MAX) return false;
       const page = await document.getPage(number);
