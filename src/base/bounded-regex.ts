@@ -1,6 +1,6 @@
 /**
  * Runs regular expressions written by users, with a time limit. Some expressions, such as nested repetitions, would run
- * for ever and block the process, Ctrl-C included. So they run in a context of `node:vm`, which can be stopped.
+ * for ever and block the process, Ctrl-C included. So expressions run in a context of `node:vm`, which can be stopped.
  */
 import { createContext, Script } from 'node:vm';
 

@@ -45,7 +45,9 @@ function algorithmOf(label: string): DigestAlgorithm | undefined {
   return DIGEST_ALGORITHMS.find((algorithm) => algorithm === name);
 }
 
-/** The form that Pinakes writes: upper-case base32 for SHA-1, as is usual, lower-case hexadecimal for the others. */
+/**
+ * The form that Pinakes writes: upper-case base32 for SHA-1, as is usual, lower-case hexadecimal for other algorithms.
+ */
 export function formatDigest(digest: Digest): string {
   const value = digest.algorithm === 'sha1' ? toBase32(digest.bytes) : toHex(digest.bytes);
   return `${digest.algorithm}:${value}`;

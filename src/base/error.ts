@@ -76,8 +76,8 @@ const SQLITE_ERRORS: Readonly<Record<number, ErrorCode>> = {
 type SystemFailure = { readonly code?: unknown; readonly errcode?: unknown; readonly message?: unknown };
 
 /**
- * Turns a failure of the file system, or one that SQLite reports because of it, into an error with a code. Other
- * failures pass through unchanged.
+ * Turns a failure of the file system, reported by the system or by SQLite, into an error with a code. Other failures
+ * pass through unchanged.
  */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
   const { code: name, errcode, message } = (cause ?? {}) as SystemFailure;

@@ -1,4 +1,7 @@
-/** Keeps the memory of a long run near what it needs. By default the platform lets it grow to several times that. */
+/**
+ * Keeps the memory of a long run near what it needs. By default the platform lets the heap grow to several times as
+ * much.
+ */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /** Growth of the heap before garbage is collected. A larger value does not make adds and crawls faster. */

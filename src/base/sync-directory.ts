@@ -7,8 +7,8 @@ import { open } from 'node:fs/promises';
 const UNKNOWN_CALL = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP']);
 
 /**
- * Makes the names in a directory durable: those of new, renamed and removed files. Windows has no such call and keeps
- * names in a journal.
+ * Makes the names in a directory durable, after files were created, renamed or removed. Windows has no such call and
+ * keeps names in a journal.
  */
 export async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return;

@@ -1,11 +1,11 @@
 /**
  * A pool of threads that do jobs. All run the same script, which calls `answerJobs`.
  *
- * A thread is started when there is a job for it. It does its jobs one after the other, and is sent the next job before
- * it has finished the last, so that it never waits for a message. A job may report parts of its result before it is
- * done. A failed job is answered with the reason, and the thread goes on. When a thread dies its jobs fail, and the
- * next job starts another thread. Idle threads do not keep a program from ending. The idle threads of a closed pool can
- * be used for a while by the next pool of the same script.
+ * A thread is started when there is a job for it. The thread does its jobs one after the other. The pool sends it the
+ * next job before the last one is done, so that the thread never waits for a message. A job may report parts of its
+ * result before it is done. A failed job is answered with the reason, and the thread goes on. When a thread dies its
+ * jobs fail, and the next job starts another thread. Idle threads do not keep a program from ending. The idle threads
+ * of a closed pool can be used for a while by the next pool of the same script.
  */
 import { parentPort, type ResourceLimits, type Transferable, type Worker } from 'node:worker_threads';
 import { IdleWorkers } from './idle-workers.ts';
