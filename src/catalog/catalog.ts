@@ -1,6 +1,6 @@
 /**
- * The catalog: captures, blocks and segments by key. All of it can be made again from the segments; it is never the
- * only copy of anything.
+ * The catalog: captures, blocks and segments by key. The whole catalog can be made again from the segments, so it is
+ * never the only copy of anything.
  *
  * The catalog alone decides which writer stored a content first. "Which of these digests are held" is one call, "take
  * this batch" is another, and a batch is taken completely or not at all. The catalog knows nothing of files, volumes or
@@ -12,7 +12,7 @@
 import type { EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 
-/** The place of a record. Its length is that of the compressed member. */
+/** The place of a record. The length is the length of the compressed member. */
 export type Place = { readonly segment: number; readonly offset: number; readonly length: number };
 
 /**

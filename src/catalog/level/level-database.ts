@@ -8,9 +8,9 @@
  *                               unique payload bytes
  *     00 'mark' n mod 512       varint: n, for each of the last 512 batches
  *
- * At power loss LevelDB loses unsynced batches, and not always the last ones: it changes log files without syncing the
- * old one, and when it replays a log it skips torn parts. So a later batch can be there while an earlier one is
- * missing. This would go unnoticed, because the segment's row says that all its records are catalogued. Two rules
+ * At power loss LevelDB loses unsynced batches, and not always the last ones: LevelDB starts a new log file without
+ * syncing the old one, and skips torn parts when it replays a log. So a later batch can be there while an earlier one
+ * is missing. This would go unnoticed, because the segment's row says that all its records are catalogued. Two rules
  * prevent it:
  *
  * - A durable batch, and every 256th, is synced together with all older logs that still exist. Then all batches up to

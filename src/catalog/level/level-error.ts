@@ -46,7 +46,7 @@ function translate(failure: Failure, where: string, cause: unknown): PinakesErro
 function inputOutputCode(says: string): 'DISK_FULL' | 'FILE_UNWRITABLE' | 'CATALOG_DAMAGED' | 'DEVICE_FAILED' {
   if (/no space left|quota exceeded/i.test(says)) return 'DISK_FULL';
   if (/permission denied|read-only file system/i.test(says)) return 'FILE_UNWRITABLE';
-  // A missing table, or one that is so short that its offsets are beyond its end.
+  // A table is missing, or so short that its offsets are beyond its end.
   if (/no such file|invalid argument/i.test(says)) return 'CATALOG_DAMAGED';
   return 'DEVICE_FAILED';
 }

@@ -42,7 +42,7 @@ export async function* checkDatabaseFiles(directory: string): AsyncGenerator<Fil
   }
   for (const number of current.tables) {
     const damage = await tableDamage(directory, number);
-    // A missing table may have been merged into others since.
+    // LevelDB may have merged a missing table into other tables since.
     if (damage && (await isCurrent(directory, number))) yield damage;
   }
   for (const file of names.filter((name) => /^\d+\.log$/.test(name))) {

@@ -4,8 +4,8 @@
  *
  *     'm'  number (ordered)  ->  UTF-8
  *
- * Servers send anything as a media type, so the dictionary is bounded. Long types, and new ones once it is full, get no
- * number.
+ * Servers send anything as a media type, so the dictionary is bounded. Long types, and new types when the dictionary is
+ * full, get no number.
  */
 import { RowReader } from '../row-bytes.ts';
 
