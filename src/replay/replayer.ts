@@ -70,7 +70,7 @@ export type ReplayResponse = {
 };
 
 export type ReplayOptions = {
-  /** Whether the client has left, so that the rest of the body is not needed. */
+  /** Whether the client has disconnected, so that the rest of the body is not needed. */
   readonly hasLeft?: () => boolean;
 };
 

@@ -11,7 +11,8 @@ import type { Capture, CaptureSource } from './capture.ts';
 /** How far after an answer its request is searched, and how much of a request is read. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
 /**
- * Nearly every request fits into this buffer; longer ones are read again. Larger buffers would cost far more than that.
+ * Nearly every request fits into this buffer; longer ones are read again. A larger buffer for every request would cost
+ * far more.
  */
 const REQUEST_BYTES = 16 * 1024;
 /**

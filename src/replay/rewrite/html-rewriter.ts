@@ -164,7 +164,7 @@ export class HtmlRewriter implements TextRewriter {
     this.#tagStart = start - 1;
     this.#attributes = [];
     this.#byName.clear();
-    // In SVG and XML a tag may be inside such an element, whose text is then not all of its content.
+    // In SVG and XML a tag may be inside a script or style element, so this text is not all of its content.
     this.#raw = undefined;
     if (this.#isHeadDone || this.#element === 'html' || this.#element === 'head') return;
     if (this.#isXml && !this.#hasRoot) {

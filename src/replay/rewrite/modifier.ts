@@ -8,7 +8,8 @@
  *     wkr_ wkrm_      script of a worker, as module   wkrf_            what a worker fetches
  *     sw_             script of a service worker
  *
- * People use those of the left column and `js_`, `cs_`, `im_`, `oe_`. Rewriting and wombat write the others.
+ * People use the modifiers in the left column and `js_`, `cs_`, `im_`, `oe_`. Rewriting and wombat write the other
+ * modifiers.
  */
 
 const MODIFIERS = [

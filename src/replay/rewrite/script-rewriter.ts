@@ -223,7 +223,7 @@ class ScriptRewriting {
     const after = this.#afterSpace(end);
     const isCall = this.#text[after] === '(';
     if (isCall) this.#evaluating.push({ from: after + 1, depth });
-    // At the top the code declares names of the window, which would collide with those of the block.
+    // At the top the code declares names of the window, which would collide with the names of the block.
     const isAtTop = isCall && depth === 0 && this.#kind === 'classic' && /^[;}]?$/.test(before);
     if (isAtTop) this.#evaluations.push({ from: start, to: end, text: EVAL_OF_WINDOW });
     else if (!isCall) this.#onEvalPassedOn(start, end, before, depth);

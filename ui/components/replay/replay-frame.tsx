@@ -22,9 +22,9 @@ const PAUSE_MS = 150;
 const SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
 /**
- * All ports of a host share cookies. A hostile page could set so many that every request to that host would be refused.
- * So the frame gets its own temporary cookie jar (`credentialless`), in browsers that support it. It does not get one
- * behind a proxy, which may use a cookie to let readers in. Without a proxy the protocol is plain HTTP.
+ * All ports of a host share cookies. A hostile page could set so many cookies that every request to that host would be
+ * refused. So the frame gets its own temporary cookie jar (`credentialless`), in browsers that support it. It does not
+ * get one behind a proxy, which may use a cookie to let readers in. Without a proxy the protocol is plain HTTP.
  */
 function sandboxAttributes(replayOrigin: string) {
   const isShared = location.protocol === 'http:' && new URL(replayOrigin).hostname === location.hostname;
