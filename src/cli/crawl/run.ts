@@ -82,7 +82,7 @@ async function readSeedList(context: CommandContext, file: string): Promise<stri
   for await (const piece of inputBytes(context, file)) {
     pieces.push(piece);
     length += piece.length;
-    // Probably another file, such as a WARC file.
+    // A file of this size is probably not a list of URLs, but for example a WARC file.
     if (length > LIST_BYTES_MAX)
       throw new PinakesError('BAD_ARGUMENT', { where: file, detail: 'the file is too large for a list of seeds' });
   }

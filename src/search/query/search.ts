@@ -21,13 +21,13 @@ import { snippetOf } from './snippet.ts';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;
-/** Up to this number results are always counted exactly. */
+/** Results up to this number are always counted exactly. */
 const EXACT_COUNT_MAX = 1000;
-/** Words are common if this many contents have them. */
+/** Words are common if at least this many contents have them. */
 const COMMON_MIN = 20_000;
 /** The maximum length of a listing. Clients that need all results use a stream. */
 const SHOWN_MAX = 2000;
-/** If this many contents have a common word in title or headings, only these are searched. */
+/** If at least this many contents have a common word in title or headings, only these contents are searched. */
 const PROMINENT_MIN = 500;
 /** The number of counts that are cached until the index changes. */
 const COUNTS_MAX = 10_000;

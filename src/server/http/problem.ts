@@ -162,7 +162,8 @@ export function isForWindow({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Whether a page is requested for a frame. A page in a frame has no links, because the page around the frame has them.
+ * Whether a page is requested for a frame. A page in a frame has no links, because the web interface around the frame
+ * has them.
  */
 export function isFramed(request: IncomingMessage): boolean {
   return /^i?frame$/.test(String(request.headers['sec-fetch-dest'] ?? ''));

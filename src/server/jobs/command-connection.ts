@@ -55,7 +55,7 @@ export class CommandConnection {
     return this.#lastSaid.trim();
   }
 
-  /** The command for its runner. */
+  /** The command in the form that the runner receives. */
   command(start: CommandStart, { say, print, ...observer }: CommandObserver): RemoteCommand {
     observer.signal.addEventListener('abort', () => this.#answer(undefined), { once: true });
     return {

@@ -68,7 +68,7 @@ export class CommandJob {
       signal: this.#controller.signal,
       status: (text) => this.#context?.progress({ done: 0, unit: '', message: text }),
       say: (line) => this.#context?.say(line),
-      // An export may print the exported data itself.
+      // An export may print the exported data, which the log must not contain.
       print: (line) => (this.#kind.name === 'export' ? undefined : this.#context?.say(line)),
       report: (report) => {
         this.#report = report;
