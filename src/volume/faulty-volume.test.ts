@@ -74,7 +74,7 @@ test('every kind of read can fail, and a stream can break off after its first pi
   await assert.rejects(pieces.next(), failsWith('VOLUME_IO'));
 });
 
-test('a torn append leaves its beginning, and the object takes no append until it is cut back', async () => {
+test('a torn append leaves its beginning in the object, which takes no append until it is cut back', async () => {
   const { volume } = await faulty({ nth: 1, on: ['append'], effect: 'disk-full', tornBytes: 3 });
   await assert.rejects(volume.append('a', 8, [utf8('ab'), utf8('cdef')]), failsWith('DISK_FULL'));
   assert.equal(await contentsOf(volume, 'a'), 'durable abc');
@@ -127,7 +127,8 @@ test('after power loss every call fails with VOLUME_MISSING, and the crash keeps
 });
 
 /**
- * What the writer was told: acknowledged bytes must be there after any crash, and removed objects must not come back.
+ * The acknowledgements that the writer received: acknowledged bytes must be there after any crash, and removed objects
+ * must not come back.
  */
 type Ledger = { readonly synced: Map<string, string>; readonly removed: Set<string>; readonly sealed: Set<string> };
 

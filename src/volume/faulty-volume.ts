@@ -1,6 +1,6 @@
 /**
- * A volume that fails on purpose, around one that does not: for tests of what happens when the n-th operation fails or
- * the power is cut.
+ * A volume that fails on purpose, wrapped around a working volume: for tests of what happens when the n-th operation
+ * fails or the power is cut.
  *
  *     for (let nth = 1; ; nth++) {
  *       const volume = new FaultyVolume(inner, random, [{ nth, on: CHANGES, effect: 'io-error' }]);
@@ -39,17 +39,17 @@ export type Operation =
 export const CHANGES: readonly Operation[] = ['create', 'append', 'sync', 'truncate', 'seal', 'rename', 'remove'];
 
 /**
- * - `io-error`: nothing is done; VOLUME_IO.
- * - `io-error-after`: it is done, and VOLUME_IO is thrown all the same, as when a connection breaks before the answer.
- *   A stream breaks off after its first piece.
- * - `disk-full`: nothing is done; DISK_FULL.
- * - `power-loss`: it is half done, and from then on every operation fails with VOLUME_MISSING. `crash` then settles
- *   what is left.
+ * - `io-error`: the operation does nothing and fails with VOLUME_IO.
+ * - `io-error-after`: the operation is done and fails with VOLUME_IO, as when a connection breaks before the answer. A
+ *   stream breaks off after its first piece.
+ * - `disk-full`: the operation does nothing and fails with DISK_FULL.
+ * - `power-loss`: the operation may be done in part. It and every later operation fail with VOLUME_MISSING. `crash`
+ *   then decides which bytes remain.
  */
 export type Effect = 'io-error' | 'io-error-after' | 'disk-full' | 'power-loss';
 
 export type Fault = {
-  /** Which operation fails, counted from 1 among those of `on`. */
+  /** Which operation fails, counted from 1 among the operations of `on`. */
   readonly nth: number;
   /** Which operations are counted; all, when absent. */
   readonly on?: readonly Operation[];
@@ -105,7 +105,9 @@ export class FaultyVolume implements Volume {
     return total;
   }
 
-  /** Power loss: unsynced bytes are lost, but for a random beginning. Waits for running operations. */
+  /**
+   * Power loss: a random beginning of the unsynced bytes remains, and the rest is lost. Waits for running operations.
+   */
   async crash(): Promise<void> {
     this.#dark = true;
     await this.#underWay.idle();

@@ -17,7 +17,8 @@ const SMALL_PART_BYTES = 4096;
 /** The bytes from `offset` on, in a buffer of their own; fewer than `length` where the file ends. */
 export async function readRange(file: FileHandle, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   if (length > UNCHECKED_BYTES_MAX) length = Math.max(0, Math.min(length, (await file.stat()).size - offset));
-  // Not from the pool, because the result belongs to the caller; not zeroed, because only bytes read are returned.
+  // The buffer is not from the pool, because the result belongs to the caller. It is not zeroed, because only bytes
+  // that were read are returned.
   const { buffer } = Buffer.allocUnsafeSlow(length);
   const filled = await fill(file, new Uint8Array(buffer), offset);
   return filled === length ? new Uint8Array(buffer) : new Uint8Array(buffer.slice(0, filled));

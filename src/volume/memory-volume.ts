@@ -1,7 +1,7 @@
 /**
  * A volume in memory, on a simulated disk that knows what is durable and what a power cut would lose.
  *
- * A disk outlives the volumes that are opened on it, as a real one does. `powerLoss` leaves what the contract promises
+ * A disk outlives the volumes that are opened on it, as a real disk does. `powerLoss` leaves what the contract promises
  * and nothing more: the synced bytes, followed by a random beginning of the unsynced ones. An object whose name was
  * never synced remains or disappears at random.
  *

@@ -4,7 +4,7 @@
  * A part never begins with a full stop: copying tools and file systems leave hidden files behind, and a volume keeps
  * hidden files of its own. This rules out `.` and `..` too. A part never ends in `.open`, the suffix that a directory
  * volume gives to unsealed objects. Parts are short enough for every file system, with a suffix added. Whole names are
- * short enough for every object store. No object's name is the folder of another's.
+ * short enough for every object store. No object's name is the folder of another object.
  */
 import { assert } from '../base/index.ts';
 

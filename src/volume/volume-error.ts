@@ -1,7 +1,7 @@
 /**
- * Failures of the operating system as failures of a volume. The code says whether a retry can help. Failures that may
- * pass are VOLUME_IO, DISK_FULL or VOLUME_MISSING. Failures that a person must fix (permissions, a file system mounted
- * read-only, a file too large for it) have codes of their own.
+ * Turns failures of the operating system into failures of a volume. The code says whether a retry can help. Failures
+ * that may pass are VOLUME_IO, DISK_FULL or VOLUME_MISSING. Failures that a person must fix (permissions, a file system
+ * mounted read-only, a file too large for it) have codes of their own.
  */
 import { type ErrorCode, PinakesError } from '../base/index.ts';
 

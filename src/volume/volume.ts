@@ -4,12 +4,12 @@
  *
  * A volume knows nothing of records, captures or catalogs: it keeps objects, which are named sequences of bytes. The
  * caller makes the names. A name is unique in the archive and consists of one or more parts of `[A-Za-z0-9._-]` joined
- * by `/`. A part does not begin with a full stop nor end in `.open`, and no object's name is the folder of another's.
- * Callers never treat names as paths of a file system.
+ * by `/`. A part does not begin with a full stop nor end in `.open`, and no object's name is the folder of another
+ * object. Callers never treat names as paths of a file system.
  *
  * Rules that every implementation keeps (the contract suite tests them):
  * - An append goes to the end that the caller expects, or fails without writing: two writers can never interleave.
- * - `sync` returns only when everything appended before it was called, the object's existence and its name included,
+ * - `sync` returns only when everything appended before the call, the object's existence and its name included,
  *   survives power loss (I2).
  * - After a crash an object holds every synced byte, followed by any prefix, possibly empty, of the bytes appended
  *   since the last sync (I3).
@@ -17,8 +17,8 @@
  *   OBJECT_MOVED and sync with VOLUME_IO, until the object is cut to a length at which everything was durable, or the
  *   volume is opened again.
  * - A sealed object never changes again: append and truncate fail with OBJECT_MOVED. `truncate`, `seal`, `rename` and
- *   `remove` are durable when they return, and the first three make the contents durable with them. Renaming keeps the
- *   seal, or its absence.
+ *   `remove` are durable when they return, and the first three also make the contents durable. Renaming keeps the seal,
+ *   or its absence.
  * - An operation on a missing object fails with OBJECT_MISSING, except `stat` and `remove`. A change of a volume that
  *   is not writable fails with VOLUME_READ_ONLY.
  * - Operations on one object happen in the order of the calls. Operations on different objects do not wait for each
@@ -61,7 +61,7 @@ export interface Volume {
   /** Cuts an unsealed object to this length, durably. */
   truncate(name: string, length: number): Promise<void>;
 
-  /** Declares an object finished, durably, after a sync of its own. Sealing a sealed object does nothing. */
+  /** Syncs an object and then declares it finished, durably. Sealing a sealed object does nothing. */
   seal(name: string): Promise<void>;
 
   /** Renames an object atomically and durably, replacing any object of the new name. */

@@ -8,12 +8,12 @@
  *     <directory>/<folder>/.renamed.<object>.open     an unsealed object that is replacing a sealed one of its name
  *     <directory>/<folder>/.superseded.<n>.<object>   set aside: an unsealed file that differs from the sealed object
  *
- * The seal is in the name because names survive what mode bits and sidecar files do not: copying without attributes,
- * object stores, other file systems. Sealing is one rename, so a crash leaves one of the two names.
+ * The seal is in the name because mode bits and sidecar files get lost and names do not: by copying without attributes,
+ * in object stores, on other file systems. Sealing is one rename, so a crash leaves one of the two names.
  *
  * Both `x` and `x.open` exist when a copying tool ran once before the sealing and once after it. The sealed file
- * counts. The other file is removed when it is a beginning of the sealed one. Otherwise it is set aside, because
- * nothing that exists only once is thrown away.
+ * counts. The other file is removed when it is a beginning of the sealed one. Otherwise it is set aside, because bytes
+ * that exist only once are never deleted.
  *
  * A `.renamed.` file counts before all others of its name: the new object is complete, and only the old one must still
  * be removed.
@@ -51,7 +51,7 @@ export function pathOf(directory: string, { name, sealed, renamed }: LaidFile): 
   return join(directory, folderOf(name), `${renamed ? RENAMED_PREFIX : ''}${base}${sealed ? '' : OPEN_SUFFIX}`);
 }
 
-/** Every file of an object below a folder, and all folders there, the folder itself first. */
+/** Every object file below a folder, and all folders there, beginning with the folder itself. */
 export async function walk(directory: string, folder = ''): Promise<{ files: LaidFile[]; folders: string[] }> {
   const files: LaidFile[] = [];
   const folders = [folder];
@@ -109,7 +109,7 @@ function laidFile(folder: string, file: string): LaidFile | undefined {
   return isObjectNamePart(base) ? { name: folder ? `${folder}/${base}` : base, sealed, renamed } : undefined;
 }
 
-/** For each name the file that counts. */
+/** The file that counts for each name. */
 export function counting(files: readonly LaidFile[]): Map<string, LaidFile> {
   const counts = new Map<string, LaidFile>();
   for (const file of files) {
@@ -139,7 +139,7 @@ export async function settle(directory: string, files: readonly LaidFile[]): Pro
 export async function finishRename(directory: string, file: LaidFile): Promise<void> {
   const replaced = pathOf(directory, { ...file, sealed: !file.sealed, renamed: false });
   await unlink(replaced).catch(unlessGone);
-  // If the rename reached the disk before the removal, the old object could count again.
+  // Without this sync, the rename could reach the disk before the removal, and the old object could count again.
   await syncDirectory(join(directory, folderOf(file.name)));
   await rename(pathOf(directory, file), pathOf(directory, { ...file, renamed: false }));
 }

@@ -50,7 +50,7 @@ export class DirectoryNames {
   }
 
   /**
-   * Lists the directory. A writable one is also repaired, and what it holds is made durable. Returns the files that
+   * Lists the directory. A writable directory is also repaired, and its names are made durable. Returns the files that
    * were set aside.
    */
   async open(writable: boolean): Promise<string[]> {
@@ -117,7 +117,7 @@ export class DirectoryNames {
     }
   }
 
-  /** Gives the file of an object the name of a sealed one. The contents must be durable already. */
+  /** Gives the file of an object the name of a sealed object. The contents must be durable already. */
   seal(name: string): Promise<void> {
     return this.#queue.run([KEY], async () => {
       this.#refuseDoubted(foldersOf(name));
@@ -126,7 +126,7 @@ export class DirectoryNames {
         await rename(place.path, pathOf(this.#directory, { name, sealed: true, renamed: false }));
         this.#renamed.delete(name);
       }
-      // Also for a sealed object: the sync of an earlier attempt may have failed.
+      // A sealed object needs this too: the sync of an earlier attempt to seal it may have failed.
       await this.#syncFolders(foldersOf(name));
     });
   }
@@ -200,7 +200,7 @@ export class DirectoryNames {
   /** Removes folders that have become empty. A folder that cannot be removed stays. */
   async #prune(names: readonly string[]): Promise<void> {
     const folders = new Set(names.flatMap((name) => foldersOf(name).slice(1)));
-    // The longest first, so that the inner ones go before the outer ones.
+    // The longest paths first, so that inner folders are removed before outer folders.
     for (const folder of [...folders].sort((a, b) => b.length - a.length)) {
       const gone = await rmdir(join(this.#directory, folder)).then(
         () => true,

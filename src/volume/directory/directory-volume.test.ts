@@ -70,7 +70,7 @@ test('objects are plain files of the same names, with the suffix .open until the
   });
 });
 
-test('a missing directory fails with VOLUME_MISSING, which names volume and directory, and is not created', async () => {
+test('a missing directory is not created, and VOLUME_MISSING names the volume and the directory', async () => {
   await inDirectory(async (directory) => {
     const absent = join(directory, 'absent');
     await assert.rejects(
@@ -98,7 +98,7 @@ test('an empty directory without a sentinel counts as the mount point of a missi
   });
 });
 
-test('a directory with files is opened as a volume without a sentinel', async () => {
+test('a directory with files needs no sentinel to be opened as a volume', async () => {
   await inDirectory(async (directory) => {
     await writeFile(join(directory, 'old.warc.gz'), 'old');
     const readOnly = await openDirectoryVolume('main', directory, { writable: false });
@@ -209,7 +209,7 @@ test('a rename interrupted by a crash is finished at the next opening', async ()
   });
 });
 
-test('nothing is left of a replaced object, whichever of the two was sealed', async () => {
+test('nothing is left of a replaced object, whether the old or the new object was sealed', async () => {
   await inVolume(async (volume, directory) => {
     for (const sealed of ['from', 'to']) {
       for (const name of ['from', 'to']) {
@@ -223,7 +223,7 @@ test('nothing is left of a replaced object, whichever of the two was sealed', as
   });
 });
 
-test('a sealed file counts before an open one of its name; the open one is removed if it is a beginning, else set aside', async () => {
+test('a sealed file counts before an open file of its name; the open file is removed if the sealed file begins with it, else set aside', async () => {
   await inDirectory(async (directory) => {
     await createDirectoryVolume('main', directory);
     for (const [file, text] of [
@@ -274,7 +274,7 @@ test('files that are not objects are neither listed nor changed', async () => {
   });
 });
 
-test('links to files and folders elsewhere are followed, and a link in a circle is not', async () => {
+test('links to files and folders elsewhere are followed, except a link in a circle', async () => {
   await inDirectory(async (directory) => {
     const [root, other] = [join(directory, 'volume'), join(directory, 'other')];
     await createDirectoryVolume('main', root);
@@ -366,7 +366,7 @@ test('an object that cannot be synced is doubted: no later append, sync or seal 
 
 const procFd = { skip: !existsSync('/proc/self/fd') && 'open files cannot be counted here' };
 
-test('no more files stay open than allowed, and none after closing', procFd, async () => {
+test('no more files stay open than allowed, and no file stays open after closing', procFd, async () => {
   const openFiles = async (directory: string) => {
     const links = (await readdir('/proc/self/fd')).map((fd) => readlink(join('/proc/self/fd', fd)).catch(() => ''));
     return (await Promise.all(links)).filter((path) => path.startsWith(directory)).length;

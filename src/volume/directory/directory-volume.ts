@@ -3,12 +3,12 @@
  * files.
  *
  * - One process at a time opens it for writing: that process holds the lock of the archive's catalog. As a guard
- *   against other writers the length of the file is compared before every append, so a second writer gets OBJECT_MOVED.
+ *   against other writers, every append first compares the length of the file, so a second writer gets OBJECT_MOVED.
  * - An append is written at a given offset, not "to the end". A failed append is undone before the failure is thrown.
  *   When undoing fails too, or a sync fails, the object is doubted (see `object-trust.ts`): it takes no append and no
  *   sync until it is cut to a length that is known to be good.
- * - An object from before this opening is synced when it is first written to: the process that wrote it may have been
- *   killed before its sync.
+ * - An object that existed at the opening is synced at its first write: the process that wrote it may have been killed
+ *   before its sync.
  * - Files stay open between calls, at most `handlesMax` of them. So bytes of a volume that was unplugged may still be
  *   readable. Every call that needs the directory then fails with VOLUME_MISSING, until the same directory is back.
  *
@@ -117,7 +117,7 @@ export class DirectoryVolume implements Volume {
   readonly #syncReads: SyncReadGate;
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
-  /** For every unsealed object that was written to. */
+  /** The trust of every unsealed object that was written to. */
   readonly #trust = new Map<string, ObjectTrust>();
   #closing: Promise<void> | undefined;
 
@@ -220,7 +220,7 @@ export class DirectoryVolume implements Volume {
       try {
         await this.#names.seal(name);
       } finally {
-        // Also after a failure: the file may be sealed all the same, so the next write must look again.
+        // Needed after a failure too: the file may be sealed nevertheless, so the next write must look again.
         this.#trust.delete(name);
         await this.#handles.drop(writing(name));
       }
@@ -236,8 +236,8 @@ export class DirectoryVolume implements Volume {
         await this.#names.rename(from, to);
         this.#trust.delete(to);
       } finally {
-        // Also after a failure: the files may have their new names all the same, and readers may have opened the old
-        // ones meanwhile.
+        // Needed after a failure too: the files may have their new names nevertheless, and readers may have opened the
+        // old files during the rename.
         await this.#dropHandles([from, to]);
         this.#trust.delete(from);
         if (!this.#trust.get(to)?.doubted) this.#trust.delete(to);
@@ -347,7 +347,7 @@ export class DirectoryVolume implements Volume {
     });
   }
 
-  /** Passes the handle of an unsealed object to `action`, with its trust. */
+  /** Calls `action` with the handle and the trust of an unsealed object. */
   async #write(name: string, action: (handle: CachedHandle, trust: ObjectTrust) => Promise<void>): Promise<void> {
     if (!this.#trust.has(name) && (await this.#find(name)).sealed) throw this.#moved(name, 'it is sealed');
     const handle = await this.#handles.take(writing(name), () => this.#open(name, 'r+'));
@@ -364,7 +364,7 @@ export class DirectoryVolume implements Volume {
     }
   }
 
-  /** Makes the contents of an object durable. A sealed one was synced before it was sealed. */
+  /** Makes the contents of an object durable. A sealed object was synced before it was sealed. */
   async #syncObject(name: string): Promise<void> {
     if (!this.#trust.has(name) && (await this.#find(name)).sealed) return;
     await this.#write(name, async (handle, trust) => {
@@ -396,7 +396,7 @@ export class DirectoryVolume implements Volume {
       try {
         return await open(path, flags);
       } catch (cause) {
-        // Sealing renames the file, perhaps between the two steps.
+        // Sealing may have renamed the file between the two steps.
         if (!isGone(cause) || attempt > 1) throw cause;
       }
     }
@@ -414,8 +414,8 @@ export class DirectoryVolume implements Volume {
   }
 
   /**
-   * Fails unless the directory is still the one that was opened: not unplugged, and not the bare mount point of a disk
-   * that was.
+   * Fails unless the directory is still the directory that was opened. Its disk may be unplugged, which can leave an
+   * empty mount point.
    */
   async #assertThere(): Promise<void> {
     let found: { readonly dev: bigint; readonly ino: bigint };

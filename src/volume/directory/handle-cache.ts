@@ -10,10 +10,10 @@ import type { FileHandle } from 'node:fs/promises';
 export type CachedHandle = {
   readonly key: string;
   readonly file: FileHandle;
-  /** Has writes since the last sync. */
+  /** Whether the file was written to since its last sync. */
   dirty: boolean;
   users: number;
-  /** No longer found under its key; closed when its last user gives it back. */
+  /** Whether the handle was removed from its key. It is closed when its last user gives it back. */
   dropped: boolean;
 };
 

@@ -2,9 +2,10 @@
  * Small reads on the calling thread.
  *
  * When the system has the bytes in memory, or the disk is fast, passing a read to another thread costs several times
- * the read itself, and retrieval would spend most of its time on that. A read that takes long shows a slow disk: the
- * next reads then go to other threads, and after each further slow read twice as many, before the calling thread is
- * tried again. So a slow disk rarely blocks the thread, and a fast disk costs no thread switches.
+ * the read itself, and retrieval would spend most of its time on that. A read that takes LONG_MS or more shows a slow
+ * disk: the next LEFT_MIN reads go to other threads before the calling thread is tried again. Each further slow read
+ * doubles this number, up to LEFT_MAX. So a slow disk rarely blocks the thread, and a fast disk costs no thread
+ * switches.
  */
 import { readSync } from 'node:fs';
 

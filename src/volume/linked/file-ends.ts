@@ -5,7 +5,7 @@
  *     sha256    of the first and the last FINGERPRINT_BYTES, joined; only if all of them can be read
  *     sectors   for each of their sectors in order, eight hexadecimal digits of its SHA-256; dashes if unreadable
  *
- * The sectors identify a file even when some of them have become unreadable, or readable again.
+ * The sectors identify a file even when some sectors have become unreadable, or readable again.
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';

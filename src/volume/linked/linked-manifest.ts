@@ -7,7 +7,7 @@
  *
  * - Lines are durable when `add` returns. Lines added at the same time share a sync.
  * - A last line without its line feed was never acknowledged. It is cut off before the next line is added.
- * - An unreadable line in the middle costs only itself. `damagedLines` has its number.
+ * - An unreadable line in the middle costs no other line. `damagedLines` has its number.
  */
 import { open, readFile } from 'node:fs/promises';
 import { fromUtf8, LF, PinakesError, replaceFile, utf8 } from '../../base/index.ts';
@@ -120,7 +120,7 @@ export class LinkedManifest {
       this.#doubted = false;
       throw cause;
     }
-    // A failed sync leaves the manifest doubted: a later one could succeed without having written anything.
+    // A failed sync leaves the manifest doubted: a later sync could succeed without having written anything.
     await file.datasync();
     this.#doubted = false;
     this.#bytes += text.length;
@@ -141,7 +141,7 @@ export class LinkedManifest {
       this.#bytes = end + 1;
       number++;
     }
-    // A torn line begins like a line. NULs, which a failing disk leaves, may have been any number of lines.
+    // A torn line begins like a line. NULs, which a failing disk leaves, may have replaced any number of lines.
     const rest = text.subarray(this.#bytes);
     if (rest.length > 0 && (!fromUtf8(rest, 0, 1).startsWith('{') || rest.includes(0))) this.damagedLines.push(number);
   }

@@ -241,7 +241,7 @@ test('a missing manifest, or another file in its place, is VOLUME_MISSING and ne
   });
 });
 
-test('a manifest whose last line a crash cut loses only that line, and new lines follow the last whole one', async () => {
+test('a manifest whose last line a crash cut loses only that line, and new lines follow the last whole line', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     for (const name of ['a', 'b', 'c']) await writeFile(join(directory, name), name);
     const first = await open();
@@ -278,7 +278,7 @@ test('unacknowledged bytes after the last line are gone after the next link, how
   });
 });
 
-test('a damaged line in the middle costs only itself and is listed by its number', async () => {
+test('a damaged line in the middle costs no other line and is listed by its number', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     const first = await open();
     for (const name of ['a', 'b', 'c']) {

@@ -1,17 +1,18 @@
 /**
- * A read-only volume of files that stay where they are (`add --in-place`). The volume's only own file is the manifest.
+ * A read-only volume of files that stay where they are (`add --in-place`). The manifest is the only file that belongs
+ * to the volume itself.
  *
- * - All objects are sealed. `list` and `stat` answer from the manifest, without looking at the files. Whether a file is
- *   still there and unchanged is checked when it is read.
+ * - All objects are sealed. `list` and `stat` answer from the manifest, without looking at the files. Reading a file
+ *   checks whether it is still there and unchanged.
  * - When a file is opened, its length and a fingerprint of its beginning and end are compared with the manifest. A
- *   different file fails with OBJECT_CHANGED, a missing one with FILE_MISSING. Both errors name the file, and other
+ *   different file fails with OBJECT_CHANGED, a missing file with FILE_MISSING. Both errors name the file, and other
  *   files are not affected.
- * - When some sectors of the beginning and end cannot be read, the sectors that could be read both times are compared.
- *   If there are none, an unchanged modification time is accepted as proof. A changed modification time alone never
- *   fails a file, because restoring from a backup changes it.
+ * - When some sectors of the beginning and end cannot be read, the sectors that could be read both for the manifest and
+ *   now are compared. If there are none, an unchanged modification time is accepted as proof. A changed modification
+ *   time alone never fails a file, because restoring from a backup changes it.
  *
  * The fingerprint detects a file that was replaced, cut, or appended to. It does not detect a change in the middle that
- * keeps the length; digests of records do.
+ * keeps the length; the digests of records detect it.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
