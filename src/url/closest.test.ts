@@ -7,7 +7,7 @@ const sortedTimes = fc
   .array(fc.integer({ min: 0, max: 50 }), { maxLength: 12 })
   .map((times) => times.sort((a, b) => a - b));
 
-test('the latest time not after the wanted one is the last of those at or before it', () => {
+test('the latest time not after the wanted time is the last time at or before it', () => {
   fc.assert(
     fc.property(sortedTimes, fc.integer({ min: -5, max: 55 }), (times, wanted) => {
       assert.equal(
@@ -18,7 +18,7 @@ test('the latest time not after the wanted one is the last of those at or before
   );
 });
 
-test('the closest time has the least distance, and is the earlier of two equally near', () => {
+test('the closest time has the least distance, and is the earlier of two equally near times', () => {
   fc.assert(
     fc.property(sortedTimes, fc.integer({ min: -5, max: 55 }), (times, wanted) => {
       const distance = Math.min(...times.map((time) => Math.abs(time - wanted)));

@@ -15,8 +15,8 @@ export function latestNotAfter(times: ArrayLike<number>, wanted: number): number
 }
 
 /**
- * Index of the time nearest to `wanted`, the earlier of two equally near; -1 when there are no times. Of equal times
- * the last is returned.
+ * Index of the time nearest to `wanted`, the earlier of two equally near times; -1 when there are no times. When
+ * several times are equal, the last one is returned.
  */
 export function closest(times: ArrayLike<number>, wanted: number): number {
   const before = latestNotAfter(times, wanted);

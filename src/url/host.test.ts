@@ -21,7 +21,7 @@ test('the host of a URL is the host of its key, without www and port', () => {
   }
 });
 
-test('a URL without a host has the empty one', () => {
+test('a URL without a host has an empty host', () => {
   for (const url of [
     '',
     'dns:example.com',

@@ -1,9 +1,9 @@
 /**
  * The host of a key, by which captures are routed.
  *
- * It is the host as the key knows it: lower case, ASCII, without port, userinfo and a leading `www.`, IPv6 without
- * brackets. `hostOf(url)` is by definition `hostOfKey(urlKey(url))`, so a capture and a lookup for it always meet. A
- * key without a host (`dns:example.com`, `urn:...`) has the host ''.
+ * It is the host as the key contains it: lower case, ASCII, without port, userinfo and a leading `www.`, IPv6 without
+ * brackets. `hostOf(url)` is by definition `hostOfKey(urlKey(url))`, so a capture and a lookup for this capture always
+ * have the same host. A key without a host (`dns:example.com`, `urn:...`) has the host ''.
  */
 import { type UrlKey, urlKey } from './url-key.ts';
 
@@ -28,5 +28,5 @@ export function hostPartOfKey(key: UrlKey): string {
   return isHost ? part.slice(0, colon) : '';
 }
 
-/** An IPv6 address, with or without a dotted tail. A port after it looks like a last group and counts as one. */
+/** An IPv6 address, with or without a dotted tail. A port after it looks like a last group and counts as a group. */
 const IPV6 = /^[0-9a-f,]*:[0-9a-f]*:[0-9a-f:,]*$/;

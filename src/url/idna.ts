@@ -2,15 +2,15 @@
  * Internationalised host names as ASCII, label by label, through the platform (UTS 46).
  *
  * The keys of the Internet Archive are made with the older IDNA 2003. The two standards differ in four characters.
- * These are mapped as in IDNA 2003 before the platform sees them, so that `fa\u00df.de` keeps its key of existing
- * indexes.
+ * These are mapped as in IDNA 2003 before the platform sees them, so that `fa\u00df.de` keeps the key that it has in
+ * existing indexes.
  */
 import { domainToASCII } from 'node:url';
 import { isAscii } from './percent.ts';
 
 const LABEL_CHARACTERS_MAX = 63;
 
-/** A label longer than this in Unicode cannot become a legal one, so the platform need not try. */
+/** A label longer than this in Unicode cannot become a legal label, so the platform need not try. */
 const UNICODE_LABEL_CHARACTERS_MAX = 255;
 
 const LABEL_SEPARATOR = /[.\u3002\uff0e\uff61]/;

@@ -1,9 +1,9 @@
 /**
  * IPv4 addresses in odd spellings: one integer, fewer than four parts, octal parts.
  *
- * The rules are those of the Internet Archive's keys, which are narrower than a browser's: a host of digits alone is a
- * decimal number modulo 2^32 even with leading zeros, octal counts only in dotted forms, and hexadecimal is an ordinary
- * name.
+ * The rules of the Internet Archive's keys apply, which are narrower than a browser's rules: a host of digits alone is
+ * a decimal number modulo 2^32 even with leading zeros, octal counts only in dotted forms, and hexadecimal is an
+ * ordinary name.
  */
 
 const DECIMAL_FIRST = /^[1-9][0-9]*(?:\.[0-9]+){1,3}$/;

@@ -1,17 +1,17 @@
 /**
  * The leaves of a JSON text, in the order of the text, each with the name of its innermost member.
  *
- * Request keys need this reader rather than the platform's because they are made of the numbers' own text and the
- * members' own order (the platform sorts members named like integers to the front), and must equal those made by Python
- * programs. It accepts what Python's reader accepts: `NaN`, `Infinity`, a repeated member name (the last value, in the
- * first place). It never throws, and gives up at `DEPTH_MAX` levels.
+ * Request keys need this reader instead of the platform's. They keep the text of numbers and the order of members (the
+ * platform sorts members named like integers to the front), and they must equal the keys that Python programs make. It
+ * accepts what Python's reader accepts: `NaN`, `Infinity`, a repeated member name (with the last value, at the place of
+ * the first). It never throws, and gives up at `DEPTH_MAX` levels.
  */
 
 export type JsonLeaf = { readonly name: string; readonly value: string };
 
 const DEPTH_MAX = 900;
 
-/** The largest integer, in digits, that Python turns back into text. */
+/** The number of digits of the largest integer that Python converts back to text. */
 const INTEGER_DIGITS_MAX = 4300;
 
 type JsonValue =
@@ -166,7 +166,7 @@ class JsonReader {
 }
 
 /**
- * A number with a fraction or an exponent as Python prints it: always with a point or an exponent, of at least two
+ * A number with a fraction or an exponent as Python prints it: always with a point, or with an exponent of at least two
  * digits.
  */
 function pythonFloat(value: number): string {

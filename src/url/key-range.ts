@@ -1,8 +1,8 @@
 /**
  * Ranges of keys for scans over a sorted index.
  *
- * A range is half open, [from, to), in byte order. Its ends are chosen so that it works both on bare keys and on CDX or
- * CDXJ lines, where a space follows the key: no key contains a character below `!`, and a space sorts below it.
+ * A range is half open, [from, to), in byte order. The ends are chosen so that a range works both on bare keys and on
+ * CDX or CDXJ lines, where a space follows the key: no key contains a character below `!`, and a space sorts below it.
  *
  * A host in a key is followed by `)` and a path, `,` and a further label, or `:` and a port, in this order. Other
  * characters lie between these three, so one span from `)` to `:` would include `com,example-shop)/`. Hence there are
@@ -52,9 +52,9 @@ function keyItself(key: string): KeyRange {
 }
 
 /**
- * All keys that begin with the key of `url`. A final slash, which keys lose, means the pages below. Then the page `/a/`
- * itself, whose key ends with `/a`, and its queries belong to the range too, but not `/ab`. A final `?`, which keys
- * lose as well, means the page with any query or an empty one.
+ * All keys that begin with the key of `url`. A final slash, which keys lose, means a page with the pages below it. For
+ * `/a/`, the ranges contain the page itself, whose key ends with `/a`, its queries, and the pages below it, but not
+ * `/ab`. A final `?`, which keys lose as well, means the page with any query or an empty one.
  */
 function prefixRanges(key: UrlKey, url: string): KeyRange[] {
   const last = url.trimEnd().at(-1);
@@ -66,7 +66,7 @@ function prefixRanges(key: UrlKey, url: string): KeyRange[] {
 
 function beginningWith(prefix: string): KeyRange {
   const last = prefix.charCodeAt(prefix.length - 1);
-  // Only names of ARC files leave printable ASCII.
+  // Only keys of ARC file names contain characters beyond printable ASCII.
   const to = last < 0x7f ? prefix.slice(0, -1) + String.fromCharCode(last + 1) : `${prefix}\u{10ffff}`;
   return { from: prefix, to };
 }

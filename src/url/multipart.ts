@@ -45,7 +45,7 @@ function formPart(text: string): FormPart | undefined {
   return { name: unquoted(disposition[1] ?? disposition[2]!), value: text.slice(headEnd + 4) };
 }
 
-/** Browsers write these three characters of a name as escapes, and no other. */
+/** Browsers escape exactly these three characters in a name. */
 function unquoted(name: string): string {
   return name.replaceAll('%22', '"').replaceAll(/%0d/gi, '\r').replaceAll(/%0a/gi, '\n');
 }

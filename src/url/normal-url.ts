@@ -72,8 +72,8 @@ function indexOrEnd(text: string, part: string): number {
 }
 
 /**
- * The platform writes the host in lower case only for the schemes that it knows. For others it is done here; escapes
- * keep their upper case.
+ * The platform writes the host in lower case only for the schemes that it knows. For other schemes it is done here;
+ * escapes keep their upper case.
  */
 function normalHost(host: string): string {
   return normalEscapes(host).replace(/%..|[A-Z]+/g, (found) => (found.startsWith('%') ? found : found.toLowerCase()));
@@ -95,7 +95,7 @@ function normalEscapes(text: string): string {
   );
 }
 
-/** For a URL that the platform rejects: the same work, as far as the text alone allows. */
+/** Normalises a URL that the platform rejects, as far as its text alone allows. */
 function fromText(url: string): string {
   const bare = withoutEndControls(url).replace(/[\t\n\r]/g, '');
   const whole = bare.slice(0, indexOrEnd(bare, '#'));

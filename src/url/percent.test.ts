@@ -33,15 +33,15 @@ test('one pass over escapes gives the same text as repeated passes', () => {
   );
 });
 
-test('texts longer than the scratch space are undone like short ones', () => {
+test('texts longer than the scratch space are unescaped like short texts', () => {
   assert.equal(unescapeRepeatedly('%41'.repeat(10_000)), 'A'.repeat(10_000));
 });
 
-test('only printable ASCII without # and % is not escaped', () => {
+test('everything is escaped except printable ASCII without # and %', () => {
   assert.equal(escapeLower('A b#%\x00\x7f\xe9"<>\\'), 'a%20b%23%25%00%7f%e9"<>\\');
 });
 
-test('text becomes its UTF-8 bytes, and a lone surrogate those of U+FFFD', () => {
+test('text becomes its UTF-8 bytes, and a lone surrogate becomes the bytes of U+FFFD', () => {
   assert.equal(toByteString('\u00e9'), '\xc3\xa9');
   assert.equal(toByteString('\ud800'), '\xef\xbf\xbd');
 });

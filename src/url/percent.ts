@@ -32,7 +32,7 @@ export function isAscii(text: string): boolean {
  * Undoes percent-escapes until none is left: `%2525` becomes `%`.
  *
  * Repeated whole passes cost the square of the length on `%252525...`. Escapes cannot overlap (`%` is no hexadecimal
- * digit), so every order of undoing them ends in the same text; this one undoes each at the moment its last digit is
+ * digit), so every order of undoing them ends in the same text; this function undoes each escape when its last digit is
  * written, in a single pass.
  */
 export function unescapeRepeatedly(bytes: string): string {

@@ -191,7 +191,7 @@ test('the query of a body is cut after 4096 characters, never inside a character
   assert.equal(requestBodyQuery(bytes('x'.repeat(5000)), 'image/png').length, 4096);
 });
 
-test('JSON of very many values fills the query up to its limit, and is not JSON if a part behind the limit is not', () => {
+test('JSON of very many values fills the query up to its limit, and the part after the limit must be JSON too', () => {
   const list = Array.from({ length: 3000 }, (_, at) => `{"a":"\u00e9${at}"}`).join(',');
   const whole = Array.from({ length: 3000 }, (_, at) => `${at === 0 ? 'a' : `a.${at + 1}_`}=%C3%A9${at}`).join('&');
   assert.equal(requestBodyQuery(bytes(`[${list}]`), 'application/json'), whole.slice(0, 4096));

@@ -22,7 +22,7 @@ import { type UrlKey, urlKey } from './url-key.ts';
 
 const QUERY_CHARACTERS_MAX = 4096;
 
-/** The methods whose body counts. */
+/** The methods whose body is part of the key. */
 const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT']);
 
 /** The key of a request and its response. For GET it is the key of the URL; `body` has its codings removed. */
@@ -87,7 +87,7 @@ function utf8Text(body: Uint8Array): string | undefined {
   }
 }
 
-/** One JSON text, or one a line. */
+/** Reads a body that is one JSON text, or one JSON text per line. */
 function jsonQuery(body: Uint8Array): string | undefined {
   const text = utf8Text(body)?.replace(/^\ufeff/, '');
   if (text === undefined) return undefined;
@@ -109,7 +109,7 @@ function jsonQuery(body: Uint8Array): string | undefined {
   return Array.from(values, ([name, value]) => pair(toByteString(name), toByteString(value))).join('&');
 }
 
-/** The name itself at first, then `name.2_`, `name.3_` and so on. */
+/** The name itself for its first value, then `name.2_`, `name.3_` and so on. */
 function freeName(name: string, values: ReadonlyMap<string, string>, counts: Map<string, number>): string {
   if (!values.has(name)) return name;
   const count = (counts.get(name) ?? 1) + 1;

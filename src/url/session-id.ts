@@ -1,7 +1,7 @@
 /**
- * Session ids in paths and queries, which would give each visit of a crawler a different key.
+ * Removes session ids from paths and queries. They would give each visit of a crawler a different key.
  *
- * Of each kind only the last one is removed, wherever it is: the rule is about text, not about parameters (`mysid=<32>`
+ * Only the last session id of each kind is removed, wherever it is: the rules match text, not parameters (`mysid=<32>`
  * loses `sid=<32>`). The code searches from known anchors, because the same rules as regular expressions would take
  * quadratic time on hostile input.
  *

@@ -6,7 +6,7 @@
  * path (unescape, dot segments and slashes, escape, lower case, session ids, one trailing slash), query (unescape,
  * escape, session ids, lower case, sort).
  *
- * Known quirks of the rules are kept, because keys are only useful when they equal those of existing indexes: an
+ * Known quirks of the rules are kept, because keys are only useful when they equal the keys of existing indexes: an
  * escaped `&` becomes a separator (`q=a%26b`), `example.com:80/x` without a scheme has the scheme `example.com`, IPv6
  * loses its brackets. docs/conformance-url.md lists the few inputs for which the reference implementation fails and
  * this one does not.
@@ -208,7 +208,7 @@ export function canonicalQuery(query: string): string {
 
 /**
  * Name before value: `a=2` precedes `a-b=1` although `=` sorts after `-`. A name without `=` precedes the same name
- * with one.
+ * with `=`.
  */
 function compareParts(a: string, b: string): number {
   const aEnd = a.indexOf('=');
@@ -216,6 +216,6 @@ function compareParts(a: string, b: string): number {
   const aName = aEnd < 0 ? a : a.slice(0, aEnd);
   const bName = bEnd < 0 ? b : b.slice(0, bEnd);
   if (aName !== bName) return aName < bName ? -1 : 1;
-  // With equal names the rest begins with the same `=` or is empty.
+  // When the names are equal, each rest is empty or begins with `=`.
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -265,7 +265,7 @@ const DEVIATIONS: readonly (readonly [url: string, key: string])[] = [
   ['http://2001:db8::1/', '209,7,0,0:db8::1)/'],
   // An integer with more digits than Python reads.
   [`http://${'9'.repeat(5000)}/`, '255,255,255,255)/'],
-  // Host names of today's IDNA that IDNA 2003 or Unicode 3.2 refuse.
+  // Host names that today's IDNA accepts and IDNA 2003 or Unicode 3.2 refuses.
   ['http://\u05e99.de/', 'de,xn--9-fjc)/'],
   // Host names that only IDNA 2003 accepts.
   ['http://\u2691 x.com/', 'com,%e2%9a%91%20x)/'],

@@ -7,8 +7,8 @@
  * always kept beside the key and checked after a lookup. The key is derived: when the rules change, `URL_KEY_VERSION`
  * changes and keys are made again from the URLs.
  *
- * A key is printable ASCII without spaces, so that comparing strings and comparing bytes give the same order. The one
- * exception are the `filedesc` names of ARC files, which the rules pass through as they are.
+ * A key is printable ASCII without spaces, so that comparing strings and comparing bytes give the same order. The only
+ * exceptions are the `filedesc` names of ARC files, which the rules pass through as they are.
  *
  * `urlKey` takes any string, in linear time, and never throws. It runs for every record, so plain URLs take a fast
  * path. `surt.ts` has the complete rules, and the two agree wherever the fast path answers.

@@ -26,7 +26,7 @@ test('a typed host with a port is not taken for a scheme', () => {
   assert.equal(parseUrlPattern('urn:123').url, 'urn:123');
 });
 
-test('a typed URL is read as one with a host if possible', () => {
+test('a typed URL is read as a URL with a host if possible', () => {
   assert.equal(typedUrl(' www.example.com:80/images/ '), 'http://www.example.com:80/images/');
   assert.equal(typedUrl('LOCALHOST:18099/git.html'), 'http://LOCALHOST:18099/git.html');
   for (const url of [
