@@ -1,8 +1,9 @@
 /**
  * Attacks of hostile archived pages, in a real browser. The scripts here bypass wombat: they take unwrapped functions
- * of the browser from a fresh frame. So the policies must stop them, not the rewriting.
+ * of the browser from a fresh frame. So the policies must stop the scripts, since the rewriting cannot.
  *
- * The outside is a server on loopback, the one place that could be reached. The test counts the requests to it.
+ * A server on loopback represents the outside, since the browser can reach no other place. The test counts the requests
+ * to this server.
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -81,7 +82,7 @@ async function staged(t: test.TestContext, script: Script, extra: readonly SiteF
   return { ...origins, page, frame, outside, outsideHits };
 }
 
-/** Checks what no attack may change. */
+/** Checks everything that no attack may change. */
 function assertUnharmed({ page, uiOrigin, uiRequests, outsideHits }: Stage): void {
   assert.deepEqual(outsideHits, [], 'something went outside');
   const shown = page.url().replace(/#.*$/, '');
@@ -101,7 +102,7 @@ async function settled(frame: Frame): Promise<Record<string, string>> {
   return (await frame.evaluate('outcome')) as Record<string, string>;
 }
 
-test('secrets of the web page cannot be read', async (t) => {
+test('a page cannot read secrets of the UI', async (t) => {
   const stage = await staged(
     t,
     () => `
@@ -154,7 +155,7 @@ const SENDERS: Script = ({ uiOrigin, outside }) => `
     });
   `;
 
-test('nothing is sent outside or to the API', async (t) => {
+test('a page cannot send requests outside or to the API', async (t) => {
   const stage = await staged(t, SENDERS);
   const outcome = await settled(stage.frame);
   const worked = Object.entries(outcome).filter(([, value]) => value !== 'refused' && value !== 'tried');
@@ -164,7 +165,7 @@ test('nothing is sent outside or to the API', async (t) => {
   assertUnharmed(stage);
 });
 
-test('a worker from a script of replay itself sends nothing outside, whatever messages it gets', async (t) => {
+test('a worker that runs a script of replay cannot be made to send requests outside', async (t) => {
   const stage = await staged(
     t,
     ({ replayOrigin, outside }) => `
@@ -231,7 +232,7 @@ for (const [name, code] of Object.entries(NAVIGATIONS)) {
   });
 }
 
-test('pages of the web page itself cannot be framed by archived ones', async (t) => {
+test('archived pages cannot put the UI into a frame', async (t) => {
   const stage = await staged(
     t,
     ({ uiOrigin }) =>
@@ -266,7 +267,7 @@ test('no service worker can be registered, from any place of the archive', async
   assertUnharmed(stage);
 });
 
-test('messages to the web page change only the address that it shows, and inject nothing', async (t) => {
+test('messages to the UI can change the address that it shows, and nothing else', async (t) => {
   const stage = await staged(
     t,
     ({ outside }) => `
@@ -286,7 +287,7 @@ test('messages to the web page change only the address that it shows, and inject
   assert.doesNotMatch(await stage.page.title(), /^[123]$/);
 });
 
-test('cookies that a page sets go nowhere', async (t) => {
+test('cookies that a page sets are not stored in the browser', async (t) => {
   const stage = await staged(
     t,
     () =>
@@ -297,7 +298,7 @@ test('cookies that a page sets go nowhere', async (t) => {
   assertUnharmed(stage);
 });
 
-test('cookies that a page sets without wombat are gone with the window, and no request to the web page has them', async (t) => {
+test('cookies that a page sets without wombat are never sent to the UI, and are gone when the window closes', async (t) => {
   const stage = await staged(
     t,
     () => `
@@ -309,7 +310,7 @@ test('cookies that a page sets without wombat are gone with the window, and no r
   );
   assert.deepEqual(await settled(stage.frame), { before: '', set: 'function' });
   const { page, uiOrigin } = stage;
-  // Together they are longer than a head may be.
+  // Together the cookies are longer than a request head may be.
   const reply = await page.goto(`${uiOrigin}/web/20200401100000/https://hostile.example/`);
   assert.equal(reply?.status(), 200);
   assert.equal(reply.request().headers().cookie, undefined);
@@ -319,7 +320,7 @@ test('cookies that a page sets without wombat are gone with the window, and no r
 });
 
 /**
- * Shows the same page on a server without any policy. There every attack must work, else the tests above would prove
+ * Shows the same page on a server without policies. Every attack must work there, or the tests above would prove
  * nothing.
  */
 async function unprotected(t: test.TestContext, script: Script): Promise<{ page: Page; outsideHits: string[] }> {
@@ -344,7 +345,7 @@ async function unprotected(t: test.TestContext, script: Script): Promise<{ page:
   return { page, outsideHits };
 }
 
-test('without the policies the same attacks work', async (t) => {
+test('the same attacks work on a server without the policies', async (t) => {
   const sent = await unprotected(t, SENDERS);
   assert.ok(sent.outsideHits.length > 20, `only ${sent.outsideHits.length} requests went out`);
   for (const name of ['location of the frame', 'meta refresh', 'a document written anew']) {

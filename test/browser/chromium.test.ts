@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import test from 'node:test';
 import { chromiumProgram, launchChromium, newCheckedPage } from './chromium.ts';
 
-test('the pinned browser is used, whatever Chromium is on the PATH', {
+test('the tests use the pinned browser, whatever Chromium is on the PATH', {
   skip: (process.platform !== 'linux' || process.arch !== 'x64') && 'the package has no program for this machine',
 }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-other-chromium-'));

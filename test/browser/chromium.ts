@@ -1,9 +1,10 @@
 /**
- * A real Chromium for the tests: that of a development package, unpacked once into the temporary directory. The tests
- * were written for its version. A machine for which the package has no program uses the Chromium on its PATH.
+ * A real Chromium for the tests. A development package has it, and it is unpacked once into the temporary directory.
+ * The tests were written for the version in the package. A machine for which the package has no program uses the
+ * Chromium on its PATH.
  *
- * The browser can reach only loopback addresses, one of them by the name of the machine; every other name fails to
- * resolve. Web security is on as for users, because the tests depend on it.
+ * The browser can reach only loopback addresses. The name of the machine resolves to one of them, and every other name
+ * fails to resolve. Web security is on, because the tests depend on it.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -58,7 +59,7 @@ export async function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: FLAGS, ignoreDefaultArgs: ['--disable-popup-blocking'], env });
 }
 
-/** What a page did. */
+/** The recorded actions of a page. */
 export type PageRecord = {
   /** Errors on the console, and uncaught exceptions. */
   readonly consoleErrors: string[];
@@ -71,8 +72,8 @@ export type PageRecord = {
 export type CheckedPage = { readonly page: Page; readonly record: PageRecord };
 
 /**
- * A page in a context of its own that records its errors and every request outside of the allowed origins, also those
- * of pages that it opens.
+ * A page in a new context. It records errors and every request outside of the allowed origins, also of pages that it
+ * opens.
  */
 export async function newCheckedPage(
   browser: Browser,
@@ -157,7 +158,7 @@ async function unpackedPath(): Promise<string> {
   await promisify(execFile)(process.execPath, ['-e', program], { cwd, env: { ...process.env, TMPDIR: own } });
   await writeFile(join(own, 'fonts', 'fonts.conf'), fontList(join(shared, 'fonts')));
   await rename(own, shared).catch(async () => {
-    // Another process was first.
+    // Another process renamed its directory before.
     await rm(own, { recursive: true, force: true });
   });
   return path;

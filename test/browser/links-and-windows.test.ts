@@ -54,12 +54,12 @@ const LEADING = `<a id=link target=main href=/there>go</a><a id=stopped target=m
   <form action=/there target=main onsubmit="event.stopPropagation()"><button id=kept name=way value=form>go</button></form>
   <form id=silent action=/there target=main><input name=action type=hidden><input name=method type=hidden></form><b id=sent onclick="document.getElementById('silent').submit()">go</b>`;
 
-test('a link that names a frame of the page opens there', async (t) => {
+test('a link that names a frame of the page opens in that frame', async (t) => {
   const body = `<!doctype html><title>page</title>${LEADING}<iframe name=main src=/blank></iframe>`;
   await leadsIntoFrame(t, body, 'iframe[name=main]', (frame) => Promise.resolve(frame));
 });
 
-test('the menu of a frameset navigates the frame beside it, though it is in a sandbox', async (t) => {
+test('the menu of a frameset navigates the frame beside it in spite of the sandbox', async (t) => {
   const body =
     '<title>page</title><frameset cols="50%,*"><frame name=menu src=/menu><frame name=main src=/blank></frameset>';
   await leadsIntoFrame(t, body, 'frame[name=main]', async (frame) => {
@@ -111,7 +111,7 @@ const LED_UP: Readonly<Record<string, RegExp>> = {
   written: /^there$/,
 };
 
-test('frames navigate the pages around them by any name, though they are in a sandbox', async (t) => {
+test('frames navigate the pages around them by any name in spite of the sandbox', async (t) => {
   const { frame, page, record, uiOrigin } = await opened(t, [
     {
       url: `${SITE}/`,
@@ -140,13 +140,13 @@ test('a window that a page opens without a click does not replace the page', asy
   const opening = 'done = [window.open(`/there`), window.open(`/there`, `ad`, `width=300`)]; console.error(`opened`)';
   const body = `<!doctype html><title>page</title><script>var done;onload = function () { ${opening} }</script>`;
   const { frame, record } = await opened(t, [{ url: `${SITE}/`, body }, THERE]);
-  // Evaluating anything in the frame before would count as a click in it.
+  // An evaluation in the frame would count as a click, so the test waits for a console message instead.
   await until(async () => record.consoleErrors.join(), /opened/);
   assert.deepEqual(await frame.evaluate('done'), [null, null]);
   assert.equal(await frame.title(), 'page');
 });
 
-test('events that a script makes do not send a form, and are not an error without one', async (t) => {
+test('submit events that a script makes do not send a form or cause an error', async (t) => {
   const { frame, record } = await opened(t, [
     { url: `${SITE}/`, body: '<!doctype html><title>page</title><form target=_blank action=/there></form>' },
     THERE,
@@ -177,7 +177,7 @@ const ADDRESSES = `
     done.current = image.currentSrc;
   };`;
 
-test('a script that another one adds navigates its page', async (t) => {
+test('a script that another script adds can navigate its page', async (t) => {
   const ways = {
     written: `document.write('<scr' + 'ipt>location = "/there"</scr' + 'ipt>')`,
     made: `var made = document.createElement('script'); made.text = 'if (true) location="/there"; var link = "?location=1"'; document.documentElement.append(made)`,
@@ -196,7 +196,7 @@ test('a script that another one adds navigates its page', async (t) => {
   await until(titles, /^there,there,there,<b location="`">,a location = b,,own,\/declared$/);
 });
 
-test('scripts set parts of URLs, and read the URLs of the original', async (t) => {
+test('scripts can set parts of URLs, and read original URLs', async (t) => {
   const { frame } = await opened(t, [
     { url: `${SITE}/`, body: '<!doctype html><a id=go href="/page?q=1">go</a>' },
     {

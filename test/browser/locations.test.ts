@@ -1,6 +1,4 @@
-/**
- * How scripts read the URL of their page and navigate it: they see the URLs of the original, and stay in the archive.
- */
+/** Scripts that read the URL of their page or navigate it see original URLs and stay in the archive. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { until } from './chromium.ts';
@@ -15,8 +13,8 @@ function opened(t: test.TestContext, files: readonly SiteFile[]) {
 }
 
 /**
- * Runs each code in a frame of its own. It must lead to the page `there` in its folder. THERE in the code is the whole
- * URL of that page.
+ * Runs each code in a separate frame. The code must lead to the page `there` in its folder. THERE in the code is
+ * replaced by the whole URL of that page.
  */
 async function assertAllLead(t: test.TestContext, codes: readonly string[]): Promise<void> {
   const body = `<!doctype html><title>page</title>${codes.map((_, at) => `<iframe src="/${at}/"></iframe>`).join('')}`;
@@ -52,7 +50,7 @@ async function assertAllSeePage(t: test.TestContext, expressions: readonly strin
   assert.deepEqual(await valuesOf(t, expressions), expected);
 }
 
-test('a script that adds to the location leads to the URL of the original with the addition', async (t) => {
+test('a script that adds text to the location leads to the original URL with the addition', async (t) => {
   await assertAllLead(t, [
     `location += 'there'`,
     `window.location += 'there'`,
@@ -70,7 +68,7 @@ test('a script that adds to the location leads to the URL of the original with t
   ]);
 });
 
-test('a variable with the name location is changed like any other', async (t) => {
+test('a variable with the name location can be changed like any other', async (t) => {
   const expressions = [
     `(function (location) { location += 1; return location })('own')`,
     `(function () { var location; location ||= 'own'; location &&= location + 2; return location })()`,
@@ -86,7 +84,7 @@ test('a page that a script navigates to a fragment still has its location', asyn
   assert.deepEqual(Object.values(values as object), [['#part', `${SITE}/#part`]]);
 });
 
-test('an eval that is passed on sees the URL of the original', async (t) => {
+test('an eval that is called by another name sees the original URL', async (t) => {
   await assertAllSeePage(t, [
     `(0, eval)('location.href')`,
     `(function () { var run = eval; return run('location.href') })()`,
@@ -101,7 +99,7 @@ test('an eval that is passed on sees the URL of the original', async (t) => {
   ]);
 });
 
-test('an eval that is passed on evaluates for the whole window, and others in place', async (t) => {
+test('an eval that is called by another name evaluates in the global scope, and a direct eval in the local scope', async (t) => {
   const expressions = [
     `(function () { var local = 1, run = eval; return run('typeof local') })()`,
     `(function () { var run = eval; run('var handedOn = 2'); return window.handedOn + handedOn })()`,
@@ -115,7 +113,7 @@ test('an eval that is passed on evaluates for the whole window, and others in pl
   assert.deepEqual(values, ['undefined', 4, 6, 'own', 'var,var', 'true,true,true,function,eval,true', '5,2,undefined']);
 });
 
-test('functions that other constructors make from text see the URL of the original', async (t) => {
+test('functions that other constructors make from text see the original URL', async (t) => {
   await assertAllSeePage(t, [
     `(async function () {}).constructor('return location.href')()`,
     `(function* () {}).constructor('yield location.href')().next().value`,
@@ -125,7 +123,7 @@ test('functions that other constructors make from text see the URL of the origin
   ]);
 });
 
-test('constructors of functions make functions of their own kind', async (t) => {
+test('every constructor of functions makes functions of its kind', async (t) => {
   const values = await valuesOf(t, [
     `(async function () {}).constructor('a', 'return await a')(1)`,
     `(function () { class Made extends Function { own() { return 2 } } var made = new Made('return top'); return [made instanceof Made, made.own()].join() })()`,
@@ -134,7 +132,7 @@ test('constructors of functions make functions of their own kind', async (t) => 
   assert.deepEqual(Object.values(values as object), [1, 'true,2', 'AsyncFunction,true']);
 });
 
-test('this in evaluated code is the window that scripts see', async (t) => {
+test('`this` in evaluated code is the window that scripts see', async (t) => {
   await assertAllSeePage(t, [
     `new Function('return this.location.href')()`,
     `new Function('text', 'return eval(text)')('location.href')`,
@@ -145,7 +143,7 @@ test('this in evaluated code is the window that scripts see', async (t) => {
   ]);
 });
 
-test('new this constructs an object, in scripts and in evaluated code', async (t) => {
+test('`new this` constructs an object, in scripts and in evaluated code', async (t) => {
   const made = `class Made { constructor(own) { this.own = own } static of(own) { return new this(own) } static empty() { return new this; } }`;
   const values = await valuesOf(t, [
     `(() => { ${made}; return [Made.of(1).own, Made.empty() instanceof Made].join() })()`,
@@ -175,7 +173,7 @@ test('regular expressions in evaluated code stay as they are', async (t) => {
   assert.deepEqual(Object.values(values as object), expected);
 });
 
-test('functions of the same text are made without rewriting it again, and each is a function of its own', async (t) => {
+test('the text of a function is rewritten once, however many functions are made from it', async (t) => {
   const measure = `(text) => { const start = performance.now(); for (let count = 0; count < 1000; count++) new Function('a', text); return performance.now() - start; }`;
   const values = await valuesOf(t, [
     `[0, 1].map((at) => { const made = new Function('a', 'return typeof window + a'); made.at = at; return made }).map((made) => [made.at, made(1)].join()).join()`,
@@ -215,7 +213,7 @@ test('refreshes, buttons and navigation.navigate() stay in the archive', async (
   ]);
 });
 
-test('handlers that scripts write, and properties of the browser, have the URL of the original', async (t) => {
+test('handlers that scripts write, and properties of the browser, have the original URL', async (t) => {
   await assertAllSeePage(t, [
     `(document.body.setAttribute('onclick', 'window.seen = location.href'), document.body.click(), seen)`,
     `(document.body.insertAdjacentHTML('beforeend', '<b id=written onclick="window.other = document.URL">x</b>'), written.click(), other)`,
@@ -239,7 +237,7 @@ test('a script reads the handlers and buttons that it wrote, and can list all na
   assert.deepEqual(Object.values(values as object), expected);
 });
 
-test('a script reads refreshes and javascript: links as it wrote them, and its own attributes are not code', async (t) => {
+test('a script reads refreshes, javascript: links and custom attributes as it wrote them', async (t) => {
   const values = await valuesOf(t, [
     `(() => { const made = document.createElement('meta'); made.httpEquiv = 'refresh'; made.setAttribute('content', '999; url=/x'); return [made.content, made.getAttribute('content')].join() })()`,
     `Object.assign(document.createElement('a'), { href: 'javascript:f(top)' }).href`,

@@ -1,6 +1,6 @@
 /**
- * Modern pages in the archive: messages, modules, workers and the URLs that these see. Each script puts its results
- * into `done`.
+ * Modern pages in the archive: messages, modules, workers and the URLs that they see. Each script puts its results into
+ * `done`.
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -19,7 +19,7 @@ function script(path: string, body: string): SiteFile {
   return { url: `${SITE}${path}`, type: 'text/javascript', body };
 }
 
-/** The results of the page's scripts, when all are there. */
+/** Waits for all results of the scripts of the page, and returns them. */
 async function found(t: test.TestContext, files: readonly SiteFile[], names: readonly string[]) {
   const opened = await openSite(t, stage, files, `/web/20200401100000/${SITE}/`);
   const { frame, record } = opened;
@@ -84,7 +84,7 @@ test('a module that is imported in several ways runs once, though each file was 
   assert.equal(await frame.evaluate('window.sharedRuns'), 1);
 });
 
-test('messages arrive as they were sent: empty ones, without an origin, and from frames without a URL', async (t) => {
+test('messages arrive as they were sent, even empty ones, ones without an origin, and ones from frames without a URL', async (t) => {
   const page = html(`<script>
     done.got = [];
     addEventListener('message', (event) => { done.got.push([event.data, event.origin]); if (event.data === 'end') done.end = 1; });
@@ -162,7 +162,7 @@ test('evaluated code sees what other scripts see', async (t) => {
   await frame.waitForFunction('Array.from(frames, (one) => one.document.title).join() === "there,there"');
 });
 
-test('evaluated code may have names of its own', async (t) => {
+test('evaluated code may declare its own names', async (t) => {
   const page = html(`<script>eval(atob('${btoa('var a, parent = 8; done.packed = parent')}'));</script><script>
     setTimeout('var opener = 3; done.later = opener', 0);
     Object.assign(done, {
@@ -211,7 +211,7 @@ test('storage holds text, and EventSource has its constants', async (t) => {
   assert.deepEqual(done, { storage: [true, '11', 'null', null, 2], source: ['hello', true, true] });
 });
 
-test('data in a database are not in a capture of another time', async (t) => {
+test('a capture does not see the databases of captures of another time', async (t) => {
   const page = html(`<script>
     const opening = indexedDB.open('notes');
     opening.onupgradeneeded = () => opening.result.createObjectStore('notes');
@@ -227,7 +227,7 @@ test('data in a database are not in a capture of another time', async (t) => {
       return new Promise((resolve) => { indexedDB.deleteDatabase('notes').onsuccess = () => indexedDB.databases().then((all) => resolve(all.length)); });
     }</script>`);
   const { frame, replayOrigin } = await found(t, [page, { ...page, time: SUMMER }], ['note']);
-  // In one window: data of pages are gone with the window.
+  // All captures are shown in one window, because data of pages are gone when a window closes.
   const note = async (stamp: string) => {
     await frame.goto(`${replayOrigin}/web/${stamp}mp_/${SITE}/`);
     await frame.waitForFunction(`typeof done !== 'undefined' && 'note' in done`);
@@ -265,19 +265,19 @@ test('caches are empty, and captures of other times share neither channels nor l
   const expected = { second: true, caches: seen, worker: seen, name: 'talk' };
   assert.deepEqual(done, expected);
   await frame.waitForFunction(`heard.join() === 'worker'`);
-  // In the same window: another window may not share its data.
+  // In the same window, because windows may not share data.
   await window.evaluate(`const second = document.querySelector('iframe').cloneNode();
     second.id = 'second';
     second.src = '${replayOrigin}/web/20200701100000mp_/${SITE}/';
     document.body.append(second);`);
   const second = (await (await window.waitForSelector('#second', { state: 'attached' })).contentFrame())!;
-  // A frame out of sight is not drawn, and the check runs when a frame is drawn.
+  // The check runs when a frame is drawn, and a frame out of sight is not drawn.
   const isDone = `typeof heard !== 'undefined' && ${JSON.stringify(names)}.every((name) => name in done)`;
   await second.waitForFunction(isDone, undefined, { polling: 100 });
   assert.deepEqual(await second.evaluate('done'), expected);
   const holders = `navigator.locks.query().then(({ held, pending }) => [held.length, pending.length])`;
   assert.deepEqual(await second.evaluate(holders), [2, 0], 'each has its own');
-  // Messages that are sent in a row arrive in that order.
+  // Messages arrive in the order in which they were sent.
   await second.evaluate(`channel.postMessage('from summer')`);
   await frame.evaluate(`new BroadcastChannel('talk').postMessage('last')`);
   await frame.waitForFunction(`heard.includes('last')`);
@@ -323,7 +323,7 @@ test('Date can be called and extended, and events have the window and the docume
 
 const PLACE = `[location.href, location.origin, location.pathname, String(self.location), self.origin, location instanceof WorkerLocation, new URL('/x', location).href]`;
 
-test('workers see the URLs of the original', async (t) => {
+test('workers see original URLs', async (t) => {
   const page = html(`<script>
     const run = (name, worker) => {
       (worker.port ?? worker).onmessage = (event) => { done[name] = event.data; };
@@ -411,7 +411,7 @@ test('frames and workers that scripts make from text load from the archive, at t
   });
 });
 
-test('a replaced frame has no document, and workers belong to the site of the page, not of its base', async (t) => {
+test('a replaced frame has no document, and workers belong to the site of the page even if its base is on another site', async (t) => {
   const page = html(`<base href="https://cdn.example/"><p><iframe></iframe></p><script>
     const frame = document.querySelector('iframe');
     frame.innerHTML = 'none';
@@ -427,7 +427,7 @@ test('a replaced frame has no document, and workers belong to the site of the pa
   assert.deepEqual(done, { inner: 'none', outer: '<b>shown</b>', worker: [SITE, 1] });
 });
 
-test('a WebSocket fails as without a network', async (t) => {
+test('a WebSocket fails as it does without a network', async (t) => {
   const watch = `(tell) => {
     const events = [];
     const socket = new WebSocket('ws://live.example/feed', ['chat']);
@@ -497,7 +497,7 @@ test('style sheets and HTML that scripts make from text load from the archive', 
   assert.ok(record.requests.some((url) => url.endsWith('/https://cdn.example/made.png')));
 });
 
-test('a folder of the site with the name of the replay path is found in the site', async (t) => {
+test('paths of a site that begin with the name of the replay path are found in the site', async (t) => {
   const page = html(`<script>
     fetch('/web/guest/data.json').then((reply) => reply.text()).then((text) => { done.fetch = text; });
     const image = new Image();

@@ -1,6 +1,4 @@
-/**
- * Pages over plain HTTP from another host than localhost. The browser then does not say what its requests are for.
- */
+/** Pages over plain HTTP from another host than localhost. The browser then sends no Sec-Fetch fields. */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import test from 'node:test';
@@ -32,7 +30,7 @@ const SITE: readonly SiteFile[] = [
   },
 ];
 
-test('from another machine a page is shown in its frame, and content that scripts fetch is not rewritten', async (t) => {
+test('on another machine a page is shown in its frame, and its scripts get unchanged content', async (t) => {
   const archive = await makeArchive(t);
   await storeSite(archive, SITE);
   const served = await serveArchive(t, archive, stage.uiDirectory, '0.0.0.0');

@@ -11,7 +11,7 @@ import { TestWeb } from '../crawl/test-web.ts';
 import { launchChromium, newCheckedPage } from './chromium.ts';
 import { builtUi, replayFrame, serveArchive } from './served-archive.ts';
 
-test('a page of scripts that was crawled with a browser is complete in the archive when its site is gone', async (t) => {
+test('a page of scripts that was crawled with a browser works in the archive when its site is gone', async (t) => {
   const web = await TestWeb.start();
   const archive = await makeArchive(t, { clock: Date.now });
   const { seed } = setUpApplication(web, false);

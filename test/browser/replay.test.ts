@@ -32,7 +32,7 @@ const DONE = {
   message: 'hello from https://site.example',
 };
 
-test('a page with everything works in the archive and requests nothing outside', async (t) => {
+test('a page with every kind of content works in the archive and sends no request outside', async (t) => {
   const { page, record, frame, replayOrigin } = await opened(
     t,
     EVERYTHING,
@@ -100,7 +100,7 @@ test('modules of workers import others, and modules import style sheets', async 
   assert.deepEqual(record.outsideRequests, []);
 });
 
-test('links lead to the newest version that is not newer, in the same frame, however they are followed', async (t) => {
+test('every kind of link leads to the newest capture that is not newer than the page, in the same frame', async (t) => {
   const path = '/web/20200401100000/https://site.example/';
   const { page, record, uiOrigin } = await opened(t, EVERYTHING, path);
   for (const id of ['next', 'blank', 'handler']) {
@@ -114,7 +114,7 @@ test('links lead to the newest version that is not newer, in the same frame, how
   assert.deepEqual(record.outsideRequests, []);
 });
 
-test('a person gets the nearest capture, and the address shows its time', async (t) => {
+test('an address with a time shows the nearest capture, and then the time of this capture', async (t) => {
   const { frame, replayOrigin } = await opened(t, EVERYTHING, '/web/20200625000000/https://site.example/next.html');
   await frame.waitForURL(`${replayOrigin}/web/20200701100000mp_/https://site.example/next.html`);
   assert.equal(await frame.textContent('#version'), 'summer');
@@ -217,7 +217,7 @@ async function waitForFrame(page: Page, ending: string): Promise<Frame> {
   }
 }
 
-test('a link that is opened in a new window gets the screen with the frame', async (t) => {
+test('a link that is opened in a new window shows the screen with the frame', async (t) => {
   const { page, uiOrigin, replayOrigin } = await opened(t, EVERYTHING, '/web/20200401100000/https://site.example/');
   const other = await page.context().newPage();
   await other.goto(`${replayOrigin}/web/20200401100000mp_/https://site.example/next.html`);
@@ -225,7 +225,7 @@ test('a link that is opened in a new window gets the screen with the frame', asy
   assert.equal(await (await replayFrame(other)).textContent('#version'), 'spring');
 });
 
-test('a page shows embedded files of the nearest time', async (t) => {
+test('a page shows the captures of embedded files that are nearest to its time', async (t) => {
   const files: SiteFile[] = [
     { url: 'http://mixed.example/', body: '<title>mixed</title><link rel="stylesheet" href="a.css"><p>x</p>' },
     { url: 'http://mixed.example/a.css', type: 'text/css', body: 'p { color: rgb(9, 9, 9) }', time: SUMMER },
@@ -242,7 +242,7 @@ test('a page shows embedded files of the nearest time', async (t) => {
   assert.equal(await frame.evaluate(`getComputedStyle(document.querySelector('p')).color`), 'rgb(9, 9, 9)');
 });
 
-test('the banner names a missing page, and one that cannot be shown, when a link leads to it', async (t) => {
+test('the banner names the page when a link leads to a missing page or to one that cannot be shown', async (t) => {
   const files: SiteFile[] = [
     {
       url: 'http://gaps.example/',
@@ -270,7 +270,7 @@ test('the banner names a missing page, and one that cannot be shown, when a link
   assert.deepEqual(record.outsideRequests, []);
 });
 
-test('a PDF document that the browser does not show in a sandbox can be downloaded from the page around it', async (t) => {
+test('a PDF document can be downloaded, since the browser does not show it in a sandbox', async (t) => {
   const url = 'https://site.example/papers/r%C3%A9sum%C3%A9.pdf?v=1&w=2';
   const bytes = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF');
   const { page, frame, record } = await opened(

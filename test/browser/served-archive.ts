@@ -1,4 +1,4 @@
-/** A served archive with its web page, on two origins, for the tests of replay. */
+/** A served archive with the UI, on two origins, for the tests of replay. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ export const TOKEN = 'token-of-the-archivist';
 export type ServedArchive = {
   readonly uiOrigin: string;
   readonly replayOrigin: string;
-  /** Requests that reached the origin of the web page: method and path. */
+  /** The method and path of the requests that reached the origin of the UI. */
   readonly uiRequests: string[];
 };
 
-/** Builds the web page for the tests of one file. */
+/** Builds the UI for the tests of one file. */
 export async function builtUi(): Promise<{ directory: string; remove: () => Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-replay-ui-'));
   const { directory: pages } = await buildUi(join(directory, 'pages'));
@@ -54,7 +54,7 @@ export async function serveArchive(
   return { uiOrigin: server.uiUrl, replayOrigin: server.replayUrl, uiRequests };
 }
 
-/** Waits for the frame in which the web page shows a capture. */
+/** Waits for the frame in which the UI shows a capture. */
 export async function replayFrame(page: Page): Promise<Frame> {
   const element = await page.waitForSelector(`iframe[name="${REPLAY_FRAME_NAME}"]`);
   const frame = await element.contentFrame();
@@ -65,10 +65,10 @@ export async function replayFrame(page: Page): Promise<Frame> {
   return frame;
 }
 
-/** One browser and one build of the web page for the tests of a file. */
+/** One browser and one build of the UI for the tests of a file. */
 export type Stage = { readonly browser: Browser; readonly uiDirectory: string };
 
-/** Starts the browser and builds the web page before the tests of a file, and removes both after them. */
+/** Starts the browser and builds the UI before the tests of a file, and removes both after them. */
 export function setStage(): Stage {
   let browser: Browser | undefined;
   let ui: Awaited<ReturnType<typeof builtUi>> | undefined;

@@ -1,6 +1,6 @@
 /**
- * An archive for the tests of the web page: the site of a small library, crawled four times in three years. Some pages
- * change with every crawl, some never. One page disappears, one moves. For ten days the front page is captured daily.
+ * An archive for the tests of the UI: the site of a small library, crawled four times in three years. Some pages change
+ * with every crawl, some never. One page disappears, one moves. For ten days the front page is captured daily.
  */
 import type { Archive } from '../../src/archive/index.ts';
 import { utf8 } from '../../src/base/index.ts';
@@ -105,7 +105,8 @@ async function store(archive: Archive, url: string, time: number, answer: Answer
 /** Stores the captures of the site in an archive. */
 export async function storeLibrary(archive: Archive): Promise<void> {
   for (const [crawl, { collection, time }] of CRAWLS.entries()) {
-    // The front page is first in the list and last in time, so that its links lead to captures of the same crawl.
+    // The front page is first in the list and has the latest time, so that its links lead to captures of the same
+    // crawl.
     let seconds = 0;
     for (const [path, answer] of site(crawl)) {
       await store(archive, SITE + path, time - 1000 * seconds++, answer, collection);

@@ -1,4 +1,4 @@
-/** From an empty archive to the first saved site, with nothing but the web page. */
+/** From an empty archive to the first saved site, in the UI alone. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { html, TestWeb } from '../crawl/test-web.ts';
@@ -35,7 +35,7 @@ suite('the first crawl', () => {
     await page.getByRole('button', { name: 'Start the crawl' }).click();
     await page.getByText(/^Collection must have .*letters.*without blanks/).waitFor();
     await screenshot(page, 'ui-crawl-form-refused-wide');
-    // The browser itself reports the refused request.
+    // The browser logs the refused request as an error.
     assert.match(record.consoleErrors.splice(0).join('\n'), /^.*status of 400.*$/);
     await checkScreen(page, record, { where: 'refused crawl form' });
     await collection.fill('library');

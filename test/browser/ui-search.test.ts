@@ -14,7 +14,7 @@ const MANY = 23;
 
 /** A page with an address in a right-to-left script, and a very long title. */
 const ARABIC = 'http://xn--mgbh0fb.example/%D8%A7%D9%84%D8%B5%D9%81%D8%AD%D8%A9';
-/** Its host is in a right-to-left script too. */
+/** A page whose host is in a right-to-left script too. */
 const HEBREW = 'http://\u05e1\u05e4\u05e8.example/a';
 
 const ARABIC_SHOWN = 'xn--mgbh0fb.example/\u0627\u0644\u0635\u0641\u062d\u0629';
@@ -215,7 +215,7 @@ suite('search screens', () => {
     assert.deepEqual(record.consoleErrors, []);
   });
 
-  test('an address typed into the same box leads to its captures', async () => {
+  test('an address typed into the search box leads to its captures', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(setting.server.uiUrl + search({ q: 'music' }));
@@ -298,7 +298,7 @@ suite('search screens', () => {
     await checkScreen(page, record, { where: 'links of no page' });
   });
 
-  test('the button for more results adds results, each once', async () => {
+  test('the button for more results adds each further result once', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(setting.server.uiUrl + search({ q: '"index card"' }));
@@ -351,7 +351,7 @@ suite('search screens', () => {
     }
   });
 
-  test('going back to a list also shows additions and deletions made meanwhile', async () => {
+  test('going back to a list shows the additions and deletions since the last visit', async () => {
     const at = 'http://going.example/';
     for (let number = 100; number < 230; number++) await storeAt(`${at}${number}`, Date.UTC(2024, 0, 1));
     await using checked = await setting.open();
@@ -378,7 +378,7 @@ suite('search screens', () => {
     await sites.getByText(`and ${MANY - 20} more`, { exact: true }).waitFor();
   });
 
-  test('every site of the results can be chosen, by its name in its own script', async () => {
+  test('every site of the results can be chosen, and is shown in its own script', async () => {
     for (const options of [WIDE, PHONE]) {
       await using checked = await setting.open(options);
       const { page, record } = checked;

@@ -1,6 +1,4 @@
-/**
- * The setting for tests of the web page: the built page, a served archive and a browser. All are removed at the end.
- */
+/** The setting for tests of the UI: the built UI, a served archive and a browser. All are removed at the end. */
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +18,7 @@ const SCREEN_TIMEOUT_MS = 20_000;
 export const WIDE: BrowserContextOptions = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' };
 export const PHONE: BrowserContextOptions = { viewport: { width: 375, height: 740 }, colorScheme: 'dark' };
 
-/** A kind of job that the page does not know. It runs until it is cancelled. */
+/** A kind of job that the UI does not know. It runs until it is cancelled. */
 const ENDLESS: JobKind = {
   name: 'gather',
   lane: 'gather',

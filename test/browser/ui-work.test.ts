@@ -37,7 +37,7 @@ const COMMAND_TIMES = {
   endedAt: '2024-04-01T10:00:04Z',
 };
 
-suite('work with the web page', () => {
+suite('work with the UI', () => {
   let setting: UiSetting;
   let origin: string;
 
@@ -364,7 +364,7 @@ suite('work with the web page', () => {
     await page.getByText(/13 captures from 21 March 2023/).waitFor();
   });
 
-  test('the page asks again after a refused token', async () => {
+  test('the UI asks for the token again after the server refused it', async () => {
     await using checked = await setting.open();
     const { page } = checked;
     await page.goto(`${origin}/jobs#token=wrong%`);
@@ -409,7 +409,7 @@ suite('work with the web page', () => {
     ['wide', WIDE],
     ['phone', PHONE],
   ] as const)
-    test(`jobs of the command line show how they ended, and only numbers that they reported, ${size}`, async () => {
+    test(`jobs of the command line show their outcome and the numbers that they reported, ${size}`, async () => {
       await using checked = await setting.open(options);
       const { page, record } = checked;
       await page.goto(`${origin}/jobs#token=${TOKEN}`);

@@ -69,7 +69,7 @@ function groundsOf(element: HTMLElement): string[] {
   return grounds;
 }
 
-/** The colour that results when colours are painted over one another. A canvas understands all ways to write them. */
+/** The colour that results when colours are painted over one another. A canvas reads every notation of colours. */
 class Palette {
   readonly #context: CanvasRenderingContext2D;
 
