@@ -28,7 +28,7 @@ async function allPages(one: Served, path: string): Promise<Record<string, unkno
   }
 }
 
-test('neighbours are the captures that replay shows at a time, before it and after it', async (t) => {
+test('the neighbours of a time are the captures that replay shows at it, before it and after it', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2, 3]);
   const around = async (query: string) => (await one.call(`/api/neighbours?${query}`)).json;
@@ -48,7 +48,7 @@ test('neighbours are the captures that replay shows at a time, before it and aft
   assert.equal((await one.call('/api/neighbours?url=a.test&time=2024-99-99')).status, 400);
 });
 
-test('captures are listed in pages, in both orders, and each says whether its content is that of the previous capture', async (t) => {
+test('captures are listed in pages, in both orders, with the fact whether the content changed since the previous capture', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 1, 2, 2, 1, 3, 3]);
   const path = '/api/captures?url=http://a.test/';
@@ -73,7 +73,7 @@ test('captures are listed in pages, in both orders, and each says whether its co
   );
 });
 
-test('the calendar counts no change for unknown content, nor for a return to the content before it', async (t) => {
+test('the calendar does not count unknown content as a change, and compares the next content with the last known one', async (t) => {
   const one = await served(t);
   const url = 'http://gaps.test/';
   await storeDays(one.archive, url, [1, 2, 2]);
@@ -103,14 +103,14 @@ test('the calendar counts no change for unknown content, nor for a return to the
   );
 });
 
-test('pages over very many captures of a URL have each capture exactly once', async (t) => {
+test('all pages of very many captures of a URL have each capture exactly once', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://other.test/', [1]);
   const key = urlKey('http://busy.test/');
   const count = 20_000;
   const captureAt = (number: number): Capture => ({
     urlKey: key,
-    // Three captures for each millisecond: a page may end between captures of one time.
+    // Three captures for each millisecond, so that a page may end between captures of one time.
     time: START_MS + Math.floor(number / 3),
     place: { segment: 1, offset: number * 10, length: 10 },
     url: 'http://busy.test/',
@@ -188,7 +188,7 @@ test('long URLs with a common beginning are listed once each, in pages', async (
   assert.equal(seen.length, 12);
 });
 
-test('one capture has its WARC and HTTP fields and the record with its content', async (t) => {
+test('the reply for one capture has its WARC and HTTP fields and the record with its content', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 1]);
   const [, revisit] = (await allPages(one, '/api/captures?url=http://a.test/')) as unknown as Item[];
@@ -255,7 +255,7 @@ test('content without text and a revisit without its original are refused with a
   assert.deepEqual([reply.status, (reply.json.error as { code: string }).code], [422, 'NO_TEXT']);
 });
 
-test('stats, collections and growth follow the archive, and have the time of their computation', async (t) => {
+test('stats, collections and growth are computed again after changes, and have the time of their computation', async (t) => {
   let now = START_MS;
   const one = await served(t, { clock: () => now });
   await storeDays(one.archive, 'http://a.test/', [1, 1, 2], 'first');

@@ -1,6 +1,5 @@
 /**
- * The command line on an archive that a server has open, in separate processes: the same commands give the same results
- * as without a server.
+ * Commands on an archive that a server has open, in separate processes. They give the same results as without a server.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -42,7 +41,7 @@ async function serve(t: TestContext, at: string): Promise<Serving> {
   throw new Error('the server did not start');
 }
 
-/** Removes what may differ: compressed sizes depend on the times and ids in the records. */
+/** Removes compressed sizes from the output, since they depend on the times and ids in the records. */
 function settled({ code, out, err }: Outcome): Outcome {
   const plain = (text: string) =>
     text
@@ -53,7 +52,7 @@ function settled({ code, out, err }: Outcome): Outcome {
   return { code, out: plain(out), err: plain(err) };
 }
 
-test('commands print and do the same with a server as without one, and the server shows long ones as jobs', async (t) => {
+test('commands have the same output and effect with a server as without one, and the server shows long ones as jobs', async (t) => {
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
   await writeWarc(join(at, 'two.warc.gz'), 'two', 12);
@@ -90,7 +89,7 @@ test('commands print and do the same with a server as without one, and the serve
   assert.equal((await runPinakes(at, 'get', 'http://one.test/3', '--archive', 'served')).code, 0);
 });
 
-test('a command reports that its server was killed, and nothing is lost', async (t) => {
+test('a command reports that its server was killed, and the archive is complete', async (t) => {
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
   await runPinakes(at, 'init', 'served');
@@ -98,7 +97,7 @@ test('a command reports that its server was killed, and nothing is lost', async 
   assert.equal((await pinakes(at, ['add', 'one.warc.gz', '--archive', 'served'])).code, 0);
   const put = spawn(LAUNCHER, ['put', '-', '--archive', 'served'], { cwd: at, stdio: ['pipe', 'pipe', 'pipe'] });
   put.stdin.on('error', () => {});
-  // Too large for memory: a file in the scratch directory of the archive shows that the command has started.
+  // Too large for memory, so a file in the scratch directory of the archive shows that the command has started.
   put.stdin.write(Buffer.alloc(6 * 1024 * 1024, 7));
   const err: Buffer[] = [];
   put.stderr.on('data', (piece: Buffer) => err.push(piece));

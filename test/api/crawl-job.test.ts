@@ -63,7 +63,7 @@ test('crawl jobs cannot reach the private network, and an invalid input is refus
   }
 });
 
-test('crawl jobs can reach the networks in archive.yaml, which survive a change of volumes', async (t) => {
+test('crawl jobs can reach the networks that archive.yaml names, also after a change of volumes', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   web.put(HOST, '/', html('intranet', ''));
@@ -90,7 +90,7 @@ async function withSetting(connector: string, setting: string, work: () => Promi
   await writeFile(connector, before);
 }
 
-test('the server runs a scheduled crawl when it is due, and the crawl is due again later', async (t) => {
+test('the server runs a scheduled crawl each time it is due', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const seed = `http://${HOST}:${web.port}/`;

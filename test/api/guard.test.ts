@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { FRAMES_MIME, formatFrame } from '../../src/base/index.ts';
 import { type Served, served, storeDays, TOKEN } from './served-archive.ts';
 
-/** Sends a Host field, which fetch does not allow. */
+/** Sends a request with a Host field, which fetch does not allow. */
 async function withHost({ server }: Served, host: string): Promise<number> {
   const { port } = new URL(server.uiAddress);
   return new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ async function commandStatus(to: { port: string; host: string } | { socketPath: 
   });
 }
 
-test('commands are accepted over the command socket only, which accepts nothing else', async (t) => {
+test('the command socket accepts commands and no other request, and other sockets refuse commands', async (t) => {
   const one = await served(t, { runCommand: async () => 0 });
   const { hostname: host, port } = new URL(one.server.uiAddress);
   const socketPath = one.server.commandPath!;
@@ -77,7 +77,7 @@ test('commands are accepted over the command socket only, which accepts nothing 
   assert.equal(response.statusCode, 404);
 });
 
-test('writing needs the token as a Bearer token, and nothing else is accepted', async (t) => {
+test('writing needs the token as a Bearer token', async (t) => {
   const one = await served(t);
   const begin = (headers: Record<string, string>, search = '') =>
     one.call(`/api/jobs${search}`, { json: { kind: 'compact', input: {} }, token: '', headers });
@@ -127,7 +127,7 @@ test('invalid requests are refused with a sentence, never with a stack trace', a
   assert.equal(xml.status, 415);
 });
 
-test('details of jobs need the token; without it, clients see only that there are jobs', async (t) => {
+test('details of jobs need the token, and clients without it see only that there are jobs', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://secret.test/', [1]);
   const selection = { url: 'http://secret.test/' };

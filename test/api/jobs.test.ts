@@ -18,7 +18,7 @@ import {
   writeWarc,
 } from './served-archive.ts';
 
-/** Jobs that wait until the test releases them, so that it can look at them while they run. */
+/** Jobs that wait until the test releases them, so that the test can look at running jobs. */
 class Waiting implements JobKind {
   readonly name = 'wait';
   readonly input = Type.Object({ number: Type.Integer() }, { additionalProperties: false });
@@ -65,7 +65,7 @@ async function stateOf({ call }: Served, id: string): Promise<string> {
   return ((await call(`/api/jobs/${id}`)).json as unknown as JobReply).state;
 }
 
-test('writing jobs run one after another, other jobs in parallel, and the newest is listed first', async (t) => {
+test('writing jobs run one after another and other jobs in parallel, and the newest job is listed first', async (t) => {
   const waiting = new Waiting();
   const one = await served(t, { jobKinds: [waiting] });
   await storeDays(one.archive, 'http://a.test/', [1]);
@@ -92,7 +92,7 @@ test('writing jobs run one after another, other jobs in parallel, and the newest
   assert.deepEqual(waiting.begun, [1, 2]);
 });
 
-test('a running job can be cancelled, and a cancelled waiting job never starts', async (t) => {
+test('running and waiting jobs can be cancelled', async (t) => {
   const waiting = new Waiting();
   const one = await served(t, { jobKinds: [waiting] });
   const first = await begin(one, 'wait', { number: 1 });
@@ -110,7 +110,7 @@ test('a running job can be cancelled, and a cancelled waiting job never starts',
   assert.equal(await stateOf(one, first.id), 'cancelled');
 });
 
-test('the log keeps its last hundred lines, scratch files are removed, and a bug in a job is reported as a bug', async (t) => {
+test('a job that fails by a bug is reported as one, with the last hundred lines of its log and without its scratch files', async (t) => {
   let scratchOfJob = '';
   const chatty: JobKind = {
     name: 'chat',
@@ -134,7 +134,7 @@ test('the log keeps its last hundred lines, scratch files are removed, and a bug
 
 type ServerEvent = { readonly id: string; readonly job: JobReply };
 
-/** Reads events as a browser does, until there are enough. */
+/** Reads events as a browser does, until a condition on them is true. */
 async function eventsUntil(
   one: Served,
   path: string,
@@ -293,7 +293,7 @@ test('all waiting uploads of a killed server are kept until they are added', asy
   const { input } = (await last.call('/api/jobs/job-0')).json as unknown as JobReply;
   await last.overJob((await begin(last, 'add', input)).id);
   assert.equal(readdirSync(join(directory, 'uploads')).length, 299);
-  // Its file is gone, so the job is not needed any more.
+  // The file of the job is gone, so the job is not needed any more.
   await until(async () => ((await last.call('/api/jobs/job-0')).status === 404 ? true : undefined));
 });
 
@@ -337,7 +337,7 @@ test('the history is limited, and the oldest jobs are dropped first', async (t) 
   assert.ok(lines < 1500, `${lines} lines`);
 });
 
-test('a page of jobs continues after a job that was dropped meanwhile', async (t) => {
+test('the next page of jobs can be read even if the last job of the previous page was dropped', async (t) => {
   let now = Date.parse('2024-03-01T10:00:00Z');
   const one = await served(t, {
     clock: () => now,

@@ -60,7 +60,7 @@ test('only the owner can read the history of jobs, uploads and exports', {
     assert.match(mode, /(?:jobs\.jsonl|\.part|\.gz|\.cdxj) 600$|(?:uploads|exports|-[0-9a-f]+|[0-9a-f]+) 700$/);
 });
 
-test('files that an earlier server left readable are closed to other users at the start', {
+test('the start of a server makes files private that an earlier server left readable', {
   skip: isWindows && 'Windows has other permissions',
 }, async (t) => {
   const directory = scratch(t);
@@ -90,7 +90,7 @@ test('files that an earlier server left readable are closed to other users at th
   ]);
 });
 
-test('a client that disconnects in the middle of a body does not cause a failure of the server', async (t) => {
+test('the server keeps running when a client disconnects in the middle of a body', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   const token = 'Authorization: Bearer trial-token-0123456789';
   const requests: readonly (readonly [address: string, target: string, body: string])[] = [

@@ -1,4 +1,4 @@
-/** The index that a server updates by itself, and searches over it. */
+/** The search index that a server keeps up to date, and searches through the API. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ async function ask(one: Served, route: string, query: Record<string, string>) {
   return one.call(`/api/${route}?${new URLSearchParams(query)}`);
 }
 
-/** Waits for a status of the index. */
+/** Waits until indexing has a state. */
 async function untilIndexing(one: Served, state: string): Promise<Record<string, unknown>> {
   for (;;) {
     const indexing = (await one.call('/api/info')).json.indexing as Record<string, unknown>;
@@ -91,7 +91,7 @@ test('a query with an error is refused with the position of the error', async (t
   assert.deepEqual([other.status, (other.json.error as { at: number }).at], [400, 2]);
 });
 
-test('pages of results continue after the page before, and the cursor of another search is refused', async (t) => {
+test('a cursor leads to the next page of its search, and is refused by another search', async (t) => {
   const one = await served(t, { isIndexing: true });
   for (let page = 0; page < 5; page++) await storeDays(one.archive, `http://a.test/${page}`, [page]);
   await untilFound(one, 'scroll', 5);
@@ -110,7 +110,7 @@ test('pages of results continue after the page before, and the cursor of another
   );
 });
 
-test('without an index, search returns advice, and everything else works', async (t) => {
+test('without an index, search returns advice and all other routes work', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);
   for (const [route, query] of [
@@ -131,7 +131,7 @@ test('without an index, search returns advice, and everything else works', async
   assert.equal((await ask(one, 'captures', { url: 'http://a.test/' })).status, 200);
 });
 
-test('a damaged index is reported once; the server continues, and uses a rebuilt index at once', async (t) => {
+test('a damaged index is reported once, and the server uses a rebuilt index at once', async (t) => {
   const told: string[] = [];
   let milliseconds = 0;
   const one = await served(t, {
@@ -184,7 +184,7 @@ test('the command line can search while a server indexes', async (t) => {
   await untilFound(one, 'scroll', 20);
 });
 
-test('after a server stops in the middle of indexing, the next one continues with its index', async (t) => {
+test('after a server stops in the middle of indexing, the next server continues with the same index', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   const before = await openServed(directory);

@@ -21,7 +21,7 @@ export type Served = {
   readonly directory: string;
   readonly archive: Archive;
   readonly server: RunningServer;
-  /** Sends a request with the token; `token: ''` without. */
+  /** Sends a request with the token, or without it if `token` is empty. */
   readonly call: (path: string, options?: CallOptions) => Promise<Reply>;
   /** Waits until a job is over. */
   readonly overJob: (id: string) => Promise<JobReply>;
@@ -57,7 +57,7 @@ export type JobReply = {
 
 export function scratch(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-api-'));
-  // Later hooks close the files in it, and may still write.
+  // Hooks that run later close files in this directory, and may still write to it.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
@@ -66,7 +66,7 @@ export function contentOf(number: number): string {
   return `<!doctype html><title>Scroll ${number}</title><h1>Scroll ${number}</h1>${`<p>Shelf ${number}, row by row.</p>`.repeat(60)}`;
 }
 
-/** Stores captures of a URL, one for each day. The numbers are those of the contents. */
+/** Stores captures of a URL, one for each day. Each number stands for a content. */
 export async function storeDays(
   archive: Archive,
   url: string,

@@ -99,7 +99,7 @@ test('an upload that is cut off leaves nothing', async (t) => {
 
 test('a compression bomb does not delay other requests, and is dropped when its sender disconnects', async (t) => {
   const one = await served(t);
-  // Each line could be the head of a record.
+  // Every line looks like the beginning of a record.
   const bytes = gzipSync(Buffer.alloc(48 * 1024 * 1024, 'a\n'));
   const leaving = new AbortController();
   let isOver = false;
@@ -125,7 +125,7 @@ test('an upload over the limit is refused with 413, with or without a Content-Le
   const one = await served(t, { uploadBytesMax: 1000 });
   const told = await one.call('/api/uploads?name=a.warc', { body: Buffer.alloc(2000, 65) });
   assert.deepEqual([told.status, codeOf(told)], [413, 'BODY_TOO_LARGE']);
-  // Many at once: some are refused before their file exists.
+  // Many uploads at once, so that some are refused before their file exists.
   const untold = Array.from({ length: 50 }, () => {
     const body = new ReadableStream({
       start(controller) {
@@ -140,7 +140,7 @@ test('an upload over the limit is refused with 413, with or without a Content-Le
   assert.deepEqual(uploadsOf(one), []);
 });
 
-test('files are added by path only from allowed directories, and links do not lead out of them', async (t) => {
+test('files are added by path only from allowed directories, even through links', async (t) => {
   const at = scratch(t);
   mkdirSync(join(at, 'allowed'));
   mkdirSync(join(at, 'other'));
@@ -171,11 +171,11 @@ test('a job that adds a damaged file ends with errors, counts them, and keeps th
   assert.ok(captures > 0 && errors > 0, JSON.stringify(job.report));
 });
 
-test('a job can be cancelled while it searches for its files, and does not block a stop of the server', {
+test('a job can be cancelled while it searches for its files, and the server can stop then', {
   timeout: 60_000,
 }, async (t) => {
   const at = scratch(t);
-  // Each level can be reached in twice as many ways as the level above it: the walk takes almost forever.
+  // Each level has twice as many paths as the level above, so the walk takes almost forever.
   const levels = 26;
   for (let level = 0; level < levels; level++) {
     mkdirSync(join(at, `level-${level}`));
@@ -289,7 +289,7 @@ test('a WACZ is self-contained, unless the input says otherwise', async (t) => {
   }
 });
 
-test('an export can be downloaded at its address, which public facts of its job do not reveal', async (t) => {
+test('an export is downloaded at an address that the public facts of its job do not have', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);
   const input = { format: 'warc.gz', selection: { url: 'http://a.test/' } };
@@ -351,7 +351,7 @@ test('a compaction reports a damaged segment that it could not rewrite', async (
   assert.deepEqual([job.state, job.hasErrors], ['done', true]);
 });
 
-test('an export survives a restart of the server, and files of unfinished exports are removed', async (t) => {
+test('a restarted server keeps finished exports and removes the files of unfinished ones', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);
   const before = await openServed(directory);

@@ -1,7 +1,7 @@
 /**
- * Compares `pinakes warc index` with cdxj-indexer on every WARC and ARC file of the shared corpora, each in one process
- * for all files. Differences are listed here and explained in docs/conformance-index.md. A listed difference that no
- * longer occurs fails too, so that the list stays true.
+ * Compares `pinakes warc index` with cdxj-indexer on every WARC and ARC file of the shared corpora. Each of the two
+ * runs in one process for all files. Differences are listed here and explained in docs/conformance-index.md. A listed
+ * difference that no longer occurs fails too, so that the list stays true.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -15,7 +15,7 @@ const LAUNCHER = resolve(import.meta.dirname, '../../pinakes');
 const ARCHIVE_NAME = /\.(warc|arc)(\.gz|\.zst)?(\.open)?$/;
 const EMPTY_DIGEST = '"digest": "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"';
 
-/** Reads file names as a JSON list, and prints for each the lines of cdxj-indexer and how it ended. */
+/** Reads file names as a JSON list. Prints for each file the lines of cdxj-indexer and its outcome. */
 const INDEXER = `
 import io, json, sys
 from cdxj_indexer.main import CDXJIndexer
@@ -29,7 +29,7 @@ for name in json.load(sys.stdin):
     print(json.dumps({'file': name, 'lines': out.getvalue().splitlines(), 'failure': failure}))
 `;
 
-/** cdxj-indexer stops in these files. The lines before are right. */
+/** cdxj-indexer stops in these files. Its lines before the stop are right. */
 const STOPS = [
   'arc/richardlehane+webarchive/hello-world2.arc',
   'gzip/derived/gzip-handover__bad-crc32-member-3.warc.gz',
@@ -115,7 +115,7 @@ function indexOurs(files: readonly string[], mode: string): Map<string, string[]
   return found;
 }
 
-/** Our line without the differences that are known to occur everywhere. */
+/** Our line without the differences that are known for all files. */
 function withoutKnownDifferences(ours: string, theirs: string, file: string, mode: string): string {
   // ARC documents that are not HTTP messages have a MIME type in the ARC line, which cdxj-indexer does not read.
   const isUntyped = /\.arc(\.gz)?$/.test(file) && !theirs.includes('"mime": ') && !theirs.includes('"status": ');
@@ -145,8 +145,8 @@ for (const mode of ['plain', 'post']) {
       assert.deepEqual(different, DIFFERS);
       assert.deepEqual(stopped, STOPS);
     } else {
-      // In this mode it decodes bodies and holds a line back until the next record. So it stops in more files,
-      // sometimes before lines that would differ.
+      // In this mode cdxj-indexer decodes bodies and holds a line back until the next record. So it stops in more
+      // files, sometimes before lines that would differ.
       for (const file of different) assert.ok(DIFFERS.includes(file), file);
       assert.ok(files.length - different.length - stopped.length > 100, 'more than 100 files are the same');
     }

@@ -14,7 +14,7 @@ const CORPORA = fileURLToPath(new URL('../../../shared/corpora', import.meta.url
 const EXPECTED = join(CORPORA, '_expected');
 const LAUNCHER = resolve(import.meta.dirname, '../../pinakes');
 
-/** Fields that only our listing has. */
+/** Fields that the reference listings do not have. */
 const OURS_ALONE = new Set(['file', 'inner_offset', 'length', 'url']);
 
 const BODY_FIELDS = ['block_digest_ok', 'block_sha1', 'compressed_length', 'error', 'payload_digest_matches'];

@@ -112,7 +112,7 @@ function drafts(): Draft[] {
   ];
 }
 
-/** Writes the drafts; every second block as a stream. */
+/** Writes the drafts, with every second block as a stream. */
 async function write(name: string, options: EncoderOptions): Promise<string> {
   const path = join(directory, name);
   const writer = await WarcFileWriter.create(path, options);
@@ -214,7 +214,7 @@ test('warcio accepts all digests', { skip: absent('warcio') }, async () => {
   }
 });
 
-test('warcio does not accept a wrong digest, so its verdict is meaningful', {
+test('warcio reports a wrong digest, so its verdict is meaningful', {
   skip: absent('warcio'),
 }, async () => {
   const path = join(directory, 'wrong.warc');

@@ -1,6 +1,6 @@
 /**
- * All shared test files in one archive. No segment stops another tool, no record is lost that another tool read in the
- * originals, and a rebuild changes no answer.
+ * All shared test files in one archive. Other tools read every segment to its end and find every record that they found
+ * in the originals, and a rebuild changes no answer.
  *
  * The files are in `../shared/corpora`, or where `CORPORA` says. A representative part is used; `CORPORA_ALL=1` uses
  * all. `PYTHON` names the interpreter that has warcio, FastWARC and pywb, `JWARC_JAR` the program file of jwarc. A
@@ -31,7 +31,7 @@ const absent = (module: string) =>
 let directory: string;
 let archive: Archive;
 let files: string[];
-/** The segments as files, without those for odd records. */
+/** The segments as files, without odd segments. */
 let segments: string[];
 
 before(async () => {
@@ -245,15 +245,15 @@ for path in sys.argv[1:]:
 `;
 
 /**
- * What warcio reads as records in the originals although the bytes show that they are not: file, offset, and what it
- * is.
+ * Places in the originals that warcio reads as records although the bytes there are not records: file, offset, and what
+ * the bytes are.
  */
 const NO_RECORDS: readonly (readonly [file: string, offset: number, what: string])[] = [];
 
 test('every record that warcio reads in the originals is in the archive', { skip: absent('warcio') }, async () => {
   const plain = files.filter((name) => !/\.(wacz|zst)$/.test(name)).map((name) => join(CORPORA, name));
   const { stdout } = spawnSync(PYTHON, ['-c', WARCIO_OFFSETS, ...plain], { encoding: 'utf8', maxBuffer: 100_000_000 });
-  /** By record id, or else by offset: warcio gives records that share a member other offsets. */
+  /** By record id, or by offset where there is no id. warcio reports other offsets for records that share a member. */
   const own = new Map<string, Set<string>>();
   for (const path of plain) {
     const names = new Set<string>();

@@ -38,13 +38,13 @@ test('keys equal those of the urlcanon data', { skip: skipCorpora }, () => {
 /** Two damaged cases: one is UTF-8 that was read as Latin-1, the other contains a bare 0x80. */
 const DAMAGED = new Set(['\u00e2\u0098\u0083.com', 'http://\u0001\u0080.com/']);
 
-test('URLs that the urlcanon data calls equal share a key', { skip: skipCorpora }, () => {
+test('URLs that are equal in the urlcanon data have the same key', { skip: skipCorpora }, () => {
   const data = readJson<SurtData>('iipc+urlcanon/testdata__surt.json');
   const groups = ['Canonicalizer.DefaultIA', 'Canonicalizer.IA', 'google', 'googleSupplementalFromSurt'];
   let checked = 0;
   for (const group of groups) {
     for (const [url, canonical] of Object.entries(data[group]!)) {
-      // Without a scheme the host is read as one.
+      // Without a scheme, the host is read as the scheme.
       if (DAMAGED.has(url) || /^[^/]+:\d+$/.test(url)) continue;
       assert.equal(urlKey(url), urlKey(canonical), url);
       checked++;
@@ -70,8 +70,8 @@ test('parts of URLs are normalised as in the urlcanon data', { skip: skipCorpora
 });
 
 /**
- * Hosts that urlcanon reads as a browser does, and surt by narrower rules: hexadecimal, a single octal number, a number
- * over 32 bits.
+ * Hosts that urlcanon reads as a browser does, while surt has narrower rules: hexadecimal, a single octal number, a
+ * number over 32 bits.
  */
 function isReadDifferently(host: string): boolean {
   const parts = host.replace(/\.$/, '').split('.');
@@ -92,7 +92,9 @@ test('odd spellings of IPv4 addresses are read as in the urlcanon data, except f
   assert.ok(checked >= 25, `${checked} cases`);
 });
 
-/** Java's key maker puts DNS records under their host. Python's, and so CDXJ files, puts them under the scheme. */
+/**
+ * Java code puts DNS records under the key of their host. Python code, and so CDXJ files, puts them under the scheme.
+ */
 const JAVA_ONLY = new Set(['dns:alexa.com', 'dns:archive.org']);
 
 test('keys equal those of webarchive-commons, except for DNS records', { skip: skipCorpora }, () => {
@@ -105,7 +107,7 @@ test('keys equal those of webarchive-commons, except for DNS records', { skip: s
 /** Java deletes line separators, collapses more than two dots, and keeps the slashes of a URL without a host. */
 const JAVA_RULES = /[\u2028\u2029]|\.\.\.[a-z]|\/\.{6}\//;
 
-test('URLs that webarchive-commons calls equal share a key, except for three rules of its own', {
+test('URLs that are equal in webarchive-commons have the same key, except for three rules of that project', {
   skip: skipCorpora,
 }, () => {
   const suites = readJson<Record<string, JavaCase[]>>('derived/handover-webarchive-commons-url-cases.json');
@@ -121,7 +123,7 @@ test('URLs that webarchive-commons calls equal share a key, except for three rul
   assert.ok(checked >= 60, `${checked} cases`);
 });
 
-/** Every string in the test data, URL or not. */
+/** Every string in the test data, including strings that are not URLs. */
 function allStrings(): string[] {
   const found = new Set<string>();
   const collect = (value: unknown): void => {

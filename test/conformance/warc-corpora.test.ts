@@ -1,7 +1,7 @@
 /**
  * Every WARC and ARC file of the shared corpora is read to its end, and the records agree with the reference lists. A
- * simple reader made these lists; it stops at the first thing that it does not understand. The differences are listed
- * here and, with the reasons, in docs/conformance.md.
+ * simple reader made these lists. It stops at the first bytes that it cannot read. The differences are listed here and,
+ * with the reasons, in docs/conformance.md.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -15,8 +15,8 @@ const EXPECTED = join(CORPORA, '_expected');
 const skip = !existsSync(CORPORA) && 'shared corpora absent';
 
 /**
- * Files whose list ends early or has lines that are not records: `errors` is the number of such lines, and `more` the
- * number of records that the list does not have.
+ * Files whose list ends early or has lines that are not records. `errors` is the number of lines that are not records,
+ * and `more` the number of records that the list lacks.
  */
 const DIFFERENCES: Readonly<Record<string, { readonly errors: number; readonly more: number }>> = {
   'gzip-handover__bad-crc32-member-3.warc.gz': { errors: 1, more: 1 },
@@ -48,7 +48,7 @@ const DIFFERENCES: Readonly<Record<string, { readonly errors: number; readonly m
   'warcs__HTTP204.warc': { errors: 1, more: 2 },
 };
 
-/** The share of listed records that must be found as listed. */
+/** The minimum share of listed records that are found as listed. */
 const AGREEMENT_MIN = 0.99;
 
 type Listed = {
@@ -121,7 +121,7 @@ test('records are found at the offsets of the reference lists', { skip }, async 
     const errors = expected.length - wanted.length;
     if (errors > 0 || rest.length > 0) {
       differences[list.replace(/^.*\//, '').replace(/\.jsonl$/, '')] = { errors, more: rest.length };
-      // What the list could not read must have a finding, unless it is not a fault at all.
+      // There must be a finding where the reference reader failed, unless the bytes there are sound.
       const isFault = !/upper-lower-case/.test(list);
       assert.ok(found.findings > 0 || !isFault, `${list}: a difference without a finding`);
     }
