@@ -19,7 +19,7 @@ function has(text: string, phrase: string): boolean {
       .normalize('NFC')
       .toLowerCase();
   if (UNSPACED.test(phrase)) return fold(text).includes(fold(phrase));
-  // A script without spaces is separated from other words, as readers see it.
+  // A script without spaces is separated from other words, as a reader separates them.
   const spaced = (part: string) =>
     fold(part).replace(/[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+/g, ' # ');
   const words = (part: string) => spaced(part).match(/[\p{L}\p{N}\p{M}#]+/gu) ?? [];
@@ -157,7 +157,7 @@ test("WebBase's example: pages with Stanford in the title that point to a given 
   );
 });
 
-test('links to a page are listed page by page, each once, and the last page has no next', async (t) => {
+test('links to a URL are listed in pages, each once, and the last page has no next page', async (t) => {
   const archive = await makeArchive(t);
   const target = 'http://target.example/';
   const page = (name: string, version: number, links: number): TrialPage => ({

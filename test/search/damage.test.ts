@@ -45,7 +45,7 @@ test('`pinakes index` lists damaged records and exits with 1', async (t) => {
   assert.deepEqual([second.code, second.err], [0, '']);
 });
 
-test('a damaged page of the index makes searches fail with INDEX_DAMAGED, or is not read', async (t) => {
+test('searches that read a damaged page of the index fail with INDEX_DAMAGED', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, trialPages(3, 60));
   await indexed(archive);
@@ -68,7 +68,7 @@ test('a damaged page of the index makes searches fail with INDEX_DAMAGED, or is 
     const bytes = Buffer.from(sound);
     bytes.fill(0xff, at, at + pageBytes);
     await writeFile(path, bytes);
-    // These queries do not read every page.
+    // These queries do not read every page of the index.
     await queryAll().catch((error: { code?: string }) => {
       failures++;
       assert.equal(error.code, 'INDEX_DAMAGED', `page ${at / pageBytes}: ${error}`);

@@ -1,6 +1,6 @@
 /**
- * Documents that take too much memory to read: they are indexed without text, reported once, and read again only when
- * the index is rebuilt.
+ * Documents that take too much memory to read are indexed without text and reported once. They are read again when the
+ * index is rebuilt.
  */
 import assert from 'node:assert/strict';
 import { appendFile } from 'node:fs/promises';
@@ -61,7 +61,7 @@ test('a document that takes too much memory is indexed without text and reported
   assert.match(found!.message, /http:\/\/a\.test\/bomb\.pdf$/);
   const segment = archive.segments().find(({ name }) => name === found!.file);
   assert.ok(segment && found!.offset < segment.bytes);
-  // The second run does not read it again.
+  // The second run does not read the document again.
   assert.deepEqual((await catchUp()).counts, [0, 0, 0]);
   const search = openSearch(directory);
   t.after(() => search.close());

@@ -22,7 +22,7 @@ async function fileHas(directory: string, word: string): Promise<boolean> {
   return (await Promise.all(files)).some((bytes) => bytes.includes(word));
 }
 
-test('a content that is captured again is not read again, and all its captures are found', async (t) => {
+test('a content that is captured again is read once, and all its captures are found', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra')]);
   assert.equal((await indexed(archive)).documents, 1);
@@ -95,7 +95,7 @@ test('a page counts in the collections of its matching captures, and a capture c
   assert.equal(await byCollection('nothing', 'capture'), '');
 });
 
-test('no capture is in a collection that does not exist, and its negation matches all captures', async (t) => {
+test('a collection that does not exist matches no capture, and its negation matches all captures', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'zebra', { collection: 'other' })]);
   await indexed(archive);
@@ -110,7 +110,7 @@ test('no capture is in a collection that does not exist, and its negation matche
   assert.equal((await search.appearances(urlKey('http://one.example/'), 'collection:none')).found, 0);
 });
 
-test('the relative links of the same content at another URL have other targets', async (t) => {
+test('relative links of one content have different targets at different URLs', async (t) => {
   const archive = await makeArchive(t);
   const shared = {
     title: 'Same',
@@ -154,7 +154,7 @@ test('deleted captures leave the index, before and after compaction, and their w
   assert.equal((await indexed(archive)).removed, 0);
 });
 
-test('after a rebuild of the archive the whole stream is read again, but no known content', async (t) => {
+test('after a rebuild of the archive the indexer reads the whole stream again, but no known content', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'okapi')]);
   await indexed(archive);
@@ -273,7 +273,7 @@ test('a search thread has the same results and errors as a search on this thread
   assert.equal((await thread.search('zebra')).total, 2);
 });
 
-test('any text is either a valid query or fails with BAD_QUERY', async (t) => {
+test('every text is either a valid query or fails with BAD_QUERY', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', '\u56fe\u4e66\u9986')]);
   await indexed(archive);
@@ -366,7 +366,7 @@ test('a syntax error in a query is reported with the place marked', async (t) =>
   assert.throws(() => openSearch(join(archive.directory, 'nowhere')), { code: 'INDEX_MISSING' });
 });
 
-test('a content can be a page under one media type and not under another, in the same run or in a later run', async (t) => {
+test('a content that is a page under one of its media types is indexed for that type, in the same run or in a later one', async (t) => {
   const archive = await makeArchive(t);
   const store = async (url: string, mime: string, word: string, day: number) => {
     const responseHead = utf8(`HTTP/1.1 200 OK\r\nContent-Type: ${mime}\r\n\r\n`);
@@ -386,7 +386,7 @@ test('a content can be a page under one media type and not under another, in the
   assert.deepEqual(await urlsFor(search, 'walrus'), ['http://same.example/a']);
 });
 
-test('the beginning of a page that is too large is indexed, with the size of the whole page', async (t) => {
+test('a page that is too large is indexed with its beginning and its full size', async (t) => {
   const archive = await makeArchive(t);
   const body = Buffer.alloc(66 * 1024 * 1024, ' ');
   body.write('<title>Large</title><p>zebra');
@@ -448,7 +448,7 @@ test('a record that compaction moves between the stream and the catalog lookup i
   assert.deepEqual(await urlsFor(search, 'zebra*'), left.sort());
 });
 
-test('if the stream expires the indexer starts again, and indexes the contents of the discarded batch too', async (t) => {
+test('an indexer whose stream expires starts again, and indexes the contents of the discarded batch too', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 12 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
   await storePages(archive, pages);
@@ -464,7 +464,7 @@ test('if the stream expires the indexer starts again, and indexes the contents o
           let count = 0;
           for await (const record of stream) {
             yield record;
-            // As if a segment had been emptied and compacted away before the stream read it.
+            // As if a segment had been removed by compaction before the stream read it.
             if (++count === 8) throw new PinakesError('CURSOR_EXPIRED');
           }
         }
@@ -518,7 +518,7 @@ test('a rebuild of the archive at the start of a run does not lose new captures'
   assert.deepEqual(await urlsFor(search, 'zebra*'), ['http://one.example/', 'http://two.example/']);
 });
 
-test('if the catalog is being rebuilt the indexer starts again, instead of removing captures it does not find', async (t) => {
+test('an indexer starts again while the catalog is rebuilt, instead of removing captures that it does not find', async (t) => {
   const archive = await makeArchive(t);
   const pages = [pageWith('one', 'zebra1'), pageWith('two', 'zebra2')];
   await storePages(archive, pages);

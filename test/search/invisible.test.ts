@@ -1,6 +1,4 @@
-/**
- * Invisible characters inside words: on pages, where editors leave them, and in queries, where pasted text has them.
- */
+/** Invisible characters inside words. Editors leave them on pages, and pasted text brings them into queries. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSearch, parseQuery } from '../../src/search/index.ts';
@@ -56,7 +54,7 @@ test('words with invisible characters, on the page or in the query, are found an
   assert.equal((await search.search('ไทย')).total, names.length);
 });
 
-test('the place of a syntax error is right after invisible characters', () => {
+test('the place of a syntax error behind invisible characters is correct', () => {
   const parsed = parseQuery('\u200eflood\u200b size>big');
   assert.deepEqual('problem' in parsed && [parsed.problem.at, parsed.problem.length], [13, 3]);
 });

@@ -12,7 +12,7 @@ import { indexed, storePages, trialPages } from './trial-pages.ts';
 
 const SEED = 5;
 
-/** All results that searches can see, as one text. */
+/** All results of searches, as one text. */
 async function seen(directory: string): Promise<string> {
   const search = openSearch(directory);
   try {

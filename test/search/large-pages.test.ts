@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const PRINT_MEMORY = new URL('../archive/print-memory.ts', import.meta.url).href;
 const PAGES = 3;
 const PAGE_BYTES = 70 * 1024 * 1024;
-/** A program that keeps or copies a whole page needs more than this. */
+/** An indexer that keeps or copies a whole page needs more memory. */
 const MEMORY_BYTES_MAX = 420e6;
 
 test(`indexing pages of 70 MiB stays below ${MEMORY_BYTES_MAX / 1e6} MB`, async (t) => {

@@ -85,7 +85,7 @@ test('ranks and citation counts match the definition, and can sort and filter se
   );
 });
 
-test('ranks as of an earlier time use only pages that were captured by then', async (t) => {
+test('ranks for an earlier time use the pages that were captured before it', async (t) => {
   const archive = await makeArchive(t);
   const base = pages()[1]!;
   await storePages(archive, [
@@ -133,7 +133,7 @@ test('the temporary file of a killed or aborted ranking is removed', async (t) =
   assert.equal(existsSync(edges), false, 'removed when the indexer closes');
 });
 
-test('if there is no space for the links, ranking fails instead of using a part of them', async (t) => {
+test('ranking fails when there is no space for all links', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, pages());
   await indexed(archive);

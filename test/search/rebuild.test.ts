@@ -1,6 +1,6 @@
 /**
  * Rebuilding the index. The old index serves searches until the new one is complete. Then open searches switch to the
- * new one. A crash leaves one of the two.
+ * new one. A crash leaves either the old or the new index.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ async function indexFiles(directory: string): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.startsWith('search') && !/-(wal|shm)$/.test(name));
 }
 
-test('during a rebuild the old index serves and is kept up to date, then open searches switch to the new one', async (t) => {
+test('the old index serves searches and is kept up to date during a rebuild, and open searches then switch to the new index', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'zebra')]);
   await indexed(archive);
@@ -30,7 +30,7 @@ test('during a rebuild the old index serves and is kept up to date, then open se
   assert.deepEqual(await totals(), [2, 0]);
   assert.equal((await anew.catchUp()).documents, 2);
   assert.deepEqual(await totals(), [2, 0]);
-  // Another indexer adds this page meanwhile; the new index must have it too.
+  // Another indexer adds this page to the old index. The new index must have the page too.
   await storePages(archive, [pageWith('three', 'okapi')]);
   await archive.delete({ url: 'http://two.example/' });
   await indexed(archive);

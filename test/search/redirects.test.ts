@@ -1,4 +1,4 @@
-/** Redirects are edges of the link graph, and not pages. */
+/** Redirects are edges of the link graph instead of pages. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
@@ -92,7 +92,7 @@ test('redirects count as citations and pass rank on, but are not results', async
   const found = new Map(items.map((item) => [item.title, item]));
   assert.equal(found.get('New')!.inlinks, 2);
   assert.equal(found.get('From')!.inlinks, 1);
-  // By the definition, over from, old, older, new, created, nowhere.
+  // The ranks by definition, over from, old, older, new, created, nowhere.
   const links = [[1, 2], [3], [3], [0], [], []];
   let ranks = links.map(() => 1);
   for (let round = 0; round < 500; round++) {

@@ -1,6 +1,6 @@
 /**
- * Invalid, absurd and hostile requests get the right status and a sentence in JSON or HTML, as the client prefers.
- * Replies have no stack traces, and the server continues.
+ * Invalid, absurd and hostile requests get the right status and a sentence in JSON or HTML, as the client prefers. No
+ * reply has a stack trace, and the server continues.
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -14,7 +14,7 @@ function assertNoTrace(reply: Reply, what: string): void {
   assert.doesNotMatch(reply.text, /node_modules|\.ts:\d|^\s+at /m, what);
 }
 
-/** Sends bytes, which need not be HTTP, and returns the reply. */
+/** Sends any bytes, even bytes that are not HTTP, and returns the reply. */
 function sendRaw(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
@@ -60,7 +60,7 @@ test('invalid requests', async (t) => {
     }
   });
 
-  await t.test('odd URLs are looked up like any other, and are missing', async () => {
+  await t.test('odd URLs are looked up like any other, and get a 404', async () => {
     const targets = [
       'http://[::bad/',
       'http://a b/',
@@ -83,7 +83,7 @@ test('invalid requests', async (t) => {
           String(reply.headers['content-type']),
           accept === 'text/html' ? /^text\/html/ : /^application\/json/,
         );
-        // The one script is from the server, and the policy allows it.
+        // The only script is from the server, and the policy allows it.
         if (accept === 'text/html') assert.equal(reply.text.match(/<script/g)?.length, 1);
         assert.equal(reply.headers['x-content-type-options'], 'nosniff');
         assertNoTrace(reply, url);
@@ -208,7 +208,7 @@ test('invalid requests', async (t) => {
     }
   });
 
-  await t.test('a form of an archived page with too large a body is refused with 413', async () => {
+  await t.test('a form of an archived page is refused with 413 when its body is too large', async () => {
     const body = Buffer.alloc(1_100_000, 'x');
     const reply = await ask(replayAddress, '/web/20240301100000mp_/http://site.test/', { method: 'POST', body });
     assert.equal(reply.status, 413);

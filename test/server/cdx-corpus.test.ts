@@ -1,6 +1,6 @@
 /**
- * Compares files of the hand-over corpus, linked in place, with the indexes that other tools made of them: the same
- * lines at the same offsets, except for the digest, which is the archive's own, and the name of the segment.
+ * Compares the index lines of files of the hand-over corpus, linked in place, with the indexes that other tools made of
+ * them. All fields must be equal except the digest and the name of the segment.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -13,12 +13,12 @@ import { ask, makeServer } from './trial-server.ts';
 const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.url));
 const skip = !existsSync(CORPORA) && 'the hand-over corpus is absent';
 
-/** A line without the fields that must differ. */
+/** A line without the digest and the name of the segment. */
 function comparable(line: string, file: string): string {
   return line.replace(/"digest": "[^"]*"/, '"digest": "X"').replaceAll(file, 'FILE');
 }
 
-test('the worked examples of the formats have the index lines in their documentation', { skip }, async (t) => {
+test('the example files of the formats have the index lines that the format documents show', { skip }, async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.add([`${CORPORA}formats-examples/demo.warc.gz`], { inPlace: true });
   const file = basename(archive.segments()[0]!.name);

@@ -63,7 +63,7 @@ test('the CDX server replies in the exact format of each dialect', async (t) => 
     assert.equal((await get('/cdx?url=example.test&matchType=domain')).text, IA_DOMAIN);
   });
 
-  await t.test('IA: counters of duplicates and of skipped captures, as more columns', async () => {
+  await t.test('IA: counters of duplicates and of skipped captures are additional columns', async () => {
     const duplicates = await get('/cdx?url=*.example.test&showDupeCount=true&limit=6');
     assert.equal(
       duplicates.text,
@@ -95,7 +95,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     assert.equal((await get('/cdx?url=nothing.test')).text, '');
   });
 
-  await t.test('IA: resolved revisits have the position of their content, and its status and type', async () => {
+  await t.test('IA: resolved revisits have the position, status and type of their content', async () => {
     const reply = await get('/cdx?url=example.test/a&resolveRevisits=true&limit=2');
     assert.equal(
       reply.text,
@@ -125,7 +125,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     );
   });
 
-  await t.test('pywb: json is one object on each line without absent values; text has columns', async () => {
+  await t.test('pywb: json is one object on each line without absent values, and text has columns', async () => {
     const reply = await get('/cdx/pywb?url=pictures.example.test/*&output=json');
     const url = 'http://pictures.example.test/one%20two.png';
     assert.equal(
@@ -150,7 +150,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     assert.equal((await get('/cdx?url=*.example.test&showNumPages=true')).text, '1\n');
   });
 
-  await t.test('IA: 400 for a page after the last, where clients that do not count pages stop', async () => {
+  await t.test('IA: 400 for a page after the last, so that clients that do not count pages stop', async () => {
     for (const output of ['text', 'json']) {
       const query = `url=*.example.test&output=${output}`;
       assert.equal((await get(`/cdx?${query}&page=0&filter=statuscode:999`)).status, 200);
@@ -161,7 +161,7 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     }
   });
 
-  await t.test('IA, OutbackCDX: a filter in the form of pywb is refused, not applied to the whole line', async () => {
+  await t.test('IA, OutbackCDX: a filter in the form of pywb is refused', async () => {
     for (const filter of ['=status:404', '!=status:200']) {
       for (const path of ['/cdx', '/cdx/outbackcdx']) {
         const { status, text } = await get(`${path}?url=*.example.test&filter=${encodeURIComponent(filter)}`);

@@ -1,4 +1,4 @@
-/** Queries to the CDX server: ranges, order, filters, collapsing, paging; and invalid queries. */
+/** Queries to the CDX server: ranges, order, filters, collapsing, paging, and invalid queries. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -30,7 +30,7 @@ test('queries to the CDX server', async (t) => {
   const days = async (query: string) =>
     (await lines(`url=site.test/daily&fl=timestamp&${query}`)).map((line) => Number(line.slice(6, 8)));
 
-  await t.test('match types and wildcards find exactly the URLs they name', async () => {
+  await t.test('match types and wildcards select exactly the matching URLs', async () => {
     assert.equal((await lines('url=site.test/daily')).length, 10);
     assert.equal((await lines('url=site.test/*')).length, 13);
     assert.equal((await lines('url=site.test/d&matchType=prefix')).length, 10);
@@ -43,13 +43,16 @@ test('queries to the CDX server', async (t) => {
     assert.equal((await lines('url=*&matchType=exact')).length, 0);
   });
 
-  await t.test('from and to limit the reply; short times are padded down and up', async () => {
-    assert.deepEqual(await days('from=20200103&to=20200105'), [3, 4, 5]);
-    assert.deepEqual(await days('from=2020010&to=2020010'), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    assert.deepEqual(await days('from=2020011&to=20201'), [10]);
-    assert.deepEqual(await days('to=2019'), []);
-    assert.deepEqual(await days('from=202&to=20200101000000'), [1]);
-  });
+  await t.test(
+    'from and to limit the reply, and short times mean the first and the last moment of their period',
+    async () => {
+      assert.deepEqual(await days('from=20200103&to=20200105'), [3, 4, 5]);
+      assert.deepEqual(await days('from=2020010&to=2020010'), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      assert.deepEqual(await days('from=2020011&to=20201'), [10]);
+      assert.deepEqual(await days('to=2019'), []);
+      assert.deepEqual(await days('from=202&to=20200101000000'), [1]);
+    },
+  );
 
   await t.test('limit selects the first or last lines, and offset skips lines', async () => {
     assert.deepEqual(await days('limit=3'), [1, 2, 3]);
@@ -71,7 +74,7 @@ test('queries to the CDX server', async (t) => {
     assert.deepEqual(burst, await lines('url=site.test/burst&fl=offset'));
   });
 
-  await t.test('filters: whole values, parts of them, negated, by field or by line', async () => {
+  await t.test('filters match whole values or parts, by field or by line, and can be negated', async () => {
     assert.deepEqual(await days('filter=mimetype:warc/revisit'), [2, 3, 5, 6, 8, 9]);
     assert.deepEqual(await days('filter=!mimetype:warc/revisit'), [1, 4, 7, 10]);
     assert.deepEqual(await days('filter=timestamp:2020010[2-4].*'), [2, 3, 4]);
@@ -154,32 +157,29 @@ test('queries to the CDX server', async (t) => {
     assert.equal(outback.text, '20200106000000\n');
   });
 
-  await t.test(
-    'resume keys lead through a long answer without loss or repetition, captures of one second included',
-    async () => {
-      for (const output of ['text', 'json']) {
-        const seen: string[] = [];
-        let key: string | undefined = '';
-        for (let round = 0; key !== undefined && round < 20; round++) {
-          const query: string = `url=site.test/*&fl=urlkey,timestamp,offset&limit=2&output=${output}&showResumeKey=true${key && `&resumeKey=${key}`}`;
-          const { text } = await get(`/cdx?${query}`);
-          if (output === 'text') {
-            const [rows, next]: string[] = text.split('\n\n');
-            seen.push(...rows!.trim().split('\n'));
-            key = next?.trim();
-          } else {
-            const rows = JSON.parse(text) as string[][];
-            const end = rows.findIndex((row) => row.length === 0);
-            seen.push(...rows.slice(1, end < 0 ? undefined : end).map((row) => row.join(' ')));
-            key = end < 0 ? undefined : rows[end + 1]![0];
-          }
+  await t.test('resume keys lead through a long reply with each line once, even captures of one second', async () => {
+    for (const output of ['text', 'json']) {
+      const seen: string[] = [];
+      let key: string | undefined = '';
+      for (let round = 0; key !== undefined && round < 20; round++) {
+        const query: string = `url=site.test/*&fl=urlkey,timestamp,offset&limit=2&output=${output}&showResumeKey=true${key && `&resumeKey=${key}`}`;
+        const { text } = await get(`/cdx?${query}`);
+        if (output === 'text') {
+          const [rows, next]: string[] = text.split('\n\n');
+          seen.push(...rows!.trim().split('\n'));
+          key = next?.trim();
+        } else {
+          const rows = JSON.parse(text) as string[][];
+          const end = rows.findIndex((row) => row.length === 0);
+          seen.push(...rows.slice(1, end < 0 ? undefined : end).map((row) => row.join(' ')));
+          key = end < 0 ? undefined : rows[end + 1]![0];
         }
-        assert.deepEqual(seen, await lines('url=site.test/*&fl=urlkey,timestamp,offset'), output);
       }
-      const plain = await lines('url=site.test/*&fl=timestamp&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21');
-      assert.deepEqual(plain, ['20200109000000', '20200110000000']);
-    },
-  );
+      assert.deepEqual(seen, await lines('url=site.test/*&fl=urlkey,timestamp,offset'), output);
+    }
+    const plain = await lines('url=site.test/*&fl=timestamp&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21');
+    assert.deepEqual(plain, ['20200109000000', '20200110000000']);
+  });
 
   await t.test('a reply continued by resume key is collapsed like a whole one', async () => {
     const whole = async (query: string) => {
@@ -279,7 +279,7 @@ test('queries to the CDX server', async (t) => {
   assert.deepEqual(failures, []);
 });
 
-test('a line that a client of OutbackCDX posts is accepted when the archive has its capture, and refused otherwise', async (t) => {
+test('a line that a client of OutbackCDX posts is accepted if the archive has the capture', async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.add([await writeHandOver(await temporaryDirectory(t))], { collection: 'given' });
   const authorization = `Bearer ${TOKEN}`;

@@ -1,5 +1,5 @@
 /**
- * Resolved revisits in CDX replies: the position of their content, and its status and type, whatever the revisit itself
+ * Resolved revisits in CDX replies have the position, status and type of their content, whatever fields the revisit
  * has.
  */
 import assert from 'node:assert/strict';
@@ -10,7 +10,7 @@ import { type ForeignRecord, foreignId, response, revisitOf, sha1Of, writeForeig
 import { contentOf, NOON } from '../archive/trial-archive.ts';
 import { ask, makeServer } from './trial-server.ts';
 
-test('resolved revisits have the status and type of their content, even without an HTTP head of their own', async (t) => {
+test('resolved revisits have the status and type of their content, even if the revisit has no HTTP head', async (t) => {
   const { archive, server } = await makeServer(t);
   const original = response('http://site.example/', NOON, contentOf('shared'));
   const withHead = (url: string, head: string): ForeignRecord => ({

@@ -1,7 +1,7 @@
 /**
- * A small uncompressed WARC file, in which every offset and length follows from its text. It has the records for which
- * index formats differ: a chunked response, revisits of both profiles, another host and port, a status other than 200,
- * a resource, captures of one second.
+ * A small uncompressed WARC file, in which every offset and length follows from its text. It has the kinds of records
+ * for which index formats differ: a chunked response, revisits of both profiles, another host and port, a status other
+ * than 200, a resource, and captures of one second.
  */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';

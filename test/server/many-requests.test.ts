@@ -8,9 +8,9 @@ import { formatFrame, readFrames } from '../../src/base/index.ts';
 import { page } from '../archive/trial-archive.ts';
 import { ask, makeServer, TOKEN } from './trial-server.ts';
 
-/** How many connections one address may have. */
+/** The number of connections that one address may have. */
 const CONNECTIONS = 512;
-/** As many requests as Node reads at once. */
+/** The number of requests that Node reads at once. */
 const PIPELINED = 1000;
 
 function connection(t: TestContext, address: string): Socket {
@@ -21,7 +21,7 @@ function connection(t: TestContext, address: string): Socket {
   return socket;
 }
 
-test('many requests of one connection are served in order, and other clients in between', async (t) => {
+test('many requests of one connection are served in order, and requests of other clients in between', async (t) => {
   const { server, failures } = await makeServer(t);
   const flooding = connection(t, server.uiAddress);
   const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -48,7 +48,7 @@ test('many requests of one connection are served in order, and other clients in 
   assert.deepEqual(failures, []);
 });
 
-test('later requests of a connection wait while the client reads a reply slowly, and all are served', async (t) => {
+test('later requests of a connection wait while its client reads a reply slowly, and are all served', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   const body = Buffer.alloc(1024 * 1024, 'a large page ');
   await archive.store(page('http://site.test/', Date.UTC(2024, 2, 1), body));

@@ -1,6 +1,6 @@
 /**
- * The server behind nginx: with the configuration of docs/serve.md, and with the defaults of nginx as far as these
- * work. Skipped when nginx is not installed; NGINX names its program.
+ * The server behind nginx, with the configuration of docs/serve.md and with the defaults of nginx. Skipped when nginx
+ * is not installed; NGINX names its program.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -95,7 +95,7 @@ async function eventsUntil(
   return text;
 }
 
-test('behind nginx pages are shown, large files arrive, and progress is seen', {
+test('behind nginx pages are shown, large files are uploaded, and events arrive at once', {
   skip: isAbsent && 'nginx is not installed; NGINX names its program',
   timeout: 60_000,
 }, async (t) => {
@@ -144,7 +144,7 @@ test('behind nginx pages are shown, large files arrive, and progress is seen', {
     assert.equal((await upload(address, 'one.warc', files[0]!)).status, 202),
   );
   assert.equal((await ask(address, '/web/http://site.test/one', { headers: { host: UI } })).status, 302);
-  // As documented for the defaults: events are forwarded, and nginx itself refuses large bodies.
+  // As documented for the defaults, events are forwarded and nginx refuses large bodies.
   await eventsUntil(plainAddress, UI, done, async () =>
     assert.equal((await upload(server.uiAddress, 'two.warc', files[1]!)).status, 202),
   );

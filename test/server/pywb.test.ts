@@ -1,5 +1,5 @@
 /**
- * pywb as a client of the server: of its index with captures by replay, of its index with records by range, and of
+ * pywb as a client of the server in three ways: the index with captures by replay, the index with records by range, and
  * Memento. Skipped when pywb is not installed; PYWB_WAYBACK names its program.
  */
 import assert from 'node:assert/strict';

@@ -27,7 +27,7 @@ type Served = {
 
 type Running = { readonly child: ChildProcess; readonly served: Served; readonly said: () => string };
 
-/** Starts it on free ports, and waits until it prints its addresses. */
+/** Starts the command on free ports, and waits until it prints its addresses. */
 async function start(t: TestContext, cwd: string, verb: string, ...args: string[]): Promise<Running> {
   const child = startPinakes(cwd, verb, '--json', '--port', '0', '--replay-port', '0', ...args);
   t.after(() => child.kill('SIGKILL'));
@@ -156,7 +156,7 @@ test('serve reads the token from a file, and refuses invalid options', async (t)
   }
 });
 
-test('the link that serve prints has the token, whatever its characters', async (t) => {
+test('the link that serve prints has the token, whatever characters the token has', async (t) => {
   const cwd = await temporaryDirectory(t);
   const token = '100%&more#than+that';
   const child = startPinakes(

@@ -1,4 +1,4 @@
-/** The server as a whole: the files of the web page, frames, metrics, the access log, stopping. */
+/** The server as a whole: the files of the UI, frames, metrics, the access log, stopping. */
 import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -24,7 +24,7 @@ async function makeUi(t: TestContext): Promise<string> {
   return directory;
 }
 
-test('the web page is served from its directory, with a strict policy', async (t) => {
+test('the UI is served from its directory, with a strict policy', async (t) => {
   const { server } = await makeServer(t, { uiDirectory: await makeUi(t) });
   const get = (target: string, headers: Record<string, string> = {}) => ask(server.uiAddress, target, { headers });
   for (const screen of ['/', '/jobs', '/collections/given', '/web/*/http://site.test/']) {
@@ -50,7 +50,7 @@ test('the web page is served from its directory, with a strict policy', async (t
   assert.equal((await get('/assets/')).status, 404);
 });
 
-test('without the files of the web page, browsers get advice and are not redirected', async (t) => {
+test('browsers get advice instead of a redirect when the files of the UI are missing', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
   const { host } = new URL(server.uiUrl);
@@ -63,7 +63,8 @@ test('without the files of the web page, browsers get advice and are not redirec
     assert.match(reply.text, /npm run ui/);
     assert.match(String(reply.headers['content-type']), /^text\/html/);
   }
-  // A browser window at the replay socket is redirected here for the frame, and no further.
+  // A browser window at the replay socket is redirected to this address for the frame page, and is not redirected
+  // again.
   const windowed = await ask(server.replayAddress, '/web/20240301100000mp_/http://site.test/', { headers: WINDOW });
   assert.equal(windowed.headers.location, `${server.uiUrl}${memento}`);
   assert.equal((await ui('/assets/main.js')).status, 404);
@@ -106,7 +107,7 @@ test('an error page has links, except in a frame or without screens', async (t) 
   assert.doesNotMatch(nowhere.text, /<form|<a /);
 });
 
-test('a browser window gets the frame page, other clients the memento', async (t) => {
+test('a browser window gets the frame page, and other clients get the memento', async (t) => {
   const { archive, server, failures } = await makeServer(t, { uiDirectory: await makeUi(t) });
   const body = contentOf('a page');
   await archive.store(page('http://site.test/', TIME, body));
@@ -168,7 +169,7 @@ test('a browser window gets the frame page, other clients the memento', async (t
   assert.deepEqual(failures, []);
 });
 
-test('a server on all addresses uses the host name of the request, but no foreign names', async (t) => {
+test('a server on all addresses uses the host name of the request, and refuses foreign names', async (t) => {
   const { archive, server } = await makeServer(t, { host: '0.0.0.0', uiDirectory: await makeUi(t) });
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
   const [uiPort, replayPort] = [server.uiUrl, server.replayUrl].map((origin) => new URL(origin).port);
@@ -219,7 +220,7 @@ test('a window also gets the frame page over plain HTTP, where browsers send no 
   assert.match(reply.text, /the application/, 'a redirect to the memento would be redirected back here');
 });
 
-test('a path that a script of an archived page requests is looked up on the site of the page', async (t) => {
+test('a path that a script of an archived page requests is resolved on the site of the page', async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.store(page('http://site.test/images/a.png?x=1', TIME, contentOf('picture')));
   const referer = `${server.replayUrl}/web/20240301100000mp_/http://site.test/deep/page`;
@@ -260,7 +261,7 @@ test('segments are sent by the file name in an index line, whole or by range', a
   assert.equal((await ask(server.uiAddress, '/warc/other.warc.gz')).status, 404);
 });
 
-test('paths of the machine are reported to the operator only', async (t) => {
+test('only the operator sees paths of the machine', async (t) => {
   const { archive, server, failures } = await makeServer(t);
   const file = await writeForeign(join(archive.directory, 'linked.warc.gz'), [
     response('http://site.test/', TIME, contentOf('a page')),
@@ -293,7 +294,7 @@ test('requests are counted, and logged without secrets', async (t) => {
   await ask(server.uiAddress, '/cdx?url=site.test', { headers });
   await ask(server.replayAddress, '/web/20240301100000mp_/http://site.test/', { headers });
   await ask(server.uiAddress, '/healthz', { headers: { host: 'evil.test' } });
-  // A request is counted when its reply has closed, a moment after the client has it.
+  // A request is counted when its reply is closed, a moment after the client received it.
   while (lines.length < 4) await new Promise((resolve) => setImmediate(resolve));
   const metrics = (await ask(server.uiAddress, '/metrics')).text;
   assert.match(metrics, /^pinakes_http_requests_total\{route="cdx",status="200"\} 1$/m);
@@ -308,7 +309,7 @@ test('requests are counted, and logged without secrets', async (t) => {
   assert.ok(line.bytes > 100);
 });
 
-/** A reply that has begun, and is too large to end before the test reads it. */
+/** Begins a reply that is too large to end before the test reads it. */
 async function beginLargeReply(t: TestContext) {
   const archive = await makeArchive(t);
   await archive.store(page('http://site.test/large', TIME, LARGE));
@@ -321,7 +322,7 @@ async function beginLargeReply(t: TestContext) {
   return { archive, server, reply };
 }
 
-test('stopping waits for replies under way, refuses new requests, and leaves the archive open', async (t) => {
+test('stopping waits for running replies, refuses new requests, and leaves the archive open', async (t) => {
   const { archive, server, reply } = await beginLargeReply(t);
   const closing = server.close();
   await assert.rejects(ask(server.uiAddress, '/healthz'), { code: 'ECONNREFUSED' });
@@ -332,7 +333,7 @@ test('stopping waits for replies under way, refuses new requests, and leaves the
   assert.equal((await archive.totals()).captures, 1);
 });
 
-test('stopping by force breaks off replies under way', async (t) => {
+test('stopping by force breaks off running replies', async (t) => {
   const { server, reply } = await beginLargeReply(t);
   await server.close({ force: AbortSignal.abort() });
   await assert.rejects(async () => {

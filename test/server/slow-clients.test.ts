@@ -1,5 +1,5 @@
 /**
- * Clients that send or read slowly are disconnected after a while, cost little until then, and do not affect others.
+ * Clients that send or read slowly need little memory, do not affect other clients, and are disconnected after a while.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -60,7 +60,7 @@ test('a request with an endless head gets 408 and is disconnected, on both ports
   assert.deepEqual(trial.failures, []);
 });
 
-test('a body that arrives too slowly gets 408 and is disconnected, on both ports; a steady one is accepted', async (t) => {
+test('a client that sends its body too slowly gets 408 and is disconnected, on both ports, unlike a steady one', async (t) => {
   const trial = await makeServer(t, { timeouts: { body: { windowMs: 400, bytesMin: 4096 } } });
   await trial.archive.store(page('http://site.test/', TIME, Buffer.from('a page')));
   const { uiAddress, replayAddress } = trial.server;
@@ -114,7 +114,8 @@ async function askAndStop(t: TestContext, address: string, target: string): Prom
 async function largeServer(t: TestContext, options: Parameters<typeof makeServer>[1] = {}): Promise<TrialServer> {
   const trial = await makeServer(t, options);
   const body = Buffer.alloc(LARGE_BYTES);
-  // Does not compress, because gzip does not look back this far. So as many bytes are sent as are stored.
+  // gzip cannot compress this body, because it repeats beyond the window of gzip. So the sent size equals the stored
+  // size.
   const random = seededRandom(1);
   const block = Buffer.from(Array.from({ length: 256 * 1024 }, () => Math.floor(random() * 256)));
   for (let at = 0; at < body.length; at += block.length) block.copy(body, at);
@@ -128,7 +129,7 @@ const LARGE_TARGETS = ({ server }: TrialServer) =>
     [server.uiAddress, '/api/stream'],
   ] as const;
 
-test('clients that do not read their replies cost little memory, and others are served', async (t) => {
+test('clients that do not read their replies need little memory, and other clients are served', async (t) => {
   const trial = await largeServer(t);
   const CLIENTS = 16;
   const used = () => {
@@ -140,15 +141,15 @@ test('clients that do not read their replies cost little memory, and others are 
     assert.ok((await ask(address, target)).body.length >= LARGE_BYTES);
     const before = used();
     const stopped = await Promise.all(Array.from({ length: CLIENTS }, () => askAndStop(t, address, target)));
-    // While these are read to their end, the server has time to send the others everything.
+    // While these replies are read to their end, the server has time to send everything to the other clients.
     for (let round = 0; round < 2; round++) {
       const { body } = await ask(address, target);
       assert.ok(body.length >= LARGE_BYTES);
     }
     const grown = used() - before;
     t.diagnostic(`${target}: ${CLIENTS} clients took ${(grown / 1e6).toFixed(0)} MB`);
-    // Shared chunks, up to 64 MiB, or what each reader has read ahead, and the buffers of the sockets. All bodies would
-    // be 256 MB.
+    // The limit covers up to 64 MiB of shared chunks or the chunks that each reader read ahead, and the buffers of the
+    // sockets. All bodies together are 256 MB.
     assert.ok(grown < 170e6, `${grown} bytes for ${CLIENTS} clients`);
     for (const response of stopped) response.destroy();
   }

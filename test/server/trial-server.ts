@@ -1,4 +1,7 @@
-/** A server on a trial archive, and plain requests to it. (Node's fetch hides header fields that matter here.) */
+/**
+ * A server on a trial archive, and plain requests to the server. (Node's fetch hides header fields that these tests
+ * check.)
+ */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
