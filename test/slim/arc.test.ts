@@ -51,7 +51,7 @@ test('an ARC file that is excluded from a run is copied unchanged under its own 
 });
 
 for (const name of ['old.arc', 'old.warc']) {
-  test(`with manifests, no revisit refers to the records of an ARC file ${name} that is not converted, in the run or not`, async () => {
+  test(`with manifests, no revisit refers to the records of an ARC file ${name} that is not converted, whether the run names this file or not`, async () => {
     await inDirectory(async (directory) => {
       const paths = [join(directory, name), join(directory, 'new.warc')] as const;
       writeFileSync(paths[0], arcOf(['http://a.example/1', 'http://a.example/2'], bodyOf(1)));
@@ -88,7 +88,7 @@ for (const name of ['old.arc', 'old.warc']) {
   });
 }
 
-test('with manifests too, a damaged ARC file is copied unchanged, and no revisit refers to it', async () => {
+test('a run with manifests copies a damaged ARC file unchanged, and no revisit refers to it', async () => {
   await inDirectory(async (directory) => {
     const [source, target] = [join(directory, 'source'), join(directory, 'target')];
     mkdirSync(source);

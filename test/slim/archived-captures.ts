@@ -1,6 +1,6 @@
 /**
- * The captures of a collection, read without slim: every capture with its payload, revisits resolved. Two collections
- * with the same captures are the same for a reader, however they are stored.
+ * The captures of a collection, read without slim: every capture with its payload, with resolved revisits. Two
+ * collections with the same captures are equal for a reader, however the captures are stored.
  */
 import { digestOf, toHex } from '../../src/base/index.ts';
 import { BlockScanner, readRecords } from '../../src/warc/index.ts';
@@ -52,7 +52,7 @@ export async function readAll(files: readonly string[]): Promise<ArchivedRecord[
   return records;
 }
 
-/** Payload and chunking: a chunked body cannot replace an unchunked one, and the reverse. */
+/** Payload and chunking, since a chunked body cannot replace an unchunked one, nor the reverse. */
 export function storedAs({ payload, isChunked }: ArchivedRecord): string {
   return `${payload} ${isChunked}`;
 }

@@ -24,7 +24,7 @@ async function inCollection(seed: number, body: (directory: string) => Promise<v
 
 /** Many contents have the same size, so that the size does not distinguish them. */
 for (const digestBytes of [0, 1]) {
-  test(`with digests of ${digestBytes} bytes, contents are kept apart and duplicates are still found`, async () => {
+  test(`with digests of ${digestBytes} bytes, slim distinguishes contents and finds all duplicates`, async () => {
     await inCollection(11, async (directory) => {
       const earlier = await readAll(filesBelow(directory));
       const responses = earlier.filter(({ type }) => type === 'response');
@@ -44,7 +44,7 @@ for (const digestBytes of [0, 1]) {
   });
 }
 
-test('a digest with known collisions is never enough', async () => {
+test('a run that compares only by a digest with known collisions is refused', async () => {
   await inCollection(1, async (directory) => {
     for (const algorithm of ['md5', 'sha1'] as const) {
       const { options } = runOptions(directory, { algorithm, verify: 'digest' });
@@ -89,7 +89,7 @@ for (const format of ['parquet', 'warcsum'] as const) {
     });
   });
 
-  test(`colliding contents of separately resolved manifests are compared again when these are resolved together, by ${format}`, async () => {
+  test(`colliding contents of separately resolved manifests are compared again when the manifests are resolved together, by ${format}`, async () => {
     await inDirectory(async (directory) => {
       const resolved: string[] = [];
       const resolve = (manifests: readonly string[], out: string) =>

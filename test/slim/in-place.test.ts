@@ -1,4 +1,4 @@
-/** The old files after a run in place: kept for undo, and the new files with the same owner. */
+/** Files after a run in place: the old files are kept for undo, and the new files have the same owner. */
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -63,7 +63,7 @@ test('undo of a killed run leaves no other files, at whatever step it was killed
     const { options } = runOptions(collection, { keptDirectory });
     await slimRun(options);
     const [first, second] = filesBelow(collection) as [string, string];
-    // Killed between keeping the old file and installing the new one: both names belong to the old file.
+    // Killed after the old file was kept and before the new file was installed. Both names belong to the old file.
     rmSync(first);
     linkSync(join(keptDirectory, first.slice(collection.length)), first);
     // The names of new files contain eight digits of their run.
@@ -165,7 +165,7 @@ test('several runs over the same file are undone one after the other, also from 
   });
 });
 
-test('a directory that keeps other files of the same names is refused before any work, and nothing blocks the next run', async () => {
+test('a run is refused before any work when the directory for old files has other files of the same names', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     const keptDirectory = join(directory, 'kept');
@@ -187,7 +187,7 @@ test('a directory that keeps other files of the same names is refused before any
   });
 });
 
-test('a directory inside the collection is refused for old and new files, since the next run would read them', async () => {
+test('old and new files cannot be in a directory inside the collection, since the next run would read them', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     await writeSampleCollection(collection, 2);
@@ -210,7 +210,7 @@ test('a directory inside the collection is refused for old and new files, since 
   });
 });
 
-test('the old files cannot be kept in the directory of the collection, also when files are named one by one', async () => {
+test('the old files cannot be kept in the directory of the collection, even when the run names single files', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 2);
     const [path] = filesBelow(directory) as [string];
@@ -221,7 +221,7 @@ test('the old files cannot be kept in the directory of the collection, also when
   });
 });
 
-test('undo does not confuse the file in place with the kept file', async () => {
+test('undo restores nothing when the directory of kept files is the collection itself', async () => {
   await inDirectory(async (directory) => {
     const collection = join(directory, 'collection');
     const keptDirectory = join(directory, 'kept');

@@ -1,6 +1,6 @@
 /**
- * Kills a run at random, again and again, and resumes it. The result is that of an uninterrupted run, and no content is
- * missing at any moment.
+ * Kills a run at random, again and again, and resumes it. The result equals that of an uninterrupted run, and no
+ * content is missing at any moment.
  *
  * The collection is as small as possible: two files of one compression, one of each other compression, several
  * checkpoints in each. Only the steps of a run matter for a kill, and more records would only repeat the same step.
@@ -59,18 +59,18 @@ function imageOf(directory: string): Record<string, string> {
   );
 }
 
-/** Whether the killed run was already finished. */
+/** True if the killed run was already finished. */
 function isFinished(collection: string): boolean {
   const journal = join(collection, '.pinakes-slim/run-0001/journal.jsonl');
   return existsSync(journal) && readFileSync(journal, 'utf8').includes('{"kind":"finished"}\n');
 }
 
-/** A random moment to kill at: after any line of progress with the same chance, plus some milliseconds. */
+/** A random moment for the kill: some milliseconds after a line of progress, and each line has the same chance. */
 function aim(random: Random, lines: number): { after: number; momentMs: number } {
   return { after: Math.floor(random() * (lines + 1)), momentMs: random() * 40 };
 }
 
-test('a run that is killed at random and resumed gives the result of an uninterrupted one, and no content is ever missing', async (t) => {
+test('a run that is killed at random and resumed gives the result of an uninterrupted run', async (t) => {
   t.diagnostic(`seed ${SEED}, ${KILLS} kills`);
   const random = seededRandom(SEED);
   const base = mkdtempSync(join(tmpdir(), 'pinakes-slim-kill-'));

@@ -90,7 +90,7 @@ test(`duplicates on both sides of a hole of ${HOLE_BYTES} bytes are found and re
     };
     put(1);
     put(2);
-    // A resource of zeros, as a hole that the file system does not store.
+    // A resource of zeros that is a hole in the file, so that the file system does not store it.
     const hole = {
       type: 'resource',
       recordId: '<urn:x:hole>',

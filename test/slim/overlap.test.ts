@@ -1,6 +1,6 @@
 /**
- * Runs that have only some files in common. A run does not see the revisits in files that it does not name, but must
- * not remove their content.
+ * Runs that have only some files in common. A run does not read the revisits in files that it does not name, but must
+ * not remove the content of these revisits.
  */
 import assert from 'node:assert/strict';
 import {
@@ -45,7 +45,7 @@ async function writeCrawl(directory: string, name: string, seed: number): Promis
   await sample.finish();
 }
 
-/** Options of a run over some of the crawls, with its work directory beside the first of them. */
+/** Options of a run over some of the crawls, with its work directory beside the first crawl. */
 function over(directory: string, names: readonly string[], more: Partial<SlimRunOptions> = {}): SlimRunOptions {
   const inputs = names.flatMap((name) =>
     filesBelow(join(directory, name)).map((path) => ({ path, root: join(directory, name) })),
@@ -70,7 +70,7 @@ function expectWhole(later: readonly ArchivedRecord[], earlier: readonly Archive
     assert.equal(originalOf(revisit, later)?.type, 'response', revisit.uri);
 }
 
-test('a record that a revisit refers to stays when a later run names its file, but not the file of the revisit', async () => {
+test('a record that a revisit refers to stays when a later run names the file of the record but not that of the revisit', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
@@ -82,7 +82,7 @@ test('a record that a revisit refers to stays when a later run names its file, b
   });
 });
 
-test('the record also stays when the later run uses an older manifest', async () => {
+test('a record that a revisit refers to stays when a later run uses an older manifest', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
@@ -95,7 +95,7 @@ test('the record also stays when the later run uses an older manifest', async ()
   });
 });
 
-test('the record also stays when a manifest lists files that are not named', async () => {
+test('a record that a revisit refers to stays when a manifest lists files that the run does not name', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
@@ -128,12 +128,12 @@ test('undo removes the notes about the originals of the run', async () => {
   });
 });
 
-test('the record also stays when an interrupted run continues after the run that refers to it', async () => {
+test('a record that a revisit refers to stays when an interrupted run continues after the run that made the revisit', async () => {
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
     const stopper = new AbortController();
-    // The run has its plan, and has replaced nothing.
+    // The run has made its plan and has not replaced any file.
     const onProgress = (phase: SlimPhase) => void (phase === 'resolve' && stopper.abort());
     const interrupted = over(directory, ['old', 'middle'], { onProgress, signal: stopper.signal });
     await assert.rejects(slimRun(interrupted), { name: 'AbortError' });
@@ -161,7 +161,7 @@ test('a run does nothing when the notes about originals cannot be read', async (
   });
 });
 
-test('a read-only directory gets no notes, which is reported, and a failure to write notes elsewhere stops the run', async (t) => {
+test('missing notes in a read-only directory are reported, and any other failure to write notes stops the run', async (t) => {
   if (process.getuid?.() === 0) return t.skip('root may write anywhere');
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);

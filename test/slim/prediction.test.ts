@@ -1,6 +1,6 @@
 /**
- * Predictions before a run: a dry run reports exactly the numbers of the run, and an assessment the possible saving, in
- * place and with a target.
+ * Predictions before a run, in place and with a target. A dry run reports exactly the numbers of the run, and an
+ * assessment reports the possible saving.
  */
 import assert from 'node:assert/strict';
 import { existsSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -20,8 +20,8 @@ const CODINGS: readonly [name: string, coding: Coding][] = [
 ];
 
 /**
- * A collection with every kind of duplicate that stays: small, with other codings, with a wrong digest of the original,
- * in ARC files.
+ * A collection with every kind of duplicate that is not replaced: small, with other codings, with a wrong digest of the
+ * original, in ARC files.
  */
 async function writeMixture(directory: string, seed: number): Promise<void> {
   mkdirSync(directory);
@@ -79,7 +79,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
   }
 }
 
-test('a file with two names in the collection is not rewritten in place, and an assessment counts it so', async () => {
+test('a file with two names in the collection is not rewritten in place, and an assessment leaves out its savings', async () => {
   await inDirectory(async (directory) => {
     for (const [number, name] of ['first', 'second'].entries()) {
       const sample = await SampleWriter.create(join(directory, `${name}.warc.gz`), 'gzip', number + 1);
@@ -116,7 +116,7 @@ test('a file with two names in the collection is not rewritten in place, and an 
   });
 });
 
-test('an assessment shows what a run in place saves, without ARC files, and what a run that converts them saves', async () => {
+test('an assessment shows the saving of a run in place without ARC files, and that of a run that converts them', async () => {
   await inDirectory(async (directory) => {
     const uris = ['a', 'b', 'c'].map((name) => `http://old.example/${name}`);
     writeFileSync(join(directory, 'old.arc'), arcOf(uris, bodyOf(1)));

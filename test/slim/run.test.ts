@@ -96,7 +96,7 @@ describe('a run in place over files of every compression', () => {
     assert.equal(summary.filesRewritten, rewritten);
   });
 
-  test('finds nothing more to do when it is run again', async () => {
+  test('replaces nothing when it is run again', async () => {
     const images = filesBelow(directory).map((path) => readFileSync(path));
     const again = await slimRun(runOptions(directory).options);
     assert.equal(again.duplicates, 0);
@@ -164,7 +164,7 @@ test('a target contains the whole collection, and the source is unchanged', asyn
   });
 });
 
-describe('what must not become a revisit', () => {
+describe('records that must not become revisits', () => {
   /** Writes one file, slims it, and returns the type of the record of each URI. */
   async function typesAfter(
     write: (sample: SampleWriter) => Promise<void>,
@@ -190,7 +190,7 @@ describe('what must not become a revisit', () => {
   const [first, second, third] = ['http://a.example/1', 'http://a.example/2', 'http://a.example/3'] as const;
   const body = bodyOf(1);
 
-  test('a plain duplicate does become one, so that the cases below are meaningful', async () => {
+  test('a plain duplicate becomes a revisit, so that the other cases are meaningful', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       await sample.page({ uri: second, body });
@@ -274,7 +274,7 @@ describe('what must not become a revisit', () => {
     ['without a body, but not a GET', 'POST', ''],
     ['of another kind', 'OPTIONS', ''],
   ] as const) {
-    test(`the response to a request ${what}, and no revisit refers to it`, async () => {
+    test(`the response to a request ${what}, which is not an original either`, async () => {
       const request = `${start} /1 HTTP/1.1\r\nHost: a.example\r\n\r\n${content}`;
       let leansOn: string | undefined;
       const write = async (sample: SampleWriter) => {
@@ -352,7 +352,7 @@ describe('what must not become a revisit', () => {
     });
   });
 
-  test('a truncated record, and no revisit refers to one', async () => {
+  test('a truncated record, which is not an original either', async () => {
     const fields = [{ name: 'WARC-Truncated', value: 'length' }];
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
@@ -374,7 +374,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...types.values()], ['response', 'response']);
   });
 
-  test('a resource record, and no revisit of a response refers to one, since replay would not show its head', async () => {
+  test('a resource record, which is not an original of a response either, since replay would not show the head of the response', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.resource(first, body);
       await sample.resource(second, body);
@@ -390,7 +390,7 @@ describe('what must not become a revisit', () => {
     );
   });
 
-  test('anything whose only original shares URI and second with another content, where replay could find the wrong one', async () => {
+  test('a duplicate whose only original shares URI and second with another content, since replay could find the wrong content', async () => {
     const types = await typesAfter(async (sample) => {
       const date = sample.nextDate();
       await sample.page({ uri: first, body, date });
@@ -407,7 +407,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...others.values()], ['response', 'response']);
   });
 
-  test('anything whose only original shares its record id with another content', async () => {
+  test('a duplicate whose only original shares its record id with another content', async () => {
     const types = await typesAfter(async (sample) => {
       const recordId = sample.newId();
       await sample.page({ uri: first, body, recordId });
@@ -427,7 +427,7 @@ describe('what must not become a revisit', () => {
   });
 });
 
-test('a chunked duplicate refers only to a chunked original and an unchunked one to an unchunked original', async () => {
+test('a revisit refers to a chunked original exactly if the duplicate was chunked', async () => {
   await inDirectory(async (directory) => {
     const body = bodyOf(1);
     const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
@@ -448,7 +448,7 @@ test('a chunked duplicate refers only to a chunked original and an unchunked one
   });
 });
 
-describe('the digest of a revisit, under which replay looks for its original', () => {
+describe('the digest of a revisit, by which replay finds the original', () => {
   const uris = ['http://a.example/1', 'http://a.example/2'] as const;
   const body = bodyOf(1);
 
