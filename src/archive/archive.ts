@@ -97,7 +97,7 @@ export async function createArchive(directory: string, options: InitOptions = {}
   });
 }
 
-/** Opens an archive and heals what a crash may have left behind (I3). */
+/** Opens an archive, and completes or undoes changes that a crash interrupted (I3). */
 export async function openArchive(directory: string, options: ArchiveOptions): Promise<Archive> {
   const opened = await OpenedArchive.open(directory, options);
   const archive = new Archive(opened);
@@ -178,7 +178,7 @@ export class Archive implements CaptureReader {
     return storeMetadata(this.#opened, metadata, options);
   }
 
-  /** Adds WARC, ARC and WACZ files: copies what is new, or with `inPlace` makes the files read-only segments. */
+  /** Adds WARC, ARC and WACZ files: copies new records, or with `inPlace` makes the files read-only segments. */
   async add(wanted: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
     const archive = this.#opened;
     // Checked once here. Otherwise an invalid name would be reported for every file.

@@ -102,7 +102,7 @@ async function readOwner(path: string): Promise<Owner | undefined> {
   }
 }
 
-/** A process on another machine cannot be checked, so it counts as alive. */
+/** A process on another machine cannot be checked, and is assumed to be alive. */
 function isAlive(owner: Owner): boolean {
   if (owner.host !== hostname()) return true;
   try {

@@ -206,7 +206,7 @@ class LinkedEntry {
     });
   }
 
-  /** A file of which nothing could be entered does not become a segment. */
+  /** Removes the link of a file without any entered record: it does not become a segment. */
   async giveUp(): Promise<void> {
     if (this.#segment.bytes === 0) await this.#volume.unlink([this.#segment.name]);
   }

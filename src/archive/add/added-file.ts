@@ -57,7 +57,7 @@ const STEP_RECORDS = 2000;
 const STEP_CAPTURES = 750;
 const STEP_RECORDS_MAX = 2 * STEP_RECORDS;
 /**
- * How much of the file is read at once for copying: as much as one range of the scan, so that a step reads once or
+ * How much of the file is read at once for copying. This is the size of one range of the scan, so a step reads once or
  * twice.
  */
 const WINDOW_BYTES = 4 * 1024 * 1024;

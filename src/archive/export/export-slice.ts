@@ -29,7 +29,7 @@ export type SliceRecord = {
 
 /** The state of a record that was read to its end. */
 export type RecordState = {
-  /** Whether it is complete, in a member of its own, and valid by the standard, so that it can be copied as it is. */
+  /** Whether the record is complete, in a member of its own, and valid by the standard, so that it can be copied. */
   readonly isWhole: boolean;
   readonly url: string | undefined;
   readonly damage: readonly Finding[];

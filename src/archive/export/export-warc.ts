@@ -390,7 +390,7 @@ class WarcExport {
     assert(left === 0, `${this.#archive.segmentRegistry.get(place.segment).name} is shorter than its records`);
   }
 
-  /** The state of a record, from the bytes of its gzip member, all of which are read. */
+  /** The state of a record. Reads all bytes of its gzip member. */
   async #stateIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<RecordState> {
     const { name } = this.#archive.segmentRegistry.get(place.segment);
     const lost: Finding[] = [];

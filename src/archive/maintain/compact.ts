@@ -284,7 +284,7 @@ class Compaction {
       const { bytes, deadBytes } = this.#archive.segmentRegistry.find(number) ?? { bytes: 0, deadBytes: 0 };
       return bytes - deadBytes;
     };
-    // On a full disk, the segments that need the least room come first and free room for the others.
+    // Segments that need the least room are rewritten first. On a full disk, they free room for the others.
     for (const number of this.#dead.numbers().sort((a, b) => liveBytes(a) - liveBytes(b)))
       await this.#replace(number, { drop: await this.#dead.get(number), mayBePointedAt: this.#stuck });
   }

@@ -5,8 +5,8 @@
  *
  * The replacement is read back from the volume and compared before it is sealed. Once sealed, it is used in place of
  * the old segment (see segment-swap.ts). The old segment is sealed and never changes, so storing and reading continue
- * meanwhile. A segment with bytes that are not whole records in their own members, as other writers may produce, is
- * left alone, so that nothing of it is lost.
+ * meanwhile. Other writers may produce bytes that are not whole records in their own members. A segment with such bytes
+ * is left alone, so that they are not lost.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
@@ -28,7 +28,7 @@ export type RecodeOptions = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** Why a segment was left as it is, or what it became. */
+/** The replacement of a segment, or why the segment was left as it is. */
 export type Recoded =
   | { readonly kind: 'refused'; readonly why: string; readonly isDamaged?: boolean }
   | {

@@ -3,8 +3,9 @@
  * gets the new places of all captures, and of all contents that the old segment held. Then the old segment is removed.
  *
  * The swap reads the replacement from its bytes, so that the catalog describes what is really there. An interrupted
- * swap can be run again and does what is left to do. The note with the two names stays until the old segment is gone.
- * The next opening of the archive, the next deletion or the next compaction finishes the swap before anything else.
+ * swap can be run again, and then does the remaining work. The note with the two names stays until the old segment is
+ * gone. The next opening of the archive, the next deletion or the next compaction finishes the swap before anything
+ * else.
  *
  * ```
  *   note  adopting:<name of the replacement>     name of the segment that it replaces

@@ -3,8 +3,9 @@
  * is deleted, is it gone from the catalog? A full verification also checks whether its payload has the digest in the
  * catalog, and whether the digests that it declares are right.
  *
- * The other direction, from the catalog to the records, is checked by counting: a segment is complete if the walk met
- * as many captures and holders as the catalog has for it. Segments with fewer are examined one by one (see verify.ts).
+ * The other direction, from the catalog to the records, is checked by counting: a segment is complete if the numbers of
+ * captures and holders that the walk met equal those of the catalog. Segments with smaller numbers are examined one by
+ * one (see verify.ts).
  */
 import { equal, type Finding, parseRecordDate } from '../../base/index.ts';
 import type { Capture, Segment } from '../../catalog/index.ts';
@@ -35,7 +36,7 @@ export type WalkOptions = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** What the walk met in a segment. */
+/** How many records, captures and holders the walk met in a segment. */
 export type WalkCounts = { records: number; captures: number; holders: number };
 
 type Met = { readonly facts: RecordFacts; readonly isDead: boolean };

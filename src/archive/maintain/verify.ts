@@ -304,7 +304,7 @@ class Verification {
     }
   }
 
-  /** What is wrong with the holder of a block. Undefined when it is sound. */
+  /** The fault of the holder of a block. Undefined when the holder is sound. */
   async #faultOf(block: Block): Promise<{ code: ProblemCode; detail: string } | undefined> {
     const key = formatContentKey('', block.key).slice(1);
     try {

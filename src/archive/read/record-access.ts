@@ -32,7 +32,7 @@ import { ContentCheck } from './content-check.ts';
 const WHOLE_BYTES_MAX = 1024 * 1024;
 /** The number of cached dictionaries. Each takes at most a few hundred kilobytes. */
 const DICTIONARIES_MAX = 64;
-/** So many bytes of a member contain the head of its record, except for very long heads. */
+/** This many bytes of a member contain the head of its record, unless the head is very long. */
 const HEAD_START_BYTES = 4 * 1024;
 
 export type OpenedRecord = {
@@ -396,7 +396,7 @@ export class RecordAccess {
     return damageOf(this.#segmentRegistry.get(place.segment), findings, url);
   }
 
-  /** The damage of a record of which nothing can be read. */
+  /** The damage of a record that is completely unreadable. */
   absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage {
     const { volume, name } = this.#segmentRegistry.get(place.segment);
     const { level, says } = PROBLEM_CATALOGUE['record-damaged'];

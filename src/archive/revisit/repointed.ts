@@ -17,7 +17,7 @@ const REPLACED_FIELDS = new Set([
 const DIGEST_FIELD = 'warc-payload-digest';
 
 /**
- * Whether another program declared the digest of a revisit for its content. Such a digest is worth keeping. A
+ * Whether another program declared the digest of a revisit for its content. A digest of another program is kept. A
  * server-not-modified revisit declares the digest of its own body, which is not the content.
  */
 function isForeignDigest(head: RecordHead, text: string): boolean {

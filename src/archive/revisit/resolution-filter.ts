@@ -39,7 +39,7 @@ export class ResolutionFilter {
     this.#add(withTime(hash, time));
   }
 
-  /** The digest of a content, or one that a writer declared for it. */
+  /** Adds the digest of a content, or a digest that a writer declared for the content. */
   addDigest(digest: Uint8Array): void {
     this.#add(firstFourBytes(digest));
   }

@@ -1,6 +1,6 @@
 /**
- * What a revisit says about its content, and the notes that keep this while the content is unknown. So the revisit can
- * be tried again without reading its record.
+ * The clues that a revisit has about its content, and the notes that keep these clues while the content is unknown.
+ * With them, a revisit can be tried again without reading its record.
  *
  * ```
  *   note  unresolved:<segment>:<offset>     JSON array: URL, time, overflow, then texts in the order of CLUES
@@ -43,7 +43,7 @@ export function unresolvedNote(place: Place): string {
   return `${unresolvedNotesOf(place.segment)}${place.offset}`;
 }
 
-/** The place of the revisit of such a note. */
+/** The place of the revisit that an `unresolved` note is about. */
 export function placeOfNote(note: string): Pick<Place, 'segment' | 'offset'> {
   const [segment, offset] = note.slice(PREFIX.length).split(':').map(Number);
   return { segment: segment!, offset: offset! };

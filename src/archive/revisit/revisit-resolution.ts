@@ -52,9 +52,9 @@ type Answer = { readonly block: BlockKey | undefined };
 /** A capture as a revisit names it, by URL and time. It is looked up by URL and second, which are in `text`. */
 type Visit = { readonly uri: string; readonly urlKey: UrlKey; readonly time: EpochMs; readonly text: string };
 
-/** What a revisit says, parsed. */
+/** The parsed statements of a revisit about its content. */
 type Leads = {
-  /** The content, named by the archive itself. */
+  /** The content, if the archive itself named it in the revisit. */
   readonly named: BlockKey | undefined;
   readonly overflow: number;
   readonly declared: Digest | undefined;

@@ -10,11 +10,11 @@ import { RecordDecoder } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 
 const MEMBER_START = Buffer.of(0x1f, 0x8b, 0x08);
-/** Enough of a member to read the head of its record, except for very long heads. */
+/** This many bytes of a member contain the head of its record, unless the head is very long. */
 const HEAD_START_BYTES = 4 * 1024;
 /**
- * How many places are examined in one call. Random bytes look like the start of a member once in 16 MiB, so only a
- * hostile file has more.
+ * The most places that are examined in one call. Random bytes look like the start of a member once in 16 MiB, so only a
+ * hostile file has more places.
  */
 const CANDIDATES_MAX = 16;
 

@@ -5,9 +5,9 @@
  *   <collection>/<collection>-<time>-<serial>-<host>.warc.gz         in some volume
  * ```
  * Every segment begins with a warcinfo record. Appended records stay in memory until `flush` writes them to the volume.
- * They are durable after `sync`, and belong to the archive when the catalog has them. `rollBack` cuts an open segment
- * back to what the catalog has, as if a failed commit had never been tried. When the catalog may have written the
- * batch, `abandon` stops using the segment instead.
+ * They are durable after `sync`, and belong to the archive when the catalog has them. After a failed commit, `rollBack`
+ * cuts an open segment back to its length in the catalog. If the catalog may have written the batch, `abandon` stops
+ * writing to the segment instead.
  */
 import { hostname } from 'node:os';
 import {
@@ -184,7 +184,7 @@ export class SegmentRegistry {
     return fresh;
   }
 
-  /** Creates a segment with its warcinfo record, separate from those of `openFor`. */
+  /** Creates a segment with its warcinfo record. `openFor` does not return this segment. */
   async begin(kind: SegmentKind, fields: readonly { name: string; value: string }[]): Promise<OpenSegment> {
     const { clock, newId, software, volumes } = this.#options;
     const now = clock();

@@ -1,5 +1,5 @@
 /**
- * Snapshots with names: what the archive contained at one instant, kept together until the snapshot is removed. While a
+ * Snapshots with names. A snapshot lists the segments of the archive at one instant, until it is removed. While a
  * snapshot exists, compaction leaves its segments as they are, so that a stream of it, or an index made from it, stays
  * complete. Deleted captures are still not delivered: a snapshot keeps their bytes without giving access to them.
  *

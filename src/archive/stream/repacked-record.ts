@@ -1,7 +1,7 @@
 /**
  * A record that is written into a WARC file with another compression than its segment. Its head and block stay as they
- * are. Only what is not valid in WARC changes: an ARC record gets an equivalent WARC head, a truncated record gets its
- * real length, and an odd record is written as the standard asks, with another id.
+ * are. Only parts that are not valid in WARC change: an ARC record gets an equivalent WARC head, a truncated record
+ * gets its real length, and an odd record is written as the standard asks, with another id.
  */
 import { join } from 'node:path';
 import type { IdSource } from '../../base/index.ts';

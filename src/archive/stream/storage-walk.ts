@@ -14,7 +14,7 @@ import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
 import type { StreamPosition } from './cursor.ts';
 import type { Snapshot, SnapshotSegment } from './snapshot.ts';
 
-/** How often in succession a segment may disappear during the walk before the walk fails. */
+/** The walk fails when a segment disappears this many times in succession. */
 const ATTEMPTS = 5;
 
 export type WalkedRecord = { readonly segment: Segment; readonly record: ReadingRecord };

@@ -27,8 +27,8 @@ const GROUP_CAPTURES = 64;
 const WHOLE_BYTES_MAX = 1024 * 1024;
 const ATTEMPTS = 3;
 /**
- * In storage order, a range of this size without a selected record gets a cursor of its own. So a resumed stream reads
- * at most this much again.
+ * In storage order, the stream yields a cursor after each range of this size without a selected record. So a resumed
+ * stream reads at most this many bytes again.
  */
 const STRETCH_BYTES = 16 * 1024 * 1024;
 

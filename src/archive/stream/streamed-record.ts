@@ -114,24 +114,27 @@ export class StreamedRecord {
   }
 
   /**
-   * Whether the record has a member of its own and both are complete. Known when its block was read, or when the next
-   * record was requested.
+   * Whether the record has a member of its own, and record and member are complete. Known when the block was read, or
+   * when the next record was requested.
    */
   get isWhole(): boolean {
     return this.isComplete && this.length !== undefined && !this.#ending()!.isTorn;
   }
 
-  /** Whether its block is complete. Known like `isWhole`. */
+  /** Whether the block is complete. Known at the same time as `isWhole`. */
   get isComplete(): boolean {
     return this.#ending()?.isComplete === true;
   }
 
-  /** Its damage. Known like `isWhole`. */
+  /** The damage of the record. Known at the same time as `isWhole`. */
   get damage(): Damage | undefined {
     return damageOf(this.segment, this.#findings, this.head.targetUri);
   }
 
-  /** Bytes of the record in its segment. Known like `isWhole`. Undefined when it shares its member with others. */
+  /**
+   * Bytes of the record in its segment. Known at the same time as `isWhole`. Undefined when the record shares its
+   * member.
+   */
   get length(): number | undefined {
     return this.#ending()?.length;
   }

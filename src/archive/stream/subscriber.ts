@@ -208,7 +208,10 @@ async function courseOf(archive: OpenedArchive, hub: ScanHub, wanted: HubQuery, 
   };
 }
 
-/** The client to join: in the snapshot that most clients of the same stream read, the one that is farthest. */
+/**
+ * The client to join: the client that is farthest among those that read the snapshot with the most clients of this
+ * stream.
+ */
 function subscriberToJoin(
   hub: ScanHub,
   { format }: HubQuery,

@@ -1,7 +1,7 @@
 /**
  * Batches stores into one commit. Stores that arrive during a commit go into the next one. A store that may wait is
- * held for a few milliseconds while others keep arriving. A commit costs about as much for one store as for fifty, so a
- * crawl that stores one page at a time would spend more on commits than on its pages.
+ * held for a few milliseconds while others keep arriving. A commit of one store takes about as long as a commit of
+ * fifty. So a crawl that stores one page at a time would spend more time on commits than on pages.
  */
 
 /** Commit at once when this many stores are waiting. */

@@ -127,8 +127,9 @@ export class Referents {
 }
 
 /**
- * The payload digest of a revisit: the one that the holder's record declares, since other tools find that record by the
- * same text, or else the archive's own digest. With any other digest, the revisit names its content in CONTENT_FIELD.
+ * The payload digest of a revisit. It is the digest that the holder's record declares, since other tools find that
+ * record by the same text. If the record declares none, it is the archive's own digest. With any other digest, the
+ * revisit names its content in CONTENT_FIELD.
  */
 export function revisitDigest(digest: Digest, ownDigest: string): Digest | string {
   return parseDigest(ownDigest) && ownDigest !== formatDigest(digest) ? ownDigest : digest;

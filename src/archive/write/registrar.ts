@@ -234,8 +234,8 @@ export class Registrar {
   #holdBlock(facts: RecordFacts, place: Place): BlockKey {
     const digest = this.#digest(facts);
     const found = this.heldBlock(facts);
-    // A kept record without an overflow number is the first content of its digest, in whatever order a rebuild reads
-    // segments.
+    // A kept record without an overflow number is the first content of its digest, even if a rebuild reads it later
+    // than others.
     const isFirst = facts.overflow === 0 && !this.#draft.block({ digest, overflow: 0 });
     const held = found && isFirst && !this.#lost.has(found) ? undefined : found;
     if (held) {
