@@ -52,7 +52,7 @@ export const FETCH_DEFAULTS: Omit<FetchSettings, 'clock'> = {
   bodyBytesMax: 1024 ** 3,
 };
 
-/** No language is asked for, so servers send what they send by default. */
+/** No language is asked for, so servers send their default language. */
 export const ACCEPT_FIELDS: readonly (readonly [string, string])[] = [
   ['Accept', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'],
   ['Accept-Encoding', 'gzip, br, zstd'],

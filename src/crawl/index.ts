@@ -1,4 +1,4 @@
-/** crawl: frontier, politeness, robots, fetching, recrawls, schedules. The only room that sends requests to the web. */
+/** crawl: frontier, politeness, robots, fetching, recrawls, schedules. No other room sends requests to the web. */
 export { crawl, recrawl, resumeCrawl } from './crawl.ts';
 export { type EmulateOptions, emulate } from './emulator.ts';
 export type { Exchange, FetchFailure } from './fetch/exchange.ts';

@@ -1,4 +1,7 @@
-/** The counts of a crawl, reported while it runs, and its report, stored in the collection at its end. */
+/**
+ * The counts of a crawl, which are reported while it runs, and its report, which is stored in the collection at its
+ * end.
+ */
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
 import { isGoneStatus, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
@@ -11,7 +14,7 @@ export type CrawlCounts = {
   captures: number;
   /** URLs visited as pages, including frames. */
   pages: number;
-  /** Bytes of bodies as received. */
+  /** Bytes of received bodies. */
   bytes: number;
   /** Captures whose content was new to the archive. */
   new: number;
@@ -24,8 +27,7 @@ export type CrawlCounts = {
   redirects: number;
   truncated: number;
   /**
-   * Pages and sitemaps that were read in part: their body was cut, or is larger than the part that is read. They may
-   * have more links.
+   * Pages and sitemaps that were read in part, because their body was cut or is too large. They may have more links.
    */
   partlyRead: number;
   failed: number;
@@ -118,7 +120,7 @@ export class CrawlTally {
   readonly startedAt: EpochMs;
   readonly #pagesBefore: number;
 
-  /** `counts` and `report` are those of the run before it was interrupted. */
+  /** `counts` and `report`: what the run had counted and reported when it was interrupted. */
   constructor(counts: CrawlCounts | undefined, startedAt: EpochMs, report?: CrawlReport) {
     this.counts = { ...zeroCounts(), ...counts };
     this.failedUrls = [...(report?.failedUrls ?? [])];

@@ -11,7 +11,10 @@ export type ScopeKind = 'host' | 'domain' | 'prefix' | 'list';
 /** What happens to the captures of pages that are gone (404, 410). */
 export type GonePolicy = 'keep-history' | 'expunge';
 
-/** `all`: every HTML page is rendered in a browser. `empty`: only pages whose HTML has scripts and almost no text. */
+/**
+ * `all`: every HTML page is rendered in a browser. `empty`: pages whose HTML has scripts and almost no text are
+ * rendered.
+ */
 export type BrowserUse = 'none' | 'empty' | 'all';
 
 export type CrawlSettings = {
@@ -29,7 +32,7 @@ export type CrawlSettings = {
   readonly bytesMax: number;
   readonly timeMsMax: number;
   readonly urlsPerHostMax: number;
-  /** Least time between two requests to a host. */
+  /** The least time between two requests to a host. */
   readonly delayMs: number;
   /** How many requests run at a time, over all hosts. */
   readonly concurrency: number;
@@ -52,7 +55,7 @@ export type CrawlSettings = {
   readonly retryDelayMs: number;
   /** How many pages a recrawl may visit besides the expiring pages. */
   readonly budget: number;
-  /** Recrawl every page, whatever its rate of change. */
+  /** Whether a recrawl visits all pages and not just those that probably changed. */
   readonly fixed: boolean;
   readonly lifetimeMs: number;
   readonly gone: GonePolicy;
@@ -68,7 +71,7 @@ export type CrawlSettings = {
   readonly browserPath: string;
   /** Whether the browser runs its pages in its sandbox. */
   readonly browserSandbox: boolean;
-  /** Memory that a browser may take with its page. A browser that takes more is killed. */
+  /** How much memory a browser may use, including its page. A browser that uses more is killed. */
   readonly browserBytesMax: number;
   /** How many pages are rendered at a time, each in its own browser. */
   readonly browsers: number;
@@ -136,7 +139,7 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
 export type CrawlOptions = {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CrawlProgress) => void;
-  /** Called when a seed cannot be fetched for the first time. It is tried again. */
+  /** Called when the first try to fetch a seed fails. The seed is tried again. */
   readonly onSeedTrouble?: (url: string, why: string) => void;
   /** Resolves host names; the resolver of the system by default. */
   readonly resolve?: LookupFunction;

@@ -1,7 +1,7 @@
 /**
  * Writes the outcomes of visits in groups. In one transaction, the found links enter the queue and the visited URLs
- * leave it. So a URL is always either still queued, or done and its links are queued. A visit must be added after its
- * captures were acknowledged, never before.
+ * leave it. So a URL stays queued until its links are queued. A visit must not be added before its captures are
+ * acknowledged.
  */
 import type { Clock, EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier/frontier.ts';
@@ -35,7 +35,7 @@ export type VisitLogOptions = {
   readonly cookies: RedirectCookies;
   /** The clock that measures how long outcomes wait. */
   readonly clock: Clock;
-  /** The clock that tells today's date, to recognise endless calendars. */
+  /** The clock that gives today's date, from which endless calendars are recognised. */
   readonly calendar: Clock;
 };
 
@@ -78,7 +78,7 @@ export class VisitLog {
     });
   }
 
-  /** When the waiting outcomes must be written; infinity when none wait. */
+  /** When the waiting outcomes must be written; infinity if no outcome waits. */
   get dueAt(): EpochMs {
     return this.#dueAt ?? Number.POSITIVE_INFINITY;
   }

@@ -1,6 +1,6 @@
 /**
- * Decides which pages are rendered: all HTML pages, or only those whose HTML is the shell of an application that
- * scripts fill.
+ * Decides which pages are rendered: all HTML pages, or those whose HTML is the shell of an application that scripts
+ * fill.
  */
 import { readPage } from '../../page/index.ts';
 import type { StoredResponse } from '../crawl-captures.ts';

@@ -53,7 +53,7 @@ test('loopback, private, link-local, reserved and embedded addresses are not pub
   for (const address of addresses) assert.ok(!isPublicAddress(address), address);
 });
 
-test('a look-up returns only addresses that may be connected to', async () => {
+test('a look-up leaves out addresses that may not be connected to', async () => {
   const both: LookupFunction = (_, __, done) =>
     done(null, [
       { address: '10.0.0.1', family: 4 },

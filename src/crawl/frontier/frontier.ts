@@ -6,9 +6,9 @@
  * URL is queued once in a run. `settle` removes it from the queue, after its captures were acknowledged. So a URL whose
  * visit was running when a process died is still queued (see `CrawlState`).
  *
- * It is random which path to a page a crawl finds first, so the depth of the first path is random too. Where depth
- * matters, a page that is found again at a smaller depth gets that depth. The links of such a page are nearer too. So
- * if the page was visited already, `rereadsNearer` lets it be read again without a fetch.
+ * Which path to a page a crawl finds first is random, and so is the depth of this path. Where depth matters, a page
+ * that is found again at a smaller depth gets that depth. The links of such a page are nearer too. So if the page was
+ * visited already, `rereadsNearer` lets it be read again without a fetch.
  *
  * The first role of a URL is random in the same way. A URL that is queued as a page moves up to the embeds when a
  * visited page needs it. A seed stays a page.

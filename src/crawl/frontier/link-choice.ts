@@ -25,9 +25,9 @@ export type LinkChoiceOptions = {
   readonly scope: Scope;
   readonly settings: CrawlSettings;
   readonly counts: CrawlCounts;
-  /** Whether only URLs that the collection does not know are offered. */
+  /** Whether URLs that the collection knows are left out. */
   readonly onlyNew: boolean;
-  /** The clock that tells today's date, to recognise endless calendars. */
+  /** The clock that gives today's date, from which endless calendars are recognised. */
   readonly calendar: Clock;
   /** Called with the URL that a seed redirected to. */
   readonly onSeedMoved: (url: string) => void;
@@ -36,9 +36,9 @@ export type LinkChoiceOptions = {
 };
 
 /**
- * Whether the links that other pages had may be left out for this page. They may be if the decision about a link does
- * not depend on its page. That holds when the page is not at the limit of depth or hops, and the scope can no longer
- * grow.
+ * Whether links that were found on another page may be left out for this page. They may be left out if the decision
+ * about a link does not depend on its page. That holds when the page is not at the limit of depth or hops, and the
+ * scope can no longer grow.
  */
 export function mayOmitReported(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
   return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasQueuedSeeds;
@@ -71,8 +71,8 @@ export class LinkChoice {
       if (isNofollow && settings.nofollow === 'obey') counts.nofollow++;
       else this.#offerLink(item, link, !isList, orGone);
     }
-    // The stored embeds of a gone page are deleted. Those of a page with an error stay, since the page may work the
-    // next time.
+    // The stored embeds of a gone page are deleted. The embeds of a page with an error stay, since its next visit may
+    // succeed.
     const needed = isKept(status) || isGoneStatus(status) ? needs.take(item) : [];
     if (isKept(status)) for (const link of needed) this.#offerLink(item, link, true, orGone);
   }
@@ -90,8 +90,8 @@ export class LinkChoice {
   }
 
   /**
-   * Offers the embeds that a sitemap lists for a page. If the page is not captured yet, they are stored until it is.
-   * Embeds of pages that the crawl does not visit are ignored.
+   * Offers the embeds that a sitemap lists for a page. Until the page is captured, the embeds are stored. Embeds of
+   * pages that the crawl does not visit are ignored.
    */
   #offerNeeds(page: string, links: readonly FoundLink[], orGone: boolean): void {
     const { frontier, needs, settings, onlyNew } = this.#options;
@@ -121,7 +121,7 @@ export class LinkChoice {
     }
     if (settings.htmlOnly) return;
     // The hops of an embed are counted from its page, without the redirects that led to the page. Frames and objects
-    // can contain pages in pages without end, so their hops include those of the page.
+    // can contain pages in pages without end, so their hops are added to those of the page.
     const isFirst = item.role === 'page' && link.kind !== 'frame' && link.kind !== 'object';
     const hops = isFirst ? 1 : item.hops + 1;
     if (hops > (link.kind === 'script' ? SCRIPT_HOPS_MAX : EMBED_HOPS_MAX)) {

@@ -4,7 +4,7 @@ import type { Frontier } from '../frontier/frontier.ts';
 import type { QueuedUrl } from '../frontier/known-url.ts';
 import type { HostDelay } from './host-delay.ts';
 
-/** How many URLs are read from the queue at once, times the requests that the host may have at a time. */
+/** How many URLs are read from the queue at a time, for each request that the host may have at a time. */
 const READ_AHEAD = 32;
 /**
  * The longest pause for which a host keeps its place. A host that gave up its place must read its queue again later,

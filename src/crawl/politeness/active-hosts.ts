@@ -3,8 +3,8 @@
  * other hosts stay in the frontier until there is room.
  *
  * When all places are taken, an active host with a long pause gives up its place, and waits until the pause is over. If
- * a waiting host then finds no free place, active hosts with shorter pauses give up theirs too. A host whose name has
- * no address is postponed until nothing else is left to do.
+ * a waiting host then finds no free place, active hosts with shorter pauses give up their places too. A host whose name
+ * has no address is postponed until nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Frontier } from '../frontier/frontier.ts';
@@ -19,7 +19,10 @@ export class ActiveHosts {
   readonly #hostConcurrency: number;
   readonly #delays: HostDelays;
   readonly #byName = new Map<string, ActiveHost>();
-  /** Hosts that wait without a place, with the end of their wait. The one that began to wait first comes first. */
+  /**
+   * Hosts that wait without a place, by name, each with the end of its wait. The host that began to wait first comes
+   * first.
+   */
   readonly #waiting = new Map<string, { readonly host: ActiveHost; readonly until: EpochMs }>();
   /** The ids of the active and the waiting hosts. */
   readonly #ids = new Set<number>();
@@ -104,8 +107,8 @@ export class ActiveHosts {
   }
 
   /**
-   * Postpones a host whose name has no address. If there is no room for waiting hosts, its name is looked up again at
-   * once, and it keeps its place until then. Returns whether it is postponed.
+   * Postpones a host whose name has no address. If there are WAITING_HOSTS_MAX waiting hosts, the host keeps its place,
+   * and its name is looked up again at once. Returns whether it is postponed.
    */
   postpone(host: ActiveHost): boolean {
     if (this.#waiting.size >= WAITING_HOSTS_MAX) {

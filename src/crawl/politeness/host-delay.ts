@@ -14,8 +14,8 @@ import type { EpochMs } from '../../base/index.ts';
 import type { CrawlSettings } from '../settings.ts';
 
 /**
- * Statuses of a busy host. An answer with one of them is stored on the last try of its URL; before, the URL is tried
- * again.
+ * Statuses of a busy host. After an answer with one of them the URL is tried again. The answer to its last try is
+ * stored.
  */
 export const BUSY_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
@@ -192,7 +192,7 @@ export class HostDelay {
     return isRefusing || this.#unreachableMs > UNREACHABLE_MS_MAX || this.isNameMissing;
   }
 
-  /** Whether so many URLs in a row were refused that each further URL gets a single try. */
+  /** Whether REFUSED_URLS_MAX URLs in a row were refused. Each further URL then gets a single try. */
   get hasRefusedMany(): boolean {
     return this.#refusedUrls >= REFUSED_URLS_MAX;
   }

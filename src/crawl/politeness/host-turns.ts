@@ -96,7 +96,10 @@ export class HostTurns {
     };
   }
 
-  /** Waits until a request may be sent to a host, whatever its rules are. Undefined when the host is given up. */
+  /**
+   * Waits until a request may be sent to a host, without a check of robots.txt. Returns undefined when the host is
+   * given up.
+   */
   next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
