@@ -1,6 +1,6 @@
 /**
  * page: reads links, text, language and dates from HTML, style sheets, scripts, feeds, web application manifests,
- * sitemaps, PDF and office documents. It uses no sockets and no files, and its only state is loaded tables.
+ * sitemaps, PDF and office documents. It uses no sockets and no files. Its state consists of loaded tables.
  */
 export { decodeText, sniffCharset } from './charset.ts';
 export { CharsetEncoder } from './charset-encoder.ts';

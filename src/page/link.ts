@@ -1,8 +1,8 @@
 /**
  * Links of a page, a style sheet, a feed or an HTTP head. Raw values are collected while reading and resolved at the
- * end, because a `base` element applies to the whole document. Only links that can be fetched (http, https, ftp) are
- * kept. Fragments are removed. A value that is just a fragment is not a link. Queries are encoded in the charset of the
- * document, as browsers do.
+ * end, because a `base` element applies to the whole document. Links that cannot be fetched (with schemes other than
+ * http, https and ftp) are left out. Fragments are removed. A value that is just a fragment is not a link. Queries are
+ * encoded in the charset of the document, as browsers do.
  */
 import { CharsetEncoder } from './charset-encoder.ts';
 

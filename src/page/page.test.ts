@@ -279,7 +279,7 @@ test('the language is detected if it is not declared', async () => {
   );
 });
 
-test('a document that is too large is read up to the limit, and marked as truncated', async () => {
+test('a document that is cut at PAGE_BYTES_MAX is marked as truncated', async () => {
   const bytes = Buffer.alloc(PAGE_BYTES_MAX + 1000, `<p>${'word '.repeat(100)}`);
   const page = (await readPageOnThisThread({ bytes, mime: 'text/html', url }, { text: false }))!;
   assert.equal(page.isTruncated, true);

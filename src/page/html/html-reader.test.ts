@@ -19,7 +19,7 @@ async function read(html: string, mime = 'text/html'): Promise<Page> {
 const linesOf = (links: readonly Link[]) =>
   links.map((link) => `${link.kind}${link.isEmbed ? '!' : ''} ${link.url.replace('http://example.org/', '')}`);
 
-test('links are found in every kind of element, and embeds are told from other links', async () => {
+test('links and embeds are found in every kind of element', async () => {
   const cases: [string, string[]][] = [
     ['<a href="x y.html#part">t</a>', ['anchor dir/x%20y.html']],
     ['<area href="/x?a=1&amp;b=2">', ['anchor x?a=1&b=2']],
@@ -155,7 +155,7 @@ test('a reading that is not closed does not hide the text after it', async () =>
   assert.match(text, /needle end/);
 });
 
-test('paragraphs and headings with only invisible characters are empty', async () => {
+test('paragraphs and headings of invisible characters are empty', async () => {
   const page = await read('<h2>&#8203;</h2><p>&#8203; &shy;</p><p>one<b>&zwnj;</b>word</p>');
   assert.equal(page.text, 'oneword');
   assert.deepEqual(page.headings, []);

@@ -157,7 +157,7 @@ test('MarkupReader and htmlparser2 find the same tokens, even in broken markup',
   );
 });
 
-test('CDATA is text in SVG and XML, and otherwise a comment up to the first >', () => {
+test('CDATA is text in SVG and XML; elsewhere it is a comment up to the first >', () => {
   const source = '<![CDATA[a>b]]>c';
   assert.deepEqual(ours(source), ['comment "[CDATA[a"', 'text "b]]>c"']);
   assert.deepEqual(ours(source, true), ['text "a>b"', 'text "c"']);

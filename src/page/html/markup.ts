@@ -40,7 +40,7 @@ for (const character of '\t\n\f\r ') CLASSES[character.charCodeAt(0)] = SPACE;
 for (const character of '/>') CLASSES[character.charCodeAt(0)] = END;
 CLASSES[EQUALS] = EQUAL;
 
-/** Elements that contain only text. */
+/** Elements whose content is text alone. */
 const TEXT_ONLY = ['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'];
 const NAME_LENGTH_MIN = 3;
 const NAME_LENGTH_MAX = 9;
@@ -206,7 +206,10 @@ export class MarkupReader {
     return at;
   }
 
-  /** Reads content up to and including the end tag of the same name. Only `title` and `textarea` have entities. */
+  /**
+   * Reads content up to and including the end tag of the same name. `title` and `textarea` have entities; the other
+   * elements do not.
+   */
   #textOnly(element: string, start: number): number {
     const source = this.#source;
     const hasEntities = element === 'title' || element === 'textarea';

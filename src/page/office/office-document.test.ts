@@ -179,7 +179,7 @@ const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 const links = (page: Page) => page.links.map(({ url, text }) => `${url} ${text}`);
 
 describe('office documents', () => {
-  test('a Word document is read with its tables, notes and links, and without deleted text', async () => {
+  test('a Word document is read with tables, notes and links; deleted text is skipped', async () => {
     const page = await read(WRITING, DOCX);
     assert.equal(page.title, 'The tables & the library');
     assert.equal(page.description, 'A test.');
@@ -269,7 +269,7 @@ describe('office documents', () => {
     );
   });
 
-  test('without the text option, links are read', async () => {
+  test('links are read even without the text option', async () => {
     const page = await readPageOnThisThread({ bytes: WRITING, mime: DOCX, url: 'http://host.test/' }, { text: false });
     assert.equal(page?.text, '');
     assert.equal(page?.links.length, 2);

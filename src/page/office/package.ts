@@ -1,9 +1,9 @@
 /**
  * The parts of an office document: a ZIP file of XML parts, which are read into memory one after another.
  *
- * The file is not trusted (I9). Only parts with a relation are read: at most PARTS_MAX parts, PART_BYTES_MAX bytes of
- * each, and TOTAL_BYTES_MAX bytes together. Declared sizes are ignored. Embedded files (pictures, other documents) are
- * not opened, and nothing is fetched.
+ * The file is not trusted (I9). Parts without a relation are not read. Of the others, at most PARTS_MAX parts are read,
+ * with PART_BYTES_MAX bytes each and TOTAL_BYTES_MAX bytes together. Declared sizes are ignored. Embedded files
+ * (pictures, other documents) are not opened, and nothing is fetched.
  */
 import { MemoryByteSource, readZipDirectory, readZipEntry, type ZipEntry } from '../../warc/index.ts';
 import { decodeText } from '../charset.ts';
