@@ -60,7 +60,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 };
 
-/** A reader of one text; every method returns undefined at the first text that is not JSON. */
+/** Reads one text. Every method returns undefined where the text is not JSON. */
 class JsonReader {
   readonly #text: string;
   #at = 0;

@@ -71,7 +71,10 @@ function beginningWith(prefix: string): KeyRange {
   return { from: prefix, to };
 }
 
-/** All keys of one host, on every port; on one port when the URL names a port that is not its scheme's default. */
+/**
+ * All keys of one host, on every port. When the URL names a port other than its scheme's default, only the keys on that
+ * port.
+ */
 function hostRanges(key: UrlKey): KeyRange[] {
   const host = hostPartOfKey(key);
   if (host === '') return [keyItself(key)];

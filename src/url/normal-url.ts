@@ -42,8 +42,8 @@ const HOST_LENGTH_MAX = 1024;
 const HOST = /^[\x00-\x20]*(?:(?:https?|wss?|ftp|file):)?[/\\]*([^/\\?#]*)/i;
 
 /**
- * For a host of many non-ASCII characters the platform's time grows with the square of the length. No real host is so
- * long.
+ * The platform's time for a host of non-ASCII characters grows with the square of its length. No real host is longer
+ * than this.
  */
 function hasEndlessHost(url: string): boolean {
   if (url.length <= HOST_LENGTH_MAX) return false;

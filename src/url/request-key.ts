@@ -2,9 +2,9 @@
  * Keys of requests other than GET: the URL's key with method and body in its query, so that responses to different
  * POSTs to one URL have different keys, `com,example)/api?__wb_method=post&id=5`.
  *
- * The dialect is that of pywb and cdxj-indexer. JSON literals are written as Python prints them: `True`, `False`,
- * `None`. Keys are in lower case, so only `None` differs from warcio.js, which writes `null`. The body becomes query
- * text by its declared type:
+ * The keys follow the dialect of pywb and cdxj-indexer. JSON literals are written as Python prints them: `True`,
+ * `False`, `None`. Keys are in lower case, so only `None` differs from warcio.js, which writes `null`. The body becomes
+ * query text by its declared type:
  *
  *     application/x-www-form-urlencoded   the decoded pairs
  *     multipart/*                         name=value of each part

@@ -85,8 +85,8 @@ export function fastKey(url: string): string | undefined {
 }
 
 /**
- * The end of a host of ordinary labels; 0 when there is no such host, it has no letter (and may be an address), or
- * something else than a path follows.
+ * The end of a host of ordinary labels; 0 when the host has another form, has no letter (it may be an address), or is
+ * followed by something other than a path.
  */
 function plainHostEnd(url: string, from: number): number {
   let hasLetter = false;

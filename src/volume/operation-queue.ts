@@ -23,8 +23,8 @@ export class OperationQueue {
 
 /**
  * The results of an action on each item, in order, with at most `limit` running at a time. After a failure no further
- * action is started, and the failure is thrown only when all running actions have ended: nothing goes on after the
- * caller has the error.
+ * action is started, and the failure is thrown after all running actions have ended. So nothing runs after the caller
+ * has the error.
  */
 export async function mapLimited<T, R>(
   items: readonly T[],

@@ -88,7 +88,7 @@ export class HandleCache {
     await this.#closing.get(key);
   }
 
-  /** Closes all handles, those of readers included. */
+  /** Closes all handles, including handles that readers use. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#opening.values());
     this.#handles.clear();

@@ -2,10 +2,10 @@
  * Small reads on the calling thread.
  *
  * When the system has the bytes in memory, or the disk is fast, passing a read to another thread costs several times
- * the read itself, and retrieval would spend most of its time on that. A read that takes LONG_MS or more shows a slow
- * disk: the next LEFT_MIN reads go to other threads before the calling thread is tried again. Each further slow read
- * doubles this number, up to LEFT_MAX. So a slow disk rarely blocks the thread, and a fast disk costs no thread
- * switches.
+ * the read itself, and retrieval would spend most of its time on switching threads. A read that takes LONG_MS or more
+ * shows a slow disk: the next LEFT_MIN reads go to other threads before the calling thread is tried again. Each further
+ * slow read doubles this number, up to LEFT_MAX. So a slow disk rarely blocks the thread, and a fast disk costs no
+ * thread switches.
  */
 import { readSync } from 'node:fs';
 
@@ -29,8 +29,8 @@ export class SyncReadGate {
   }
 
   /**
-   * The bytes of a range, in a buffer of their own; undefined when another thread must read them, which also finds out
-   * what is wrong with the file.
+   * The bytes of a range, in a buffer of their own; undefined when another thread must read them. That read also
+   * reports what is wrong with the file.
    */
   read(descriptor: number, offset: number, length: number): Uint8Array<ArrayBuffer> | undefined {
     const isShort = Number.isInteger(length) && length >= 0 && length <= SYNC_BYTES_MAX;
