@@ -102,7 +102,7 @@ class RunDirectory {
     }
   }
 
-  /** Merges all runs. When there are too many to read at once, some are first merged into longer ones. */
+  /** Merges all runs. When there are more than MERGE_RUNS_MAX, some runs are first merged into longer runs. */
   async merge(): Promise<AsyncIterable<string>> {
     while (this.#runs.length > MERGE_RUNS_MAX) {
       const oldest = this.#runs.splice(0, MERGE_RUNS_MAX);

@@ -4,7 +4,7 @@
  * Lines are written byte for byte as cdxj-indexer does: the keys url, mime, status, digest, length, offset, filename in
  * this order, and absent ones left out. Numbers are texts, the separators are `", "` and `": "`, and everything outside
  * printable ASCII is \uXXXX. When reading, values may be numbers or texts, with any spacing and in any order. Two
- * dialects are understood too: OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`)
+ * dialects are also understood: OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`)
  * and InterPlanetary Wayback (`original_uri mime_type status_code`). A key of a dialect is used when the standard key
  * is absent.
  */

@@ -254,7 +254,7 @@ export class ContentDecoders {
     for (const piece of this.decoded(bytes)) this.#emit(piece);
   }
 
-  /** The decoded bytes, in pieces that are valid until the next is asked for. An alternative to `push`. */
+  /** The decoded bytes, in pieces. A piece is valid until the next one is requested. An alternative to `push`. */
   decoded(bytes: Uint8Array): Iterable<Uint8Array> {
     return this.#stages.length === 0 ? [bytes] : this.#decodedFrom(0, bytes);
   }

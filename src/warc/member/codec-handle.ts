@@ -90,9 +90,7 @@ export class CodecHandle {
     };
   }
 
-  /**
-   * Starts a new stream. After a failure only a deflate engine can be reset; the others must be replaced by a new one.
-   */
+  /** Starts a new stream. After a failure, a deflate engine can be reset; any other engine must be replaced. */
   reset(): void {
     assert(!this.#isClosed, USED_CLOSED);
     this.failure = undefined;

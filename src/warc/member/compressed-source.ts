@@ -1,6 +1,5 @@
 /**
- * What gzip and zstd files have in common: one member follows another, and after damage the next member has to be
- * found.
+ * Reads the members of gzip and zstd files one after the other, and finds the next member after damage.
  *
  * The search goes from magic number to magic number, and ends at the first member that decodes to the beginning of a
  * record. It starts one byte after the start of the damaged member, because a damaged head or block can swallow the
@@ -60,7 +59,7 @@ export abstract class CompressedSource implements MemberSource {
   /** Decodes the next bytes of the open member. */
   protected abstract decode(output: ByteWindow): PullResult;
 
-  /** Whether the magic number at the read position is that of a member in which a record begins. */
+  /** Whether the magic number at the read position begins a member in which a record begins. */
   protected abstract probe(): boolean | 'need-input';
 
   /**

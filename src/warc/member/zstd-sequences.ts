@@ -18,7 +18,7 @@ export const LITERAL_LENGTH_CODES = 36;
 export const MATCH_LENGTH_CODES = 53;
 export const OFFSET_CODES = 32;
 
-/** The current tables. A block may repeat those of the block before it. */
+/** The current tables. A block may repeat the tables of the block before it. */
 export type SequenceTables = { literalLengths?: FseTable; offsets?: FseTable; matchLengths?: FseTable };
 
 export type Sequence = {

@@ -30,7 +30,7 @@ export function emptyStatistics(): ZstdStatistics {
   };
 }
 
-/** Adds the symbols of one frame that this process's own encoder made from `content`. */
+/** Adds the symbols of one frame, which the encoder of this process made from `content`. */
 export function countFrame(statistics: ZstdStatistics, frame: Buffer, content: Uint8Array): void {
   const head = parseFrameHead(frame, 0, frame.length);
   assert(typeof head === 'object', 'the encoder makes frames');

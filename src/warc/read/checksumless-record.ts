@@ -24,8 +24,9 @@ export function memberHasChecksum(member: Uint8Array): boolean {
 }
 
 /**
- * What to hash of a record in a member without a checksum. The payload is also hashed with `also`, the algorithm of the
- * archive's own digests. For a capture, the rare digests of a framed or decoded body are not tried.
+ * Options that hash what is needed to check a record in a member without a checksum. The payload is also hashed with
+ * `also`, the algorithm of the archive's own digests. For a capture, the rare digests of a framed or decoded body are
+ * not tried.
  */
 export function checksumlessScanOptions(head: RecordHead, also: DigestAlgorithm): BlockScanOptions {
   const { block = [], payload = [], ...others } = verdictScanOptions(head);

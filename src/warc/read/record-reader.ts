@@ -1,7 +1,7 @@
 /**
  * Reads records one after another, from a file or any stream of bytes, from an offset on.
  *
- * `readRecords` is the usual way. Its views are valid until the next piece or record is asked for. Inner loops in
+ * `readRecords` is the usual way. Its views are valid until the next piece or record is requested. Inner loops in
  * worker threads drive a `RecordCursor` themselves, without a promise per piece.
  */
 import { setImmediate } from 'node:timers/promises';
@@ -76,7 +76,7 @@ export class ReadingRecord {
     this.#pieces = pieces;
   }
 
-  /** The block, piece by piece. Each piece is valid until the next is asked for. */
+  /** The block, piece by piece. Each piece is valid until the next one is requested. */
   async *body(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const piece = await this.#pieces();

@@ -38,8 +38,8 @@ export type ScanOptions = {
 };
 
 /**
- * The facts of a range or of a part of one, in order, or a file that could not be read. A file is empty when it has
- * neither records nor findings.
+ * In order: the facts of a range or of a part of a range, the end of a file, or a file that could not be read. A file
+ * is empty when it has neither records nor findings.
  */
 export type ScanItem =
   | { readonly kind: 'batch'; readonly batch: ScanBatch; readonly bytes: number }

@@ -55,7 +55,7 @@ export type ScanJob = {
   readonly isExact: boolean;
 };
 
-/** The facts of a range, or of the next part of one. */
+/** The facts of a range, or of the next part of a range. */
 export type ScanPiece = {
   readonly columns: ScanColumns;
   /**

@@ -6,8 +6,8 @@
  * ends where the next one begins. When several entries have the same offset, the first in the directory is read.
  *
  * When the end of the file is missing or the directory is broken, the local headers before the entries are read instead
- * (`wacz-salvage.ts`). So an incomplete download still gives what it contains. The same is done for an entry that the
- * directory places wrongly. ENTRIES_MAX bounds memory (I9).
+ * (`wacz-salvage.ts`). So an incomplete download still gives what it contains. The local header is also used for an
+ * entry that the directory places wrongly. ENTRIES_MAX bounds memory (I9).
  */
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';

@@ -336,7 +336,7 @@ test('encrypted entries, unknown methods and entries outside the file are report
   assert.ok(warcs[1]!.offset + warcs[1]!.length <= wacz.source.size);
 });
 
-test('a package cut off anywhere gives what it still contains, or an error that it is not a package', async () => {
+test('a package cut off anywhere gives the entries that it still contains, or fails with NOT_WACZ', async () => {
   for (const descriptor of [false, true]) {
     const bytes = zipOf([
       { name: 'archive/a.warc', content: `WARC/1.0 ${'PK\x07\x08'.repeat(9)}`, descriptor },

@@ -230,7 +230,7 @@ export class Wacz {
 
   /**
    * The index lines in a range of keys. Blocks of a compressed index are found by its secondary index. An index without
-   * a secondary index is read completely, since such indexes are small and not always sorted.
+   * a secondary index is read completely, since indexes of this kind are small and not always sorted.
    */
   async *search(range: LineRange): AsyncGenerator<CdxEntry> {
     const covered = new Set<string>();

@@ -206,7 +206,7 @@ const skip =
   (!existsSync(corpora) && 'shared corpora absent') ||
   ((validator.status !== 0 || indexer.status !== 0) && 'py-wacz is not installed');
 
-test('a package of real WARC files is the same as that of py-wacz', { skip }, async () => {
+test('a package of real WARC files is the same as the package of py-wacz', { skip }, async () => {
   const warc = `${corpora}wacz/webrecorder+py-wacz/fixtures__example-collection.warc`;
   const theirs = join(directory, 'theirs.wacz');
   assert.equal(spawnSync('wacz', ['create', '-o', theirs, warc]).status, 0);

@@ -52,7 +52,7 @@ async function sampleFile(file: SampledFile, bytesWanted: number, samples: Uint8
   }
 }
 
-/** A dictionary learns nothing from compressed data, such as images. Such data has many control bytes. */
+/** A dictionary learns nothing from compressed data, for example images. Compressed data has many control bytes. */
 function isText(sample: Uint8Array): boolean {
   let controls = 0;
   for (const byte of sample) if (byte < 0x09 || (byte > 0x0d && byte < 0x20)) controls++;
