@@ -62,7 +62,7 @@ export class PageActivity {
   }
 }
 
-/** Waits for some time, or until the signal is aborted. */
+/** Waits for `ms`, or until the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

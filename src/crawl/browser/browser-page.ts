@@ -31,7 +31,7 @@ export type PageView = {
   /** The charset of the page, by its name in the WHATWG standard. */
   readonly charset: string;
   readonly isWhole: boolean;
-  /** Whether `msMax` ended before the page became idle. */
+  /** Whether `msMax` had passed before the page became idle. */
   readonly isCut: boolean;
   /** Whether the page grew during scrolling and its end was not reached. */
   readonly isEndless: boolean;
@@ -64,8 +64,8 @@ const SCROLLS_MAX = 100;
 const SCROLL_MS = 100;
 
 /**
- * Runs before any script of the page. It removes interfaces whose data an archive cannot keep, so pages that test for
- * them do without.
+ * Runs before any script of the page. It removes interfaces whose data an archive cannot keep. A page that tests for
+ * one of them finds that it is not available.
  */
 const INIT_SCRIPT = `(() => {
   const refuse = () => Promise.reject(new DOMException('Not available here.', 'SecurityError'));
@@ -170,7 +170,7 @@ class ShownPage {
       const charset = document.characterSet.toLowerCase();
       return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), charset, isWhole };
     })()`);
-    // The window was empty before the page: the page went back there.
+    // The page went back to the empty window from which it was opened.
     if (url === 'about:blank') throw new RenderFailure('it navigated back to an empty window');
     // A failing screenshot must not lose the HTML of the page, which is known now.
     const screenshot = takesScreenshot ? await this.#screenshot().catch(() => undefined) : undefined;
@@ -262,7 +262,7 @@ function answerMs({ msMax }: PageOptions): number {
   return Math.min(ANSWER_MS_MAX, Math.max(ANSWER_MS_MIN, msMax));
 }
 
-/** Waits for work, at most this time. */
+/** Waits for work for at most `ms`. */
 async function withTimeLimit<T>(ms: number, work: Promise<T>, lost?: Promise<never>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new RenderFailure('it did not answer')), ms);

@@ -39,7 +39,7 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const RELOADS_MAX = 3;
 /** How many answers are made at a time. */
 const ANSWERS_MAX = 4;
-/** How often an identical request of a script is sent. Further ones get the last answer again. */
+/** How often an identical request of a script is sent. Further identical requests get the last answer again. */
 const REPEATS_MAX = 3;
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 

@@ -38,7 +38,7 @@ export type Verdict = 'queued' | 'known' | 'host-full' | 'variant';
 
 export type QueuedHost = { readonly id: number; readonly name: string; readonly queued: number };
 
-/** How many URLs of one key a run may queue. If there are more, they differ in session ids or the like. */
+/** How many URLs of one key a run may queue. More URLs of one key usually differ in session ids. */
 const VARIANTS_MAX = 16;
 const SEEN_REMEMBERED_MAX = 64_000;
 /** A rank is the number of a band times this, plus a number within the band. */
@@ -116,7 +116,7 @@ export class Frontier {
   #lastNumber: number | undefined;
   /** The rank of the URL that was queued last. */
   lastRank = 0;
-  /** The former rank of that URL, if it was already queued. */
+  /** The former rank of the URL that was queued last, if it was already queued. */
   movedFrom: number | undefined;
   /**
    * Set when the limit of pages is reached. From then on the queue returns the embeds that visited pages need, and
@@ -476,7 +476,7 @@ function isNeed({ role, hops, isHint }: Offer): boolean {
   return role === 'embed' && hops > 0 && !isHint;
 }
 
-/** Sitemaps first, then embeds, then pages, breadth first. */
+/** Returns the band of a URL: sitemaps come first, then embeds, then pages by their depth. */
 function bandOf({ role, depth, hops }: Offer): number {
   if (role === 'sitemap') return 0;
   if (role === 'embed' || hops > 0) return 1;

@@ -6,13 +6,13 @@ import type { EpochMs } from '../../base/index.ts';
 
 export const STATE_QUEUED = 0;
 export const STATE_DONE = 1;
-/** Could not be fetched; the next crawl visits it first. */
+/** The URL could not be fetched. The next crawl visits it first. */
 export const STATE_UNVERIFIED = 2;
-/** Forbidden by robots.txt. */
+/** The robots.txt of the host forbids the URL. */
 export const STATE_FORBIDDEN = 3;
-/** 404 or 410. */
+/** The server answered 404 or 410. */
 export const STATE_GONE = 4;
-/** A trap, or a document that is not wanted. */
+/** The URL is part of a trap, or its document is not wanted. */
 export const STATE_DROPPED = 5;
 
 export function isGoneStatus(status: number): boolean {
@@ -30,9 +30,9 @@ export function isPageRole(role: Role): boolean {
   return role === 'page' || role === 'frame';
 }
 
-/** A URL that was found, for example in a page. */
+/** A found URL, for example a link of a page. */
 export type Offer = {
-  /** In the form of `frontierUrl`. */
+  /** The URL in the form of `frontierUrl`. */
   readonly url: string;
   readonly role: Role;
   readonly depth: number;
@@ -56,7 +56,7 @@ export type QueuedUrl = Offer & {
   readonly digest: Uint8Array | undefined;
 };
 
-/** How a visit ended. */
+/** The result of a visit. */
 export type Settlement = {
   readonly item: QueuedUrl;
   readonly state: number;

@@ -2,8 +2,8 @@
  * Chooses the known URLs that a recrawl of a collection visits.
  *
  * First come URLs that the last crawl could not verify, or that its limit left unvisited. Gone seeds are among them,
- * because everything else depends on seeds. Then come all pages that will soon exceed their allowed lifetime,
- * independent of the budget. Then come other pages up to the budget, by the probability that they have changed. With
+ * because everything else depends on seeds. Then come all pages that will soon exceed their allowed lifetime, which the
+ * budget does not bound. Then come other pages up to the budget, by the probability that they have changed. With
  * `fixed` all pages are visited.
  *
  * URLs that the settings of this run exclude are not visited, and their rows stay unchanged. Gone pages that are not
