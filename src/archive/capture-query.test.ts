@@ -79,7 +79,7 @@ test('`from` begins with the first moment of a time, and `to` ends with its last
   assert.ok(!met('from:2020-06-15T12:00:01Z'));
 });
 
-test('sizes compare, and a capture without a size matches none', () => {
+test('conditions on size compare sizes, and a capture without a size matches none of them', () => {
   assert.ok(met('size>4.9kB size<0.01MB size>=5000 size<=5k size:5000 size=5000'));
   assert.ok(!met('size>5000'));
   assert.ok(met('-size>5000'));

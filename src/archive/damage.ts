@@ -13,7 +13,7 @@ export type Damage = {
   /** The code of a finding (docs/findings.md), or of a problem that a verification finds. */
   readonly code: string;
   readonly message: string;
-  /** Undefined when not even the head can be read. */
+  /** The URL of the record. Undefined when the head cannot be read. */
   readonly url: string | undefined;
 };
 
@@ -29,7 +29,7 @@ export function formatDamage({ volume, segment, offset, code, message, url }: Da
   return `damaged: volume ${volume}, ${segment}:${offset}${what}: ${code}, ${message}`;
 }
 
-/** Where damaged records go. */
+/** The output of a caller that meets damaged records: a file or an index. */
 export type DamageGoal = 'output' | 'index';
 
 export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'output'): string {

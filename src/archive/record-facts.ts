@@ -73,7 +73,7 @@ export type RecordFacts = CaptureFacts & {
   readonly date: string;
   readonly recordId: string;
   readonly isComplete: boolean;
-  /** Whether its head stops other readers: see `HeadForm`. */
+  /** Whether the head of the record stops other readers: see `HeadForm`. */
   readonly isOdd: boolean;
   readonly isHttp: boolean;
   readonly isArc: boolean;
@@ -260,7 +260,7 @@ export class ScanFacts implements RecordFacts {
     return this.#text(AT.alsoDeclared);
   }
 
-  /** For a scan with CARRIED_FIELDS of responses. */
+  /** The CARRIED_FIELDS of a response. The scan has to include them. */
   carriedFields(): Field[] {
     return this.#batch.responseFields(this.#record);
   }

@@ -71,7 +71,7 @@ class SegmentEnd {
   pieces: (Run | Uint8Array)[] = [];
   /** Bytes of the records among the pieces that the archive encodes itself. */
   heldBytes = 0;
-  /** Where the next piece will be. */
+  /** The offset of the next piece in the segment. */
   position: number;
 
   constructor(open: OpenSegment) {

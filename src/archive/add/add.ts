@@ -72,7 +72,7 @@ const HELD_MAX = 1000;
  */
 class HeldFindings {
   readonly #options: AddOptions;
-  /** Undefined once they are reported. */
+  /** The findings that are held back. Undefined after they were reported. */
   #held: Finding[] | undefined = [];
   #hasGarbage = false;
   #hasGap = false;
@@ -136,7 +136,9 @@ async function filesToRead(
   return unread;
 }
 
-/** The samples of a file. When it was added before, also how many captures were deleted from the collection since. */
+/**
+ * The samples of a file. If the file was added before, also how many captures were deleted from the collection since.
+ */
 async function inspectFile(
   archive: OpenedArchive,
   file: string,

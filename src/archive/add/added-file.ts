@@ -211,9 +211,9 @@ export class AddedFile implements StepSource {
   }
 
   /**
-   * Whether this file was added before and need not be read. When only the samples match, it is read again, which adds
-   * nothing twice. But if captures were deleted after the file was added, reading it might bring them back. Then it is
-   * not read, and the report says so.
+   * Whether this file was added before and need not be read. When only the samples match, the file is read again, and
+   * nothing is added twice. But if captures were deleted after the file was added, reading it might bring them back.
+   * Then it is not read, and the report says so.
    */
   async wasAdded(): Promise<boolean> {
     if (!this.#finished?.done) return false;

@@ -23,7 +23,7 @@ export function isSameVisit(one: RecordFacts, next: RecordFacts): boolean {
 export function oddVisits(records: readonly RecordFacts[]): ReadonlySet<RecordFacts> {
   const found = new Set<RecordFacts>();
   if (!records.some(({ isOdd }) => isOdd)) return found;
-  /** How many of the found records have each key. */
+  /** For each key, how many of the found records have it. */
   const keys = new Map<string, number>();
   for (let before = -1; before < found.size; ) {
     before = found.size;

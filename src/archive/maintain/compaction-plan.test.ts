@@ -65,7 +65,7 @@ test('a revisit in a segment that cannot be written anew is not promoted', () =>
   assert.deepEqual(chosen([[captureAt(10), false]]), { appointed: [], promoted: [] });
 });
 
-test('each content gets a holder of its own, and promotions are grouped by segment', () => {
+test('each content gets its own holder; promotions are grouped by segment', () => {
   const elsewhere = { place: { segment: 2, offset: 50, length: 10 } };
   const third = captureAt(50, { block: contentOf('third'), ...elsewhere });
   assert.deepEqual(

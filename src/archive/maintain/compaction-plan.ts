@@ -1,7 +1,7 @@
 /**
- * The decisions of compaction, made from facts alone: which capture becomes the holder of a content, which revisits
- * have to name another record, and what happens to the records of one segment. Nothing here reads a file or the
- * catalog.
+ * The decisions of compaction, made only from the arguments: which capture becomes the holder of a content, which
+ * revisits have to name another record, and what happens to the records of one segment. Nothing here reads a file or
+ * the catalog.
  */
 import type { BlockKey, Capture } from '../../catalog/index.ts';
 import type { RecordHead } from '../../warc/index.ts';
@@ -32,7 +32,7 @@ export type RewriteWish = {
 
 /** The deleted records of a segment at the moment of planning. */
 export type DeadRecords = {
-  /** By offset. */
+  /** The tombstones by the offsets of their records. */
   readonly tombstones: ReadonlyMap<number, Tombstone>;
   /** Offsets of the deleted records that the catalog still names as holders. */
   readonly holding: ReadonlySet<number>;

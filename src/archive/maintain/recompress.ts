@@ -16,7 +16,7 @@ import { removeDoubles } from '../segment/segment-double.ts';
 import { type Recoded, recodeSegment } from './segment-recode.ts';
 import { discardReplacement, settleReplacements, swapOrDiscard } from './segment-swap.ts';
 
-/** Of the levels 3 to 15, this one gives most of the size for little of the time. */
+/** Among the levels 3 to 15, this level saves most of the possible bytes in little of the time. */
 const LEVEL = 9;
 const WORTHWHILE_SHARE = 0.97;
 const SAMPLED_PLACES = 16;

@@ -203,7 +203,7 @@ class SegmentWalk {
     }
   }
 
-  /** In an uncompressed file, only the block digest protects an HTTP head. */
+  /** Reports digests that do not match. In an uncompressed file, only the block digest protects an HTTP head. */
   async #reportDigests(head: RecordHead, { payload, block }: DigestVerdict): Promise<void> {
     const wrong = [payload === 'none' && 'WARC-Payload-Digest', block === 'none' && 'WARC-Block-Digest'];
     const fields = wrong

@@ -12,7 +12,7 @@ import { healArchive } from './heal.ts';
 import { finishSwaps } from './segment-swap.ts';
 
 export type VolumeStatus = VolumeSetting & {
-  /** Why it is missing, if it is. */
+  /** Why the volume is missing. Undefined when it is available. */
   readonly failure: PinakesError | undefined;
   readonly segments: number;
   readonly bytes: number;

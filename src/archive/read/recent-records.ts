@@ -1,5 +1,5 @@
 /**
- * A cache of small decoded records: a style sheet or a logo is read with every page of its site.
+ * A cache of small decoded records, such as a style sheet or a logo, which is read with every page of its site.
  *
  * A place in a segment always holds the same record, so the cache never becomes wrong. Readers find places in the
  * catalog, which no longer has deleted records. Verification reads the disk and does not use the cache.

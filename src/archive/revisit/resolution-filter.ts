@@ -11,11 +11,11 @@ import type { UrlKey } from '../../url/index.ts';
 
 const BITS_EXPONENT = 24;
 const WORD_BITS = 32;
-/** Enough to tell URLs apart, since most differ at their end. */
+/** Only this many characters at the end of a URL key are hashed, since most URLs differ at their end. */
 const HASHED_LENGTH = 64;
 
 export class ResolutionFilter {
-  /** Undefined until something was stored. */
+  /** The bits of the filter. Undefined until a record was stored. */
   #bits: Uint32Array | undefined;
   #isComplete = false;
 

@@ -115,7 +115,7 @@ export class SegmentRegistry {
     return this.#numbering;
   }
 
-  /** For a rebuild, before anything is changed: all segment numbers become invalid. */
+  /** Called before a rebuild changes anything: all segment numbers become invalid. */
   expireNumbers(): void {
     this.#numbering++;
   }
@@ -152,7 +152,7 @@ export class SegmentRegistry {
     return this.#segments.get(number);
   }
 
-  /** In order of number, which is the order of their creation. */
+  /** The segments in the order of their numbers, which is the order of their creation. */
   all(): Segment[] {
     return [...this.#segments.values()].sort((a, b) => a.number - b.number);
   }

@@ -47,7 +47,7 @@ export class VolumeSet {
     return set;
   }
 
-  /** For tests, and for volumes that are created elsewhere. */
+  /** A set of volumes that are already open. Used by tests, and for volumes that are created elsewhere. */
   static of(volumes: readonly { setting: VolumeSetting; volume: Volume }[]): VolumeSet {
     const set = new VolumeSet();
     for (const { setting, volume } of volumes) set.#opened.set(setting.name, { setting, volume, failure: undefined });

@@ -26,7 +26,7 @@ export type StreamPosition = {
   readonly offset: number;
   /** BEFORE_RECORD when the record at the offset was not delivered. */
   readonly innerOffset: number;
-  /** In orders that use the catalog. */
+  /** The URL key and time of the record. Absent in storage order. */
   readonly urlKey?: string | undefined;
   readonly time?: EpochMs | undefined;
 };

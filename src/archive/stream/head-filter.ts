@@ -16,7 +16,7 @@ import type { StreamedRecord } from './streamed-record.ts';
 export class HeadFilter {
   readonly #catalog: CatalogView;
   readonly #selection: Selection;
-  /** Undefined when any URL matches. */
+  /** The ranges of URL keys that match. Undefined when any URL matches. */
   readonly #ranges: { from: string; to: string }[] | undefined;
 
   constructor(catalog: CatalogView, selection: Selection) {

@@ -51,7 +51,10 @@ export type StreamQuery = {
    * fast as they can be read, with a cursor about every mebibyte.
    */
   readonly wholeSegments?: boolean | undefined;
-  /** In storage order: ends at this cursor of another stream with the same selection and snapshot. */
+  /**
+   * In storage order: the stream ends at this cursor, which is from another stream with the same selection and
+   * snapshot.
+   */
   readonly until?: string | undefined;
   /** As WARC: revisits are sent as full records with their payloads, so that no record depends on another one. */
   readonly resolve?: boolean | undefined;

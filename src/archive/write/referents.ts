@@ -91,7 +91,7 @@ export class Referents {
     return holder === undefined ? undefined : unpacked(holder);
   }
 
-  /** Undefined when it cannot be read. */
+  /** Reads the facts of one holder. Undefined when the record cannot be read. */
   async read(place: Place): Promise<HolderFacts | undefined> {
     return (await this.#read([place]))[0];
   }

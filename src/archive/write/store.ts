@@ -82,7 +82,7 @@ export type StoreOptions = {
   readonly collection?: string;
   readonly mode?: StoreMode;
   readonly volume?: string;
-  /** Whether it may wait some milliseconds for other stores, to be committed together with them. */
+  /** Whether the store may wait some milliseconds, to be committed together with other stores. */
   readonly mayWait?: boolean;
 };
 
