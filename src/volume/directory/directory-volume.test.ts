@@ -60,7 +60,7 @@ async function filesIn(directory: string): Promise<string[]> {
   return files.map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1)).sort();
 }
 
-test('objects are plain files of the same names, with the suffix .open until they are sealed', async () => {
+test('objects are plain files with the names of the objects, and have the suffix .open until they are sealed', async () => {
   await inVolume(async (volume, directory) => {
     await put(volume, 'crawl/a.warc.gz', 'first');
     await put(volume, 'crawl/b.warc.gz', 'second');

@@ -25,7 +25,7 @@ test('a handle that many callers take at the same time is opened once', async ()
   assert.equal(cache.size, 0);
 });
 
-test('the least recently used handle is closed first, and a handle in use is not closed', async () => {
+test('the least recently used handle is closed first, unless it is in use', async () => {
   const cache = new HandleCache(2, () => assert.fail('no sync fails here'));
   const inUse = await cache.take('in use', openNull);
   for (const key of ['a', 'b', 'a', 'c']) cache.give(await cache.take(key, openNull));
@@ -68,7 +68,7 @@ test('a failure to open reaches every waiting caller, and a later call tries aga
   await cache.close();
 });
 
-test('a handle with unsynced writes is synced before it is closed, and a failure is reported before it is opened again', {
+test('a handle with unsynced writes is synced before it is closed, and a failed sync is reported before the file is opened again', {
   skip: !existsSync('/dev/full') && 'no device that refuses to sync',
 }, async () => {
   const failed: string[] = [];

@@ -53,7 +53,7 @@ async function read(volume: LinkedVolume, name: string): Promise<string> {
   return Buffer.from(bytes!).toString();
 }
 
-test('files stay where they are and are objects of the volume, also after it is opened again', async () => {
+test('linked files stay where they are, and remain objects of the volume when it is opened again', async () => {
   await inPlace(async ({ directory, open }) => {
     const path = join(directory, 'some file.warc');
     await writeFile(path, 'contents');
@@ -86,7 +86,7 @@ test('unlinking forgets the name and keeps the file', async () => {
   });
 });
 
-test('a missing file fails alone, with an error that names it', async () => {
+test('a missing file does not affect other files, and its error names it', async () => {
   await inPlace(async ({ directory, open }) => {
     const [a, b] = [join(directory, 'a'), join(directory, 'b')];
     await writeFile(a, 'a');
@@ -212,7 +212,7 @@ test('a file that is replaced while its handle is closed is detected', async () 
   });
 });
 
-test('only links can be changed', async () => {
+test('every change except linking and unlinking fails with VOLUME_READ_ONLY', async () => {
   await inPlace(async ({ directory, open }) => {
     await writeFile(join(directory, 'a'), 'a');
     const volume = await open();
@@ -266,7 +266,7 @@ test('a manifest whose last line a crash cut loses only that line, and new lines
   });
 });
 
-test('unacknowledged bytes after the last line are gone after the next link, however many there were', async () => {
+test('the next link removes unacknowledged bytes after the last line, whatever their number', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     await writeFile(join(directory, 'a'), 'a');
     await appendFile(manifest, 'x'.repeat(5000));
@@ -315,7 +315,7 @@ test('NULs after the last whole line are listed as a damaged line', async () => 
   });
 });
 
-test('a thousand links made at the same time share their syncs and are all kept; a second writer is refused', async () => {
+test('a thousand simultaneous links share their syncs and are all kept; a second writer is refused', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     const path = join(directory, 'a');
     await writeFile(path, 'a');
