@@ -362,7 +362,7 @@ function recordStart(length: number, fields = ''): Buffer {
 }
 
 for (const coding of ['gzip', 'zstd', 'none'] as const)
-  test(`ranges that meet around unreadable bytes give the same as a single range: ${coding}`, async (t) => {
+  test(`ranges that meet around unreadable bytes give the same facts as a single range: ${coding}`, async (t) => {
     const { start, members } = records({ coding }, 150);
     const file = join(directory, `gap-${coding}.warc`);
     writeFileSync(file, Buffer.concat([start, ...members]));

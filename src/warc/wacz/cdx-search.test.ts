@@ -26,7 +26,7 @@ test('the captures of a key are found, without captures of neighbouring keys', a
   assert.deepEqual(await found(source, exactRange('com,zzz)/')), []);
 });
 
-test('the captures of a prefix are found, and an empty prefix finds all', async () => {
+test('the captures of a prefix are found, and an empty prefix finds all captures', async () => {
   assert.deepEqual(await found(source, prefixRange('com,example)/0123')), numbered.slice(12_300, 12_400));
   assert.equal((await found(source, prefixRange(''))).length, numbered.length);
 });
@@ -38,7 +38,7 @@ test('a line has its offset in the file', async () => {
   }
 });
 
-test('a search gives the same as filtering all lines, whatever their lengths', async () => {
+test('a search finds the same lines as a filter over all lines, whatever their lengths', async () => {
   const line = fc
     .tuple(fc.stringMatching(/^[a-c]{1,4}$/), fc.nat(30_000))
     .map(([key, size]) => `${key} ${'x'.repeat(size)}`);

@@ -149,7 +149,7 @@ test('pages and index entries are read, and a bad page is reported', async () =>
   );
 });
 
-test('a compressed index is searched by its secondary index, or directly when that is missing', async () => {
+test('a compressed index is searched by its secondary index, or directly when the secondary index is missing', async () => {
   const block = gzipSync(`${CDXJ.join('\n')}\n`);
   const secondary = `!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}\ntest,example)/a 20240301100000 {"offset": 0, "length": ${block.length}}\n`;
   const data = { name: 'indexes/index.cdx.gz', content: block };

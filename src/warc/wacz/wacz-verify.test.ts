@@ -80,7 +80,7 @@ test('a fault in an inner package is reported with the name that lists use, at i
   assert.deepEqual((await verifyWacz(path)).findings, (await verifyWacz(inner)).findings.map(here));
 });
 
-test('verifying ends when it is aborted, and reports its progress', async () => {
+test('verifying reports its progress and can be aborted', async () => {
   const path = await packed();
   const ended = new AbortController();
   const signal = ended.signal;

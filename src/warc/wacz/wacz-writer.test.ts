@@ -141,7 +141,7 @@ test('an existing file is replaced only when asked', async () => {
   assert.deepEqual((await verifyWacz(path)).findings, []);
 });
 
-test('a failure leaves no file behind, neither a partial package nor a temporary one', async () => {
+test('a failure leaves neither a partial package nor a temporary file behind', async () => {
   const path = join(directory, 'out.wacz');
   const content = await contentOf(3);
   const missing = join(directory, 'missing.warc.gz');

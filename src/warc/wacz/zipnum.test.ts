@@ -90,7 +90,7 @@ test('many captures of one key over many blocks are all found', async () => {
   assert.equal((await linesOf(readerOf(index, data).reader, exactRange('com,a)/'))).length, 100);
 });
 
-test('a search gives the same as filtering, for any sorted lines, block size and prefix', async () => {
+test('a search finds the same lines as a filter, for any sorted lines, block size and prefix', async () => {
   const line = fc.stringMatching(/^[a-d]{1,3} [0-9]{2} \{\}$/);
   await fc.assert(
     fc.asyncProperty(

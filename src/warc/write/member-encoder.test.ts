@@ -131,7 +131,7 @@ test('a zstd record is one frame, even when it exactly fills the buffer of the e
   }
 });
 
-test('a file with a dictionary begins with it, as a zstd frame, which every reader accepts', () => {
+test('a file with a dictionary begins with the dictionary as a zstd frame, which every reader accepts', () => {
   const encoder = new MemberEncoder({ coding: 'zstd', dictionary });
   const start = Buffer.from(encoder.fileStart());
   assert.equal(start.readUInt32LE(0), 0x184d2a5d);
