@@ -4,7 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { type Clock, type EpochMs, type IdSource, PinakesError } from '../base/index.ts';
+import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import { addInPlace } from './add/add-in-place.ts';
@@ -23,7 +23,6 @@ import {
   writeConnector,
 } from './connector.ts';
 import { parseContentKey } from './content-key.ts';
-import { Exclusive } from './exclusive.ts';
 import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
 import { exportParquet, type ParquetExportOptions, type ParquetExportReport } from './export/export-parquet.ts';
 import { exportWacz, type WaczExportReport } from './export/export-wacz.ts';

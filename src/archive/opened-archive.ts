@@ -6,11 +6,10 @@
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock, Finding, IdSource, PinakesError } from '../base/index.ts';
+import { type Clock, Exclusive, type Finding, type IdSource, type PinakesError } from '../base/index.ts';
 import { type Catalog, openLevelCatalog, type Segment } from '../catalog/index.ts';
 import { Collections } from './collections.ts';
 import { type Connector, readConnector, writeConnector } from './connector.ts';
-import { Exclusive } from './exclusive.ts';
 import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
 import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
 import { RecordAccess } from './read/record-access.ts';

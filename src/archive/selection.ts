@@ -3,7 +3,7 @@
  * must match every given field.
  */
 import type { EpochMs } from '../base/index.ts';
-import { type BlockKey, type Capture, type CaptureRange, rangeOfKey } from '../catalog/index.ts';
+import { type BlockKey, type Capture, type CaptureRange, compareBlockKeys, rangeOfKey } from '../catalog/index.ts';
 import { type KeyRange, keyRange, parseUrlPattern, typedUrl, type UrlKey, urlKey } from '../url/index.ts';
 import type { CaptureQuery } from './capture-query.ts';
 import type { CaptureReader } from './read/capture-reader.ts';
@@ -103,10 +103,5 @@ function isSelected(capture: Capture, selection: Selection): boolean {
   if (selection.types !== undefined && !selection.types.includes(capture.kind)) return false;
   if (selection.query?.isMet(capture, false) === false) return false;
   if (selection.block === undefined) return true;
-  const { block } = capture;
-  return (
-    block !== undefined &&
-    block.overflow === selection.block.overflow &&
-    Buffer.compare(block.digest, selection.block.digest) === 0
-  );
+  return capture.block !== undefined && compareBlockKeys(capture.block, selection.block) === 0;
 }

@@ -14,6 +14,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { deserialize } from 'node:v8';
+import { Exclusive } from './exclusive.ts';
 
 const IDLE_MS = 30_000;
 /** A process that holds more than this share of its bound after a job would leave too little for the next job. */
@@ -47,7 +48,7 @@ type Running = { readonly child: ChildProcess; readonly memoryBytesMax: number; 
 export class JobProcess<Job> {
   readonly #script: URL;
   #running: Running | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #jobs = new Exclusive();
   #idle: ReturnType<typeof setTimeout> | undefined;
 
   constructor(script: URL) {
@@ -61,9 +62,7 @@ export class JobProcess<Job> {
 
   /** The answer to a job; rejects with JobEnded when the job ended its process. */
   run(job: Job, body: Uint8Array, bounds: JobBounds, signal?: AbortSignal): Promise<Uint8Array> {
-    const answer = this.#last.then(() => this.#attempt(job, body, bounds, signal));
-    this.#last = answer.catch(() => {});
-    return answer;
+    return this.#jobs.run(() => this.#attempt(job, body, bounds, signal));
   }
 
   async #attempt(job: Job, body: Uint8Array, bounds: JobBounds, signal?: AbortSignal): Promise<Uint8Array> {

@@ -1,7 +1,8 @@
 /**
  * Durable names: a synced file is lost after a power cut unless its directory is synced too.
  */
-import { open } from 'node:fs/promises';
+import { open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** Errors of file systems without this call. Names there are as durable as they can be. */
 const UNKNOWN_CALL = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP']);
@@ -18,4 +19,15 @@ export async function syncDirectory(directory: string): Promise<void> {
   } catch (cause) {
     if (!UNKNOWN_CALL.has((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
   }
+}
+
+/** Writes a file durably, first under the name `draft`. A crash leaves the old file or the new one. */
+export async function replaceFile(path: string, text: string, draft = `${path}.tmp`): Promise<void> {
+  {
+    await using file = await open(draft, 'w');
+    await file.writeFile(text);
+    await file.sync();
+  }
+  await rename(draft, path);
+  await syncDirectory(dirname(path));
 }

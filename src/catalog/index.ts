@@ -2,6 +2,7 @@
  * catalog: captures, blocks and segments by key. Derived from the segments, and can be made again from them. Knows
  * nothing of the archive's files, of volumes or of WARC.
  */
+export { compareBlockKeys } from './block-order.ts';
 export {
   type Alias,
   type Block,

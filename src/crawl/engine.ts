@@ -5,7 +5,7 @@
  * small bodies being received, and bodies that the store has not acknowledged.
  */
 import type { Archive } from '../archive/index.ts';
-import type { Clock, EpochMs } from '../base/index.ts';
+import { type Clock, type EpochMs, Exclusive } from '../base/index.ts';
 import type { BrowserPool } from './browser/browser-pool.ts';
 import { Renderer } from './browser/browser-renderer.ts';
 import { PageRequests, type PageRequestsOptions } from './browser/browser-requests.ts';
@@ -91,7 +91,7 @@ export class CrawlEngine {
   #receiving = 0;
   #unacknowledgedBytes = 0;
   /** Resolved when no large page is being read. */
-  #reading = Promise.resolve();
+  readonly #reading = new Exclusive();
   #wake: (() => void) | undefined;
   #failure: unknown;
   #limit: CrawlReport['limit'];
@@ -175,7 +175,7 @@ export class CrawlEngine {
       runningVisits: new Map(),
       unreachable: (origin) => this.#unreachable(origin),
       note: (item, outcome) =>
-        this.#oneAtATime(async () => {
+        this.#reading.run(async () => {
           const findings = outcome.kind === 'visited' ? await outcome.findLinks() : {};
           this.#visitLog.addPageRequest(item, outcome, findings);
           // The failure must be written before the next page requests this URL. A capture can be written later: the
@@ -480,7 +480,7 @@ export class CrawlEngine {
           // A recrawl must not omit links: it reads changed pages only, and does not visit seeds first.
           const omitsReported = run.kind === 'first' && mayOmitReported(this.frontier, run.settings, item);
           this.#visitLog.add(host, item, visited, await findLinks(omitsReported));
-        } else await this.#oneAtATime(async () => this.#visitLog.add(host, item, visited, await findLinks()));
+        } else await this.#reading.run(async () => this.#visitLog.add(host, item, visited, await findLinks()));
       } else this.#visitLog.add(host, item, outcome);
     });
   }
@@ -494,13 +494,6 @@ export class CrawlEngine {
   /** Whether the name of a host does not resolve although the network works. */
   #isNameMissing(delay: HostDelay, failure: Pick<Unreachable, 'reason'> | undefined): boolean {
     return failure?.reason === 'dns' && !delay.hasEverAnswered && !this.#mayBeOffline;
-  }
-
-  /** Runs work on large pages one at a time. The next begins when the links of the last are in the visit log. */
-  #oneAtATime(work: () => Promise<void>): Promise<void> {
-    const turn = this.#reading.then(work);
-    this.#reading = turn.catch(() => {});
-    return turn;
   }
 
   #retry(host: ActiveHost, item: TakenUrl, { isBusy, waitMs, why, failure }: Retry): void {

@@ -9,48 +9,50 @@ import type { PageFindings } from './links/link-batch.ts';
 import type { Settled, Visited } from './outcome.ts';
 import type { CrawlProgress } from './settings.ts';
 
-export type CrawlCounts = {
+const NO_COUNTS = {
   /** Captures made, including robots.txt files. */
-  captures: number;
+  captures: 0,
   /** URLs visited as pages, including frames. */
-  pages: number;
+  pages: 0,
   /** Bytes of received bodies. */
-  bytes: number;
+  bytes: 0,
   /** Captures whose content was new to the archive. */
-  new: number;
+  new: 0,
   /** Captures whose content the archive already held, under any URL. */
-  duplicate: number;
+  duplicate: 0,
   /** Pages whose content is the same as at their last visit. */
-  unchanged: number;
+  unchanged: 0,
   /** Unchanged pages that the server confirmed with a 304. */
-  notModified: number;
-  redirects: number;
-  truncated: number;
+  notModified: 0,
+  redirects: 0,
+  truncated: 0,
   /**
    * Pages and sitemaps that were read in part, because their body was cut or is too large. They may have more links.
    */
-  partlyRead: number;
-  failed: number;
-  retried: number;
+  partlyRead: 0,
+  failed: 0,
+  retried: 0,
   /** URLs that robots.txt forbids. */
-  forbidden: number;
-  nofollow: number;
-  outOfScope: number;
-  trapped: number;
-  skipped: number;
+  forbidden: 0,
+  nofollow: 0,
+  outOfScope: 0,
+  trapped: 0,
+  skipped: 0,
   /** Captures of an interrupted process that were found in the archive. */
-  recovered: number;
-  gone: number;
-  expunged: number;
+  recovered: 0,
+  gone: 0,
+  expunged: 0,
   /** Pages rendered in a browser. */
-  rendered: number;
-  screenshots: number;
+  rendered: 0,
+  screenshots: 0,
   /** Requests of rendered pages that were refused: sockets, event streams, forms, other methods, too many requests. */
-  refused: number;
-  statuses: Record<string, number>;
-  failures: Record<string, number>;
-  traps: Record<string, number>;
+  refused: 0,
+  statuses: {} as Record<string, number>,
+  failures: {} as Record<string, number>,
+  traps: {} as Record<string, number>,
 };
+
+export type CrawlCounts = typeof NO_COUNTS;
 
 export type CrawlReport = {
   readonly collection: string;
@@ -83,34 +85,7 @@ export function hasReachedNothing({ counts }: CrawlReport): boolean {
 const REPORTED_URLS_MAX = 100;
 
 export function zeroCounts(): CrawlCounts {
-  return {
-    captures: 0,
-    pages: 0,
-    bytes: 0,
-    new: 0,
-    duplicate: 0,
-    unchanged: 0,
-    notModified: 0,
-    redirects: 0,
-    truncated: 0,
-    partlyRead: 0,
-    failed: 0,
-    retried: 0,
-    forbidden: 0,
-    nofollow: 0,
-    outOfScope: 0,
-    trapped: 0,
-    skipped: 0,
-    recovered: 0,
-    gone: 0,
-    expunged: 0,
-    rendered: 0,
-    screenshots: 0,
-    refused: 0,
-    statuses: {},
-    failures: {},
-    traps: {},
-  };
+  return structuredClone(NO_COUNTS);
 }
 
 export class CrawlTally {

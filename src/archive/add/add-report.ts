@@ -19,44 +19,32 @@ export type AddProgress = {
   readonly captures: number;
 };
 
-export type AddReport = {
-  files: number;
+const NO_COUNTS = {
+  files: 0,
   /** Files that were added before and not read again. */
-  filesKnown: number;
+  filesKnown: 0,
   /** Files that are segments of this archive and were skipped. */
-  filesOwn: number;
+  filesOwn: 0,
   /**
    * Captures that were deleted from the collection after the first of the known files was added. Known files do not
    * bring these captures back.
    */
-  deletedSince: number;
-  failures: PinakesError[];
-  records: number;
-  captures: number;
+  deletedSince: 0,
+  records: 0,
+  captures: 0,
   /** Captures that the archive already had. */
-  capturesKnown: number;
+  capturesKnown: 0,
   /** Captures for which only a revisit was written, since the archive had their content. */
-  duplicates: number;
-  duplicateBytes: number;
+  duplicates: 0,
+  duplicateBytes: 0,
   /** Revisits of other crawlers whose original is not (yet) in the archive. */
-  unresolved: number;
+  unresolved: 0,
   /** Records that are not in the index because no date gives their time. */
-  undated: number;
+  undated: 0,
 };
 
+export type AddReport = typeof NO_COUNTS & { failures: PinakesError[] };
+
 export function emptyReport(): AddReport {
-  return {
-    files: 0,
-    filesKnown: 0,
-    filesOwn: 0,
-    deletedSince: 0,
-    failures: [],
-    records: 0,
-    captures: 0,
-    capturesKnown: 0,
-    duplicates: 0,
-    duplicateBytes: 0,
-    unresolved: 0,
-    undated: 0,
-  };
+  return { ...NO_COUNTS, failures: [] };
 }

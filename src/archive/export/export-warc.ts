@@ -72,30 +72,32 @@ export type WarcExportOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-export type WarcExportReport = {
-  captures: number;
+const NO_COUNTS = {
+  captures: 0,
   /** Requests, metadata and warcinfo records in the file. */
-  concurrentRecords: number;
+  concurrentRecords: 0,
   /** Revisits that became full records. */
-  expanded: number;
+  expanded: 0,
   /** Revisits that stayed revisits. */
-  revisits: number;
+  revisits: 0,
   /** Among `revisits`, in a self-contained file: revisits whose content is damaged or not in the archive. */
-  unresolved: number;
+  unresolved: 0,
   /** Full records from outside the slice that "not modified" revisits refer to. */
-  extras: number;
+  extras: 0,
   /** Damaged records that are in the file, as they are stored or as far as they can be read. */
-  damaged: number;
+  damaged: 0,
   /**
    * Damaged records that are not in the file: nothing of them can be read, or they are outside the slice and revisits
    * in the slice refer to them.
    */
-  leftOut: number;
+  leftOut: 0,
   /** Odd records in the file as they are, and odd records that are left out. */
-  odd: number;
-  oddLeftOut: number;
-  bytes: number;
+  odd: 0,
+  oddLeftOut: 0,
+  bytes: 0,
 };
+
+export type WarcExportReport = typeof NO_COUNTS;
 
 /** The outcome for a record. `missing`: nothing of it can be read. */
 type Copied = 'copied' | 'missing';
@@ -125,19 +127,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 class WarcExport {
-  readonly report: WarcExportReport = {
-    captures: 0,
-    concurrentRecords: 0,
-    expanded: 0,
-    revisits: 0,
-    unresolved: 0,
-    extras: 0,
-    damaged: 0,
-    leftOut: 0,
-    odd: 0,
-    oddLeftOut: 0,
-    bytes: 0,
-  };
+  readonly report: WarcExportReport = { ...NO_COUNTS };
   readonly #archive: OpenedArchive;
   readonly #selection: Selection;
   readonly #writer: WarcFileWriter;

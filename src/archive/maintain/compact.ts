@@ -31,6 +31,7 @@ import { HolderReferents } from './holder-referents.ts';
 import { type Replacement, rewriteSegment } from './segment-rewrite.ts';
 import { settleReplacements, swapOrDiscard } from './segment-swap.ts';
 import { isRewritable, noneStaying, noteIfStaying, type StayingSegments } from './staying-segments.ts';
+import { sealOpenSegments } from './volume-admin.ts';
 
 const CONTENTS_AT_ONCE = 100_000;
 const QUESTIONS_AT_ONCE = 2000;
@@ -293,12 +294,8 @@ class Compaction {
   async #replace(number: number, wish: RewriteWish): Promise<void> {
     this.#options.signal?.throwIfAborted();
     await this.#archive.exclusive(async () => {
-      const { segmentRegistry, catalog } = this.#archive;
-      const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
-      if (open) {
-        await segmentRegistry.seal(open);
-        await catalog.write({ putSegments: [open.segment] });
-      }
+      const { segmentRegistry } = this.#archive;
+      await sealOpenSegments(this.#archive, (segment) => segment.number === number);
       const old = segmentRegistry.find(number);
       // A snapshot may have been taken since the wish was made.
       if (!old || this.#archive.snapshots.keeperOf(old) !== undefined) return;

@@ -54,7 +54,7 @@ export async function migrateVolume(
   const { freeBytes } = await to.space();
   const report: MigrateReport = { segments: 0, bytes: 0, freeBytes, failures: [] };
   const migration = new Migration(archive, from, to, isLinked);
-  if (!options.dryRun) await archive.exclusive(() => sealOpenSegments(archive, fromName));
+  if (!options.dryRun) await archive.exclusive(() => sealOpenSegments(archive, ({ volume }) => volume === fromName));
   for (const segment of archive.segmentRegistry.all().filter(({ volume }) => volume === fromName)) {
     options.signal?.throwIfAborted();
     try {
@@ -102,7 +102,7 @@ class Migration {
     const { segmentRegistry, catalog, tombstones } = this.#archive;
     const segment = segmentRegistry.find(number);
     if (segment?.volume !== this.#from.name) return undefined;
-    if (segment.state === 'open') await sealOpenSegments(this.#archive, this.#from.name);
+    if (segment.state === 'open') await sealOpenSegments(this.#archive, ({ volume }) => volume === this.#from.name);
     await this.#copy(segment.name);
     await this.#copyTombstones(segment);
     await this.#to.seal(segment.name);

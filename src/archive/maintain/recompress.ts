@@ -15,6 +15,7 @@ import { MemberBytes } from '../read/member-bytes.ts';
 import { removeDoubles } from '../segment/segment-double.ts';
 import { type Recoded, recodeSegment } from './segment-recode.ts';
 import { discardReplacement, settleReplacements, swapOrDiscard } from './segment-swap.ts';
+import { sealOpenSegments } from './volume-admin.ts';
 
 /** Among the levels 3 to 15, this level saves most of the possible bytes in little of the time. */
 const LEVEL = 9;
@@ -107,13 +108,9 @@ function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Segment[] 
 }
 
 /** Seals a segment that was open when it was sampled. Undefined when it no longer exists or cannot be sealed. */
-async function seal({ segmentRegistry, catalog }: OpenedArchive, { number }: Segment): Promise<Segment | undefined> {
-  const open = segmentRegistry.openSegments().find(({ segment }) => segment.number === number);
-  if (open) {
-    await segmentRegistry.seal(open);
-    await catalog.write({ putSegments: [open.segment] });
-  }
-  const segment = segmentRegistry.find(number);
+async function seal(archive: OpenedArchive, { number }: Segment): Promise<Segment | undefined> {
+  await sealOpenSegments(archive, (segment) => segment.number === number);
+  const segment = archive.segmentRegistry.find(number);
   return segment?.state === 'sealed' ? segment : undefined;
 }
 

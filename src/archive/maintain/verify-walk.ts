@@ -7,8 +7,8 @@
  * captures and holders that the walk met equal those of the catalog. Segments with smaller numbers are examined one by
  * one (see verify.ts).
  */
-import { equal, type Finding, parseRecordDate } from '../../base/index.ts';
-import type { Capture, Segment } from '../../catalog/index.ts';
+import { type Finding, parseRecordDate } from '../../base/index.ts';
+import { type Capture, compareBlockKeys, type Segment } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
   BlockScanner,
@@ -150,8 +150,7 @@ class SegmentWalk {
       if (isHolder) this.counts.holders++;
       const wanted = captures[index]?.block;
       if (!wanted) continue;
-      const agrees = fitting.some(({ key }) => key.overflow === wanted.overflow && equal(key.digest, wanted.digest));
-      if (agrees) continue;
+      if (fitting.some(({ key }) => compareBlockKeys(key, wanted) === 0)) continue;
       const [block] = await catalog.getBlocks([wanted]);
       // A holder with changed bytes is reported with all its captures, when the holders are examined.
       if (block?.holder.segment === this.#segment.number && block.holder.offset === facts.offset) continue;

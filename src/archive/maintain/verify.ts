@@ -31,16 +31,18 @@ export type VerifyOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-export type VerifyReport = {
-  segments: number;
-  bytes: number;
-  records: number;
-  captures: number;
-  blocks: number;
-  unresolved: number;
-  errors: number;
-  warnings: number;
+const NO_COUNTS = {
+  segments: 0,
+  bytes: 0,
+  records: 0,
+  captures: 0,
+  blocks: 0,
+  unresolved: 0,
+  errors: 0,
+  warnings: 0,
 };
+
+export type VerifyReport = typeof NO_COUNTS;
 
 /** The number of broken contents whose captures are searched for in one pass. */
 const BROKEN_AT_ONCE = 10_000;
@@ -73,16 +75,7 @@ class Verification {
   readonly #archive: OpenedArchive;
   readonly #options: VerifyOptions;
   readonly #isFull: boolean;
-  readonly #report: VerifyReport = {
-    segments: 0,
-    bytes: 0,
-    records: 0,
-    captures: 0,
-    blocks: 0,
-    unresolved: 0,
-    errors: 0,
-    warnings: 0,
-  };
+  readonly #report: VerifyReport = { ...NO_COUNTS };
   readonly #met = new Map<number, WalkCounts>();
   readonly #captureCounts = new Map<number, number>();
   readonly #holderCounts = new Map<number, number>();

@@ -141,19 +141,22 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
   await archive.exclusive(async () => {
     // Interrupted swaps are finished while the volume is writable, since they have files to remove.
     await finishSwaps(archive);
-    await sealOpenSegments(archive, name);
+    await sealOpenSegments(archive, ({ volume }) => volume === name);
     const volumes = archive.connector.volumes.map((volume) => (volume.name === name ? changed : volume));
     await archive.changeConnector({ ...archive.connector, volumes });
     await archive.volumes.put(archive.directory, changed);
   });
 }
 
-/** Seals the open segments of a volume. The catalog has all of their records, since changes run one at a time. */
-export async function sealOpenSegments(archive: OpenedArchive, volumeName: string): Promise<void> {
-  for (const open of archive.segmentRegistry.openSegments()) {
-    if (open.segment.volume !== volumeName) continue;
-    await archive.segmentRegistry.seal(open);
-    await archive.catalog.write({ putSegments: [open.segment] });
+/** Seals the open segments that are meant. The catalog has all of their records, since changes run one at a time. */
+export async function sealOpenSegments(
+  { segmentRegistry, catalog }: OpenedArchive,
+  isMeant: (segment: Segment) => boolean,
+): Promise<void> {
+  for (const open of segmentRegistry.openSegments()) {
+    if (!isMeant(open.segment)) continue;
+    await segmentRegistry.seal(open);
+    await catalog.write({ putSegments: [open.segment] });
   }
 }
 

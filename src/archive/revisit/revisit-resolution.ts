@@ -21,7 +21,7 @@ import {
   parseRecordDate,
   utf8,
 } from '../../base/index.ts';
-import { type BlockKey, type Capture, type CatalogView, rangeOfKey } from '../../catalog/index.ts';
+import { type BlockKey, type Capture, type CatalogView, compareBlockKeys, rangeOfKey } from '../../catalog/index.ts';
 import { type UrlKey, urlKey } from '../../url/index.ts';
 import { revisitProfileOf } from '../../warc/index.ts';
 import { recordHash } from '../record-facts.ts';
@@ -213,7 +213,9 @@ export class RevisitResolver {
   #namedCapture(visit: Visit, aliases: readonly BlockKey[]): BlockKey | undefined {
     // Captures that were stored as revisits are candidates too, since the catalog has their contents.
     const candidates = this.#capturesOf(visit).filter((capture) => capture.block !== undefined);
-    const agreeing = candidates.find((capture) => aliases.some((alias) => sameBlock(alias, capture.block!)));
+    const agreeing = candidates.find((capture) =>
+      aliases.some((alias) => compareBlockKeys(alias, capture.block!) === 0),
+    );
     const sameUrl = candidates.find((capture) => capture.url === visit.uri);
     return (agreeing ?? (aliases.length === 0 ? (sameUrl ?? candidates[0]) : undefined))?.block;
   }
@@ -331,8 +333,4 @@ function push<T>(map: Map<string, T[]>, key: string, value: T): void {
   const list = map.get(key);
   if (list) list.push(value);
   else map.set(key, [value]);
-}
-
-function sameBlock(a: BlockKey, b: BlockKey): boolean {
-  return a.overflow === b.overflow && Buffer.compare(a.digest, b.digest) === 0;
 }

@@ -7,7 +7,7 @@
  * selection is first sorted on disk (I9). In the order of a ranking, the captures of each URL are sorted by time. URLs
  * that are not in the ranking follow at the end, by URL.
  */
-import { fromHex, toHex } from '../../base/index.ts';
+import { compare, fromHex, toHex, utf8 } from '../../base/index.ts';
 import {
   type Capture,
   type CapturePosition,
@@ -79,7 +79,7 @@ class CatalogWalk {
         this.#options.signal?.throwIfAborted();
         for (const key of keys) {
           if (!isInKeyRanges(key, ranges)) continue;
-          yield* this.#inStorageOrder(this.#capturesIn(rangeOfKey(key), key === lastKey ? after : undefined));
+          yield* this.#inStorageOrder(inOneRow(this.#pagesIn(rangeOfKey(key), key === lastKey ? after : undefined)));
         }
       }
     }
@@ -111,23 +111,19 @@ class CatalogWalk {
     for await (const capture of this.#captures(undefined)) {
       if (after?.time !== undefined) {
         if (capture.time < after.time) continue;
-        if (capture.time === after.time && Buffer.compare(bytes(capture.urlKey), bytes(after.urlKey!)) < 0) continue;
+        if (capture.time === after.time && compare(utf8(capture.urlKey), utf8(after.urlKey!)) < 0) continue;
       }
       yield lineOf(capture);
     }
   }
 
   /** The selected captures of the snapshot, from the key and time of `after` on. */
-  async *#captures(after: StreamPosition | undefined): AsyncGenerator<Capture> {
-    for await (const page of this.#pages(after)) yield* page;
+  #captures(after: StreamPosition | undefined): AsyncGenerator<Capture> {
+    return inOneRow(this.#pages(after));
   }
 
   async *#pages(after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
     for (const range of keyRanges(this.#options.selection)) yield* this.#pagesIn(range, after);
-  }
-
-  async *#capturesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture> {
-    for await (const page of this.#pagesIn(range, after)) yield* page;
   }
 
   async *#pagesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
@@ -173,8 +169,8 @@ function beforeAllOf({ urlKey, time }: StreamPosition): CapturePosition {
   return { urlKey: urlKey as UrlKey, time: time!, place: { segment: 0, offset: 0 } };
 }
 
-function bytes(text: string): Uint8Array {
-  return Buffer.from(text, 'utf8');
+async function* inOneRow(pages: AsyncIterable<Capture[]>): AsyncGenerator<Capture> {
+  for await (const page of pages) yield* page;
 }
 
 /** Times before 1970 are negative. With this added, all times sort as text. */

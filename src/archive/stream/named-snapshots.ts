@@ -18,10 +18,18 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { digestOf, type EpochMs, fileError, PinakesError, replaceFile, toHex, utf8 } from '../../base/index.ts';
+import {
+  digestOf,
+  type EpochMs,
+  Exclusive,
+  fileError,
+  PinakesError,
+  replaceFile,
+  toHex,
+  utf8,
+} from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { PLAIN_NAME } from '../collections.ts';
-import { Exclusive } from '../exclusive.ts';
 import { Snapshot, type SnapshotArchive, type SnapshotBounds } from './snapshot.ts';
 
 const FILE_NAME = 'snapshots.json';

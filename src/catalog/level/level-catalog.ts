@@ -7,7 +7,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Snapshot } from 'classic-level';
-import { assert, type EpochMs, PinakesError } from '../../base/index.ts';
+import { assert, type EpochMs, Exclusive, PinakesError } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import {
   type Block,
@@ -76,7 +76,7 @@ class LevelCatalog implements Catalog {
   /** Whether an attempt to make older logs durable has failed. */
   #owesSync = false;
   /** Settles when the last change requested so far is made or has failed. */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Exclusive();
 
   constructor(directory: string, database: Database, state: DatabaseState) {
     this.#directory = directory;
@@ -278,11 +278,9 @@ class LevelCatalog implements Catalog {
 
   /** Makes a change after all earlier ones. */
   #change(make: () => Promise<void>): Promise<void> {
-    const change = this.#lastChange.then(make).catch((error: unknown) => {
+    return this.#changes.run(make).catch((error: unknown) => {
       throw levelError(error, this.#directory);
     });
-    this.#lastChange = change.catch(() => undefined);
-    return change;
   }
 }
 

@@ -2,6 +2,7 @@
  * Decides when a page is idle: no request that it waits for is running, and none began or ended in the last IDLE_MS.
  * Scripts that repeat a request, or make many requests of one kind, do not keep the page busy.
  */
+import { setTimeout } from 'node:timers/promises';
 import type { EpochMs } from '../../base/index.ts';
 
 const IDLE_MS = 500;
@@ -63,15 +64,6 @@ export class PageActivity {
 }
 
 /** Waits for `ms`, or until the signal is aborted. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      resolve();
-    };
-    const timer = setTimeout(stop, ms);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

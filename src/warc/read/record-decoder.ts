@@ -13,6 +13,7 @@ import { GZIP_TRAILER_BYTES, gzipHeadLength } from '../member/gzip-member.ts';
 import { RECORD_TRAILER } from '../record/new-record.ts';
 import { headEnd, parseWarcHead, type RecordHead } from '../record/record-head.ts';
 import { isWarcStart } from '../record/record-start.ts';
+import { RecordStartDecoder } from './record-start-decoder.ts';
 
 const ROOM_BYTES_START = 256 * 1024;
 /** A member that decodes to more than this is not decoded in one call: a small member can decode to gigabytes (I9). */
@@ -34,11 +35,13 @@ export type DecodedRecord = {
 
 export class RecordDecoder {
   #inflater: CodecHandle | undefined;
+  #starts: RecordStartDecoder | undefined;
   readonly #zstd = new Map<Uint8Array | undefined, CodecHandle>();
   #room = Buffer.allocUnsafeSlow(ROOM_BYTES_START);
 
   close(): void {
     this.#inflater?.close();
+    this.#starts?.close();
     for (const engine of this.#zstd.values()) engine.close();
     this.#inflater = undefined;
     this.#zstd.clear();
@@ -63,21 +66,8 @@ export class RecordDecoder {
    * contain the whole head.
    */
   decodeHead(start: Uint8Array): RecordHead | undefined {
-    const coding = codingOf(start);
-    if (coding === 'zstd') return undefined;
-    const bytes = coding === 'gzip' ? this.#inflateStart(start) : view(start);
-    if (!bytes || !isWarcStart(bytes, 0, bytes.length)) return undefined;
-    const end = headEnd(bytes, 0, bytes.length);
-    return end < 0 ? undefined : parseWarcHead(Buffer.from(bytes.subarray(0, end)), []);
-  }
-
-  #inflateStart(member: Uint8Array): Buffer | undefined {
-    const deflateAt = gzipHeadLength(member, 0, member.length);
-    if (deflateAt <= 0) return undefined;
-    this.#inflater ??= inflateRawHandle();
-    this.#inflater.reset();
-    this.#inflater.write(member, deflateAt, member.length, this.#room, 0, HEAD_ROOM_BYTES);
-    return this.#inflater.failure === undefined ? this.#room.subarray(0, this.#inflater.produced) : undefined;
+    this.#starts ??= new RecordStartDecoder(HEAD_ROOM_BYTES);
+    return this.#starts.decode(start)?.head;
   }
 
   /**

@@ -15,8 +15,12 @@ const ROOM_BYTES = 3 * 1024;
 export type RecordStart = { readonly head: RecordHead; readonly blockStart: Buffer };
 
 export class RecordStartDecoder {
-  readonly #room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  readonly #room: Buffer;
   #inflater: CodecHandle | undefined;
+
+  constructor(roomBytes = ROOM_BYTES) {
+    this.#room = Buffer.allocUnsafeSlow(roomBytes);
+  }
 
   close(): void {
     this.#inflater?.close();
@@ -38,7 +42,7 @@ export class RecordStartDecoder {
   #decoded(memberStart: Uint8Array): Buffer | undefined {
     const coding = codingOf(memberStart);
     if (coding === 'none') {
-      const length = Math.min(memberStart.length, ROOM_BYTES);
+      const length = Math.min(memberStart.length, this.#room.length);
       this.#room.set(memberStart.subarray(0, length));
       return this.#room.subarray(0, length);
     }
@@ -46,7 +50,7 @@ export class RecordStartDecoder {
     if (start <= 0) return undefined;
     this.#inflater ??= inflateRawHandle();
     this.#inflater.reset();
-    this.#inflater.write(memberStart, start, memberStart.length, this.#room, 0, ROOM_BYTES);
+    this.#inflater.write(memberStart, start, memberStart.length, this.#room, 0, this.#room.length);
     return this.#inflater.failure === undefined ? this.#room.subarray(0, this.#inflater.produced) : undefined;
   }
 }

@@ -1,6 +1,5 @@
 /**
- * Finds lines in a byte-sorted text file by binary search, without reading the whole file: CDX and CDXJ files, and the
- * secondary index of ZipNum.
+ * Finds lines in a byte-sorted text file by binary search, without reading the whole file, as in CDX and CDXJ files.
  *
  * Ranges are half open and compare as bytes: a line is in [start, end) when start <= line < end. An unsorted file is
  * not detected, and lines that are out of order may be missed.
@@ -51,11 +50,7 @@ const PROBE_BYTES = 4 * 1024;
  * All lines from a place shortly before the first line that is not below `start`. The first returned line is below
  * `start`, unless it is the first line of the file.
  */
-export async function* linesAround(
-  source: ByteSource,
-  start: string,
-  options: LineReadOptions,
-): AsyncGenerator<PlacedLine> {
+async function* linesAround(source: ByteSource, start: string, options: LineReadOptions): AsyncGenerator<PlacedLine> {
   const from = await lowerBound(source, toByteText(start));
   for await (const { lines, offsets } of readLineBatches(streamSource(source, from), options)) {
     for (let i = 0; i < lines.length; i++) {

@@ -16,7 +16,7 @@ import { type JsonValue, parseCount } from '../cdx/cdx-entry.ts';
 import { type IndexFindingCode, indexFinding, quoted, type ReportFinding } from '../cdx/cdx-finding.ts';
 import { readLineBatches, toByteText } from '../cdx/cdx-line.ts';
 import { formatJson } from '../cdx/cdxj.ts';
-import { type LineRange, linesAround, type PlacedLine } from './cdx-search.ts';
+import type { LineRange, PlacedLine } from './cdx-search.ts';
 import type { ByteSource } from './wacz-source.ts';
 
 const gzipBytes = promisify(gzip);
@@ -111,8 +111,8 @@ export function parseZipNumLine(
 }
 
 export type ZipNumReaderOptions = {
-  /** The secondary index. A source is searched; a stream of bytes, made for each search, is read completely. */
-  readonly index: ByteSource | (() => AsyncIterable<Uint8Array>);
+  /** The bytes of the secondary index. They are read completely for each search. */
+  readonly index: () => AsyncIterable<Uint8Array>;
   /** The name of the secondary index in findings. */
   readonly file: string;
   /** The data file of a part; undefined when it is missing. */
@@ -149,7 +149,7 @@ export class ZipNumReader {
     const start = toByteText(range.start);
     const end = range.end === undefined ? undefined : toByteText(range.end);
     let before: { block: ZipNumBlock; offset: number } | undefined;
-    for await (const { line, offset } of this.#indexLines(range.start)) {
+    for await (const { line, offset } of this.#indexLines()) {
       const parsed = parseZipNumLine(line, this.#headerPart ?? NO_PART);
       if (parsed === undefined) {
         this.#report('zipnum-line-unknown', offset, quoted(line));
@@ -173,30 +173,11 @@ export class ZipNumReader {
     if (before) yield before;
   }
 
-  async *#indexLines(start: string): AsyncGenerator<PlacedLine> {
+  async *#indexLines(): AsyncGenerator<PlacedLine> {
     const { index, file, onFinding } = this.#options;
-    const options = { file, onFinding };
-    if (typeof index !== 'function') {
-      await this.#readHeader(index);
-      yield* linesAround(index, start, options);
-      return;
-    }
-    for await (const { lines, offsets } of readLineBatches(index(), options)) {
+    for await (const { lines, offsets } of readLineBatches(index(), { file, onFinding })) {
       for (let i = 0; i < lines.length; i++) if (lines[i] !== '') yield { line: lines[i]!, offset: offsets[i]! };
     }
-  }
-
-  /**
-   * Reads the header, which names the data file: a search begins in the middle of the file, and the header is at its
-   * beginning.
-   */
-  async #readHeader(index: ByteSource): Promise<void> {
-    if (this.#headerPart !== undefined) return;
-    const [line = ''] = Buffer.from(await index.read(0, 4096))
-      .toString('utf8')
-      .split('\n', 1);
-    const header = line.startsWith('!') ? parseZipNumLine(line.trimEnd(), NO_PART) : undefined;
-    this.#headerPart = (header && 'filename' in header && header.filename) || NO_PART;
   }
 
   async *#blockLines(block: ZipNumBlock, offset: number): AsyncGenerator<string> {
