@@ -90,7 +90,7 @@ export class CrawlEngine {
   /** Running visits that still receive their response. */
   #receiving = 0;
   #unacknowledgedBytes = 0;
-  /** Resolved when no large page is being read. */
+  /** Large pages are read one at a time, each until its links are in the visit log. */
   readonly #reading = new Exclusive();
   #wake: (() => void) | undefined;
   #failure: unknown;
